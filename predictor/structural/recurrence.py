@@ -50,7 +50,8 @@ def runs(
         s_per_flop: Seconds per flop, placements x ranks.
         iterations: Number of iterations of the program, >= 1.
         network: The paths and the hosts of ``share``: the messages of an exchange are flows that begin when their ranks
-            come.  None: they take the times of ``shares``, as if all began together.
+            come, unless they are more than 16,384 that are not sent at once.  These, or all messages if it is None,
+            take the times of ``shares``, as if all began together.
 
     Returns:
         By placement, the time of the slowest rank from its own start, s; and the difference between the last two

@@ -111,7 +111,7 @@ def share(schedule: Schedule, paths: Paths, hosts: np.ndarray, protocol: np.ndar
         paths: The network.
         hosts: The host of each rank, placements x ranks, by its number in ``paths``.
         protocol: BUFFERED, EAGER or SYNCHRONOUS, by size.
-        times: Find the effect on ``flow_s`` too, which the recurrence does not need where it follows the flows.
+        times: Find the effect on ``flow_s`` too where the recurrence does not need it, because it follows the flows.
 
     Raises:
         TypeError: An array has items of another type than its description says.

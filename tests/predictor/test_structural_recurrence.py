@@ -104,6 +104,16 @@ def test_flows_share_a_link_only_while_they_meet(at_once):
     assert time_of(steps, 4, wan_Bps=100, flows=False) == pytest.approx(2 + FAR_S + 6)
 
 
+@pytest.mark.parametrize(("messages", "together"), [(1 << 14, False), ((1 << 14) + 1, True)])
+def test_very_many_messages_are_taken_to_begin_together(messages, together):
+    # As above, with the link's 600 bytes sent by all ranks of a cluster: half of the messages begin 2 s later.
+    nodes = messages
+    late = Compute(np.concatenate([np.tile([0.0, 2.0], nodes)[:nodes], np.zeros(nodes)]))
+    sent = Exchange(np.arange(nodes, dtype=np.int32), np.arange(nodes, 2 * nodes, dtype=np.int32), np.full(nodes, 1))
+    found = time_of([late, sent], 2 * nodes, nodes=nodes, wan_Bps=nodes / 6)
+    assert found == pytest.approx(FAR_S + (2 + 6 if together else 6), abs=0.05)
+
+
 @pytest.mark.parametrize(
     ("mode", "other_bytes", "time_s"),
     [

@@ -98,7 +98,7 @@ void exchange_run(Ranks *ranks, int64_t exchange)
 {
   const Schedule *schedule = ranks->schedule;
   post_receives(ranks);
-  if (ranks->fluid)
+  if (ranks->fluid && are_flows(schedule, exchange))
     send_as_flows(ranks, exchange);
   else
     for (int64_t m = schedule->first[exchange]; m < schedule->first[exchange + 1]; m++) {

@@ -120,12 +120,12 @@ static void run(Ranks *ranks, int64_t iterations, double *time_s, double *drift_
   *time_s = latest(ranks, ranks->start);
 }
 
-/* Returns the most messages of an exchange; 0: there is none. */
+/* Returns the most messages of an exchange that are flows; 0: there are none. */
 static int64_t most_flows(const Schedule *schedule)
 {
   int64_t most = 0;
   for (int64_t e = 0; e < schedule->exchanges; e++)
-    if (schedule->first[e + 1] - schedule->first[e] > most)
+    if (are_flows(schedule, e) && schedule->first[e + 1] - schedule->first[e] > most)
       most = schedule->first[e + 1] - schedule->first[e];
   return most;
 }

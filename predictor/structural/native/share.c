@@ -81,7 +81,7 @@ static void share_placement(const Placed *placed, Work *work, bool times)
   for (int64_t e = 0; e < placed->schedule->exchanges; e++) {
     read_messages(placed, e, work);
     tight_find(work, placed->paths->capacity_Bps);
-    if (times && work->tights > 0)
+    if (work->tights > 0 && (times || !are_flows(placed->schedule, e)))
       tight_press(work, placed->paths->capacity_Bps);
     write_shares(placed, e, work);
   }

@@ -12,6 +12,7 @@
 enum { COMPUTE, EXCHANGE, SWEEP };     /* predictor/structural/schedule.py */
 enum { BUFFERED, EAGER, SYNCHRONOUS }; /* predictor/structural/sharing_survey.py */
 enum { MOST_SHARED = 4 };              /* predictor/structural/sharing.py */
+enum { MOST_FLOWS = 1 << 14 };         /* messages of an exchange that are followed as flows, if they are not all at once */
 enum { SEGMENTS = 5 };                 /* of a schedule */
 
 /* The results of functions; predictor/native/library.py makes exceptions of those below zero. */
@@ -81,16 +82,22 @@ int structural_check_share(const Schedule *schedule, const Paths *paths, const P
                            const Shares *shares);
 int structural_check_run(const Schedule *schedule, const Shares *shares, const Runs *runs);
 
-/* Finds the effects of sharing on the messages of placements `first` to before `end`; that on flow_s only if `times` is
- * not 0.  Returns DONE or NO_MEMORY. */
+/* Finds the effects of sharing on the messages of placements `first` to before `end`; that on flow_s, of
+ * messages that are flows, only if `times` is not 0.  Returns DONE or NO_MEMORY. */
 int structural_share(const Schedule *schedule, const Paths *paths, const Placements *placements, const Shares *shares,
                      int64_t first, int64_t end, int64_t times);
 
 /* Finds the times of a program of so many iterations for placements `first` to before `end`.  The messages of
- * an exchange are flows, if the network is given, which has been checked for the shares; else it is NULL, as are the
- * placements.  Returns DONE or NO_MEMORY. */
+ * an exchange are flows (see are_flows), if the network is given, which has been checked for the shares; else it is
+ * NULL, as are the placements.  Returns DONE or NO_MEMORY. */
 int structural_run(const Schedule *schedule, const Paths *paths, const Placements *placements, const Shares *shares,
                    const Runs *runs, int64_t iterations, int64_t first, int64_t end);
+
+/* Returns whether the messages of an exchange are followed as flows, which takes long for very many. */
+static inline bool are_flows(const Schedule *schedule, int64_t exchange)
+{
+  return schedule->at_once[exchange] || schedule->first[exchange + 1] - schedule->first[exchange] <= MOST_FLOWS;
+}
 
 /* Returns the Shares of one placement alone. */
 static inline Shares shares_of(const Shares *all, int64_t placement)
