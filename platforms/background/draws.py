@@ -35,7 +35,7 @@ class Availability:
 
     @property
     def period_s(self) -> float | None:
-        """Time after which the epochs repeat; None: there is one share only."""
+        """Time after which the epochs repeat; None if there is one share only."""
         return self._until_s[-1] if self.lengths_s else None
 
     def done_s(self, until_s: float) -> float:

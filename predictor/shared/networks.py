@@ -27,7 +27,7 @@ class Stretch:
 
     @property
     def most(self) -> float:
-        """The larger of both: no message becomes slower by more."""
+        """The larger of both, as no message becomes slower by more."""
         return max(self.latency, self.rate)
 
 

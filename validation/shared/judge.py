@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.stats import binomtest, energy_distance, ks_2samp
+from scipy import stats
 
 from predictor.shared.forecast import Forecast
 
@@ -33,7 +33,7 @@ class Judged:
     @property
     def coverage_range(self) -> tuple[float, float]:
         """Interval of Clopper and Pearson for the coverage, at CONFIDENCE."""
-        found = binomtest(self.inside, len(self.true_s)).proportion_ci(CONFIDENCE, method="exact")
+        found = stats.binomtest(self.inside, len(self.true_s)).proportion_ci(CONFIDENCE, method="exact")
         return float(found.low), float(found.high)
 
     @property
@@ -56,7 +56,7 @@ class Judged:
     @property
     def p_value(self) -> float:
         """P-value of the test of Kolmogorov and Smirnov that drawn and simulated times have one distribution."""
-        return float(ks_2samp(self.forecast.times_s, self.true_s).pvalue)
+        return float(stats.ks_2samp(self.forecast.times_s, self.true_s).pvalue)
 
 
 def judged(forecast: Forecast, true_s: Sequence[float]) -> Judged:
@@ -78,9 +78,9 @@ def crps(sample: Sequence[float], true: float) -> float:
     """Return the continuous ranked probability score of a sample, all of whose members are equally likely.
 
     T. Gneiting, A. E. Raftery, "Strictly Proper Scoring Rules, Prediction, and Estimation", 2007, eq. (21):
-    E |X - true| - E |X - X'| / 2.  This is half the square of the energy distance to the true value.
+    ``E |X - true| - E |X - X'| / 2``.  This is half the square of the energy distance to the true value.
 
     >>> round(crps([3.0], 5.0), 12), round(crps([0.0, 1.0], 0.0), 12)
     (2.0, 0.25)
     """
-    return float(energy_distance(sample, [true])) ** 2 / 2
+    return float(stats.energy_distance(sample, [true])) ** 2 / 2
