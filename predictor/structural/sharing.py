@@ -2,8 +2,9 @@
 
 The times are those of the experiments under load (calibration.py) and of exchanges of very many messages: all ranks
 enter them together.  Flow i of amount a_i begins when its latency is over and when the earlier messages for which its
-sender waits have arrived; it takes T_i seconds.  Flows that share a link of capacity C get rates in proportion to 1 / p, where p are their penalties
-(their round-trip times).  While flow i is on its way, flow j, which overlaps it for o_ij seconds, moves
+sender waits have arrived; it takes T_i seconds.  Flows that share a link of capacity C get rates in proportion to
+1 / p, where p are their penalties (their round-trip times).  While flow i is on its way, flow j, which overlaps it for
+o_ij seconds, moves
 
     m_ij = o_ij min(a_j / T_j, b_j, (a_i / T_i) (p_i / p_j))        m_ii = a_i
 
