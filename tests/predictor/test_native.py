@@ -62,7 +62,8 @@ def constants(header):
         value = -1
         for one in body.split(","):
             name, _, given = one.partition("=")
-            value = int(given) if given else value + 1
+            number, _, shift = given.partition("<<")
+            value = int(number) << int(shift or 0) if given else value + 1
             found[name.strip()] = value
     return found
 
