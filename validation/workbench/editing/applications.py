@@ -197,12 +197,12 @@ def step_of(text: str) -> Any:
         UserError: It is not one value of TOML.
     """
     try:
-        found = tomllib.loads(f"step = [{text}\n]")["step"]
+        table = tomllib.loads(f"step = [{text}\n]")
     except (tomllib.TOMLDecodeError, RecursionError) as err:
         raise UserError("step", f"not TOML: {err}", 'Write for example { compute = "n" }') from None
-    if len(found) != 1:
+    if set(table) != {"step"} or len(table["step"]) != 1:
         raise UserError("step", "not one step", 'Write for example { compute = "n" }')
-    return found[0]
+    return table["step"][0]
 
 
 def path_of(text: str) -> Path:

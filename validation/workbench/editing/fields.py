@@ -26,6 +26,7 @@ class Field:
     table: str = ""  # of hardware: its table in the database
     choices: tuple[str, ...] = ()
     hint: str = ""
+    rare: bool = False  # most users leave it empty
 
 
 _NAME = Field("name", "Name")
@@ -36,21 +37,21 @@ _DUPLEX = Field("duplex", "Each direction has the full bandwidth", choices=("tru
 _OF_UNITS = (
     Field("sockets", "Sockets with such a CPU", "number", hint="1"),
     Field("slots", "Labels and their most processes", "slots", hint="any label, as many as cores"),
-    Field("power.idle_w", "Power of the unit when idle, W", "number", hint="of its processors"),
-    Field("power.full_w", "Power of the unit at full load, W", "number", hint="of its processors"),
+    Field("power.idle_w", "Power of the unit when idle, W", "number", hint="of its processors", rare=True),
+    Field("power.full_w", "Power of the unit at full load, W", "number", hint="of its processors", rare=True),
     Field("thread_slowdown", "Time of a thread while all threads are busy, 1 = alone", "number",
-          hint="of the processor"),
+          hint="of the processor", rare=True),
 )  # fmt: skip
 _CPU = Field("cpu", "CPU", "hardware", "cpus", hint="in the hardware database")
 _GPU = Field("gpu", "GPU", "hardware", "gpus", hint="in the hardware database")
 _BUS = Field("bus", "Bus to its other units", "hardware", "networks", hint="none")
 _OF_NODES = (
-    Field("base_w", "Power of the rest of a node, W", "number", hint="0"),
-    Field("failures_per_year", "Failures of a node in a year", "number", hint="of its parts"),
-    Field("link.bandwidth_gbit_s", "Bandwidth of its own link, Gbit/s", "number", hint="of the LAN"),
-    Field("link.latency_us", "Latency of its own link to the switch, us", "number", hint="of the LAN"),
-    Field("memory.bandwidth_gbit_s", "Bandwidth within a unit, Gbit/s", "number", hint="over the link and back"),
-    Field("memory.latency_us", "Latency within a unit, us", "number", hint="over the link and back"),
+    Field("base_w", "Power of the rest of a node, W", "number", hint="0", rare=True),
+    Field("failures_per_year", "Failures of a node in a year", "number", hint="of its parts", rare=True),
+    Field("link.bandwidth_gbit_s", "Bandwidth of its own link, Gbit/s", "number", hint="of the LAN", rare=True),
+    Field("link.latency_us", "Latency of its own link to the switch, us", "number", hint="of the LAN", rare=True),
+    Field("memory.bandwidth_gbit_s", "Bandwidth within a unit, Gbit/s", "number", hint="over the link and back", rare=True),
+    Field("memory.latency_us", "Latency within a unit, us", "number", hint="over the link and back", rare=True),
 )
 _FIELDS: Mapping[str, tuple[Field, ...]] = {
     "system": (
@@ -61,7 +62,7 @@ _FIELDS: Mapping[str, tuple[Field, ...]] = {
     "wan": (_NAME, _NETWORK, _BANDWIDTH, _LATENCY, Field("shape", "Shape", choices=WAN_SHAPES, hint="star"), _DUPLEX),
     "lan": (
         _NAME, _NETWORK, _BANDWIDTH, _LATENCY,
-        Field("fabric.bandwidth_gbit_s", "Bandwidth of the switch, Gbit/s", "number", hint="not limited"),
+        Field("fabric.bandwidth_gbit_s", "Bandwidth of the switch, Gbit/s", "number", hint="not limited", rare=True),
     ),
     "link": (_NETWORK, _BANDWIDTH, _LATENCY, _DUPLEX),
     "disk": (Field("disk", "Disk", "hardware", "disks", hint="in the hardware database"),),

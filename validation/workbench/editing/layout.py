@@ -8,8 +8,9 @@ from typing import Any
 
 from validation.workbench.editing.parts import Part, processor
 
-_WIDE, _HIGH = 190.0, 84.0  # of the place of a unit
-_GAP = 60.0
+_WIDE, _HIGH = 190.0, 84.0  # of the place of a switch
+_LINE, _LETTERS = 17.0, 22  # height of a line of a label, and letters in it
+_GAP, _SPACE = 60.0, 26.0  # between groups, and between the parts of a node
 _PER_ROW = 4  # groups of nodes
 Positions = Mapping[str, tuple[float, float]]
 
@@ -34,13 +35,14 @@ class _Drawing:
         ending = more.pop("ending", "")
         self._add(part, part.id + ending, label, more.pop("above", None), key=name, **more)
         self.elements[-1]["position"] = {"x": x, "y": y}
+        self.elements[-1]["data"]["high"] = _height(label)
         return part.id + ending
 
-    def line(self, first: str, second: str, label: str = "", part: Part | None = None) -> None:
+    def line(self, first: str, second: str, label: str = "", part: Part | None = None, kind: str = "") -> None:
         """Add a line between two symbols; ``part`` is the one that it stands for, if there is one."""
         data = {"id": f"{first}>{second}" if part is None else part.id, "source": first, "target": second,
                 "label": label, "part": "" if part is None else part.id}  # fmt: skip
-        classes = "link" if part is None else f"link own{' wrong' if part.error else ''}"
+        classes = f"link {kind}" if part is None else f"link own {kind}{' wrong' if part.error else ''}"
         self.elements.append({"group": "edges", "data": data, "classes": classes, "selected": self._chosen(part)})
 
     def _add(self, part: Part, name: str, label: str, above: str | None, *, kind: str, key: str = "",
@@ -91,7 +93,8 @@ def _wan(d: _Drawing, part: Part, box: str, at: tuple[float, float], name: str) 
         wide, high = wide + width + _GAP, max(high, height)
     wide = max(wide - _GAP, _WIDE)
     mesh = part.values.get("shape") == "mesh"
-    own = d.leaf(part, name, "mesh" if mesh else "hub", (x + wide / 2 - _WIDE / 2, y), kind="hub", above=box,
+    kind = "pair" if mesh else ""
+    own = d.leaf(part, name, "mesh: each pair" if mesh else "hub", (x + wide / 2 - _WIDE / 2, y), kind="hub", above=box,
                  ending=":net")  # fmt: skip
     d.elements.insert(begun, d.elements.pop())
     links = [one for one in part.parts if one.kind == "link"]
@@ -102,12 +105,12 @@ def _wan(d: _Drawing, part: Part, box: str, at: tuple[float, float], name: str) 
         found = [hubs.get(end, own if end == "" else None) for end in names]
         if len(found) == 2 and found[0] is not None and found[1] is not None:
             drawn.add(frozenset(names))
-            d.line(found[0], found[1], str(link.values.get("network", "own values")), link)
+            d.line(found[0], found[1], str(link.values.get("network", "own values")), link, kind)
     for number, one in enumerate(levels):
         others = [other.name for other in levels[number + 1 :]] if mesh else [""]
         for other in others:
             if frozenset((one.name, other)) not in drawn:
-                d.line(hubs[one.name], own if other == "" else hubs[other])
+                d.line(hubs[one.name], own if other == "" else hubs[other], kind=kind)
     return own, wide, high + _HIGH + _GAP
 
 
@@ -135,18 +138,26 @@ def _node(d: _Drawing, part: Part, above: str, at: tuple[float, float], ends: tu
     units = [one for one in part.parts if one.kind == "unit"]
     first = ""
     for one in units or [part]:
-        unit = d.leaf(one, f"{name}/{one.name}", _unit_label(d, part, one), (x, y), above=box,
+        label = _unit_label(d, part, one)
+        unit = d.leaf(one, f"{name}/{one.name}", label, (x, y + _height(label) / 2), above=box,
                       kind="gpu" if "gpu" in one.values else "cpu", ending="" if units else ":unit")  # fmt: skip
         if first:
             d.line(first, unit, str(one.values.get("bus", part.values.get("bus", ""))))
         first = first or unit
-        y += _HIGH
+        y += _height(label) + _SPACE
     for one in part.parts:
         if one.kind == "disk":
-            d.line(first, d.leaf(one, f"{name}/disk {one.name}", one.name, (x, y), kind="disk", above=box))
-            y += _HIGH
+            place = (x, y + _height(one.name) / 2)
+            d.line(first, d.leaf(one, f"{name}/disk {one.name}", one.name, place, kind="disk", above=box))
+            y += _height(one.name) + _SPACE
     d.line(switch, first)
     return y - at[1]
+
+
+def _height(label: str) -> float:
+    """Return the height of a symbol with a label."""
+    lines = sum(-(-len(line) // _LETTERS) for line in label.split("\n"))
+    return max(2, lines) * _LINE + 16
 
 
 def _unit_label(d: _Drawing, node: Part, unit: Part) -> str:

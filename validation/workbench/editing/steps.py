@@ -11,6 +11,7 @@ from validation.workbench.editing.toml_places import Path, Places
 
 _INNER = ("do", "then", "else")
 _MOST_STEPS = 3000
+_PLACE = r"(\d+(?:\.(?:else\.)?\d+)*)"  # of a step in the place of an error
 _COLLECTIVES = {
     "broadcast": "broadcast {} bytes", "scatter": "scatter {} bytes", "gather": "gather {} bytes",
     "reduce": "reduce vectors of {} bytes", "allreduce": "reduce vectors of {} bytes, for all",
@@ -100,14 +101,21 @@ def programs_of(values: Mapping[str, Any], places: Places) -> list[Program]:
 
 def mark_error(programs: list[Program], where: str, text: str) -> int | None:
     """Put an error at the step or the program that its place names, and return the number of its line."""
+    called = re.findall(rf", (\w+) step {_PLACE}", where)
     for program in programs:
-        if re.search(rf"\b{program.kind} {re.escape(program.name)}(?![\w])", where) is None:
+        if called:  # the error is in named steps, which a step of a label calls
+            kind, name, place = "steps", *called[-1]
+        else:
+            found = re.search(rf"\bstep {_PLACE}", where)
+            kind, name, place = program.kind, program.name, found[1] if found else ""
+            if re.search(rf"\b{kind} {re.escape(name)}(?!\w)", where) is None:
+                continue
+        if (program.kind, program.name) != (kind, name):
             continue
-        place = re.search(r"\bstep ([\d.]*\d(?:\.else\.[\d.]*\d)*)", where)
         named = {step.place: step for step in program.all_steps()}
-        if place is not None and place[1] in named:
-            named[place[1]].error = text
-            return named[place[1]].line
+        if place in named:
+            named[place].error = text
+            return named[place].line
         program.error = text
         return program.line
     return None

@@ -55,9 +55,14 @@ def check_application(folder: Path, name: str, text: str) -> Iterator[dict[str, 
         return
     with _drafted(name, text) as path:
         table = read_toml(path, "application")
-    variables = {name: str(value) for name, value in table.get("variables", {}).items()}
+    variables = {name: _typed(value) for name, value in table.get("variables", {}).items()}
     grids = [name for name, label in table["labels"].items() if "grid" in label]
     yield {"wrong": None, "name": application.name, "labels": counts, "grids": grids, "variables": variables}
+
+
+def _typed(value: object) -> str:
+    """Return a number or an expression as a user would type it."""
+    return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
 def evaluate(folder: Path, name: str, text: str, words: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -14,7 +14,7 @@ document.addEventListener("DOMContentLoaded", () => {
     const value = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
     const [ink, soft, paper, panel, edge, link, bad] =
       ["--ink", "--soft", "--paper", "--panel", "--edge", "--link", "--bad"].map(value);
-    const leaf = { width: 170, height: 62, shape: "round-rectangle", "background-color": paper, "text-valign": "center" };
+    const leaf = { width: 170, height: "data(high)", shape: "round-rectangle", "background-color": paper, "text-valign": "center" };
     return [
       { selector: "node", style: {
         label: "data(label)", color: ink, "font-size": 13, "font-family": "system-ui, sans-serif", "text-wrap": "wrap",
@@ -23,15 +23,17 @@ document.addEventListener("DOMContentLoaded", () => {
       { selector: ".gpu", style: { shape: "cut-rectangle" } },
       { selector: ".disk", style: { shape: "barrel" } },
       { selector: ".switch, .hub", style: {
-        width: 96, height: 34, shape: "round-rectangle", "background-color": soft, color: paper, "text-valign": "center",
+        width: 110, height: 34, shape: "round-rectangle", "background-color": soft, color: paper, "text-valign": "center",
         "border-width": 0 } },
       { selector: ".hub", style: { shape: "ellipse" } },
       { selector: ".box", style: {
         "background-color": panel, "background-opacity": 0.6, shape: "round-rectangle", padding: 14, "text-valign": "top",
-        "text-max-width": 400, "font-weight": 600, "text-margin-y": -4 } },
+        "text-max-width": 400, "font-weight": 600, "text-margin-y": -4, "text-background-color": paper, "text-background-opacity": 0.85,
+        "text-background-padding": 2 } },
       { selector: "edge", style: {
         width: 1.5, "line-color": edge, label: "data(label)", color: ink, "font-size": 11, "curve-style": "bezier",
         "text-background-color": paper, "text-background-opacity": 0.9, "text-background-padding": 2 } },
+      { selector: ".pair", style: { "curve-style": "unbundled-bezier", "control-point-distances": -70 } },
       { selector: ".wrong", style: { "border-color": bad, "border-width": 4, "border-style": "dashed", "line-color": bad } },
       { selector: ".chosen", style: { "border-color": link, "border-width": 4, "line-color": link, width: 4 } },
       { selector: ".from", style: { "border-color": link, "border-width": 4, "border-style": "double" } },
