@@ -238,7 +238,9 @@ def test_files_outside_of_the_folders_have_no_editor(client, project, tmp_path, 
 
 
 @pytest.mark.parametrize("file", ["/etc/passwd", "../suites/x.toml", "../../secret.toml", "link.toml"])
-def test_hardware_files_outside_of_the_folder_of_platforms_are_not_read(client, change, project, tmp_path, figure_1, file):
+def test_hardware_files_outside_of_the_folder_of_platforms_are_not_read(
+    client, change, project, tmp_path, figure_1, file
+):
     (tmp_path / "secret.toml").write_text("[cpus.unseen-by-others]\ncores = 1")
     (project.platforms / "link.toml").symlink_to(tmp_path / "secret.toml")
     change("/systems/one.toml", "text", text=f'hardware = ["{file}"]\n{FIGURE_1}')
@@ -270,7 +272,9 @@ def test_operations_that_make_no_sense_change_nothing(change, project, figure_1,
     assert Draft(project, "platforms", figure_1).version.text == FIGURE_1
 
 
-@pytest.mark.parametrize("text", ["[" * 5000, "a" + ".b" * 5000 + " = 1", "[lan]\n" + "x = " + "{a=" * 500, "\0", "x = 1\n" * 2])
+@pytest.mark.parametrize(
+    "text", ["[" * 5000, "a" + ".b" * 5000 + " = 1", "[lan]\n" + "x = " + "{a=" * 500, "\0", "x = 1\n" * 2]
+)
 def test_hostile_texts_are_drafts_with_an_error_and_no_more(client, change, figure_1, text):
     for address in ("/systems/one.toml",):
         assert change(address, "text", text=text).status_code == 303

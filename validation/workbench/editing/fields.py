@@ -50,7 +50,9 @@ _OF_NODES = (
     Field("failures_per_year", "Failures of a node in a year", "number", hint="of its parts", rare=True),
     Field("link.bandwidth_gbit_s", "Bandwidth of its own link, Gbit/s", "number", hint="of the LAN", rare=True),
     Field("link.latency_us", "Latency of its own link to the switch, us", "number", hint="of the LAN", rare=True),
-    Field("memory.bandwidth_gbit_s", "Bandwidth within a unit, Gbit/s", "number", hint="over the link and back", rare=True),
+    Field(
+        "memory.bandwidth_gbit_s", "Bandwidth within a unit, Gbit/s", "number", hint="over the link and back", rare=True
+    ),
     Field("memory.latency_us", "Latency within a unit, us", "number", hint="over the link and back", rare=True),
 )
 _FIELDS: Mapping[str, tuple[Field, ...]] = {

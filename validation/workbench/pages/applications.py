@@ -21,7 +21,7 @@ from validation.workbench.editing.applications import EXAMPLE_FILES, Application
 from validation.workbench.editing.drafts import Draft
 from validation.workbench.editing.steps import EXAMPLES, Program, mark_error, programs_of
 from validation.workbench.editing.toml_places import places_of
-from validation.workbench.pages.editor import act, draft_fields, line_in, seen_of, sound_values
+from validation.workbench.pages.editor import act, draft_fields, line_in, sound_values
 from validation.workbench.project.folder import Project
 from validation.workbench.project.platform_files import listed, located
 from validation.workbench.web.answers import desk_of, moved, page

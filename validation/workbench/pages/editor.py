@@ -81,7 +81,7 @@ def _common(draft: Draft, fields: Mapping[str, str]) -> str:
         draft.change(replace(draft.version, text=new_text(draft, fields.get("text", ""))), seen)
     elif op == "discard":
         draft.discard(seen)
-    else:
+    elif op != "place":  # which changes nothing: the address of the answer has the numbers of processes
         return ""
     return fields.get("part", "") or "-"
 

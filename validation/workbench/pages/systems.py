@@ -25,7 +25,7 @@ from validation.workbench.editing.layout import elements_of
 from validation.workbench.editing.parts import Part, mark_error, tree_of
 from validation.workbench.editing.systems import ADDED, ADDED_TITLES, NEW, SystemEdit
 from validation.workbench.editing.toml_places import places_of
-from validation.workbench.pages.editor import act, draft_fields, line_in, seen_of, sound_values
+from validation.workbench.pages.editor import act, draft_fields, line_in, sound_values
 from validation.workbench.web.answers import desk_of, moved, page
 from validation.workbench.web.forms import posted, texts
 

@@ -20,8 +20,9 @@ from platforms.system.xml import system_xml
 from predictor.blocks.description import read_application
 
 
-
-def check_system(folder: Path, name: str, text: str, counts: Mapping[str, int], policy: str) -> Iterator[dict[str, Any]]:
+def check_system(
+    folder: Path, name: str, text: str, counts: Mapping[str, int], policy: str
+) -> Iterator[dict[str, Any]]:
     """Yield what a system has and where processes are placed on it, or what is wrong.
 
     Args:
@@ -123,7 +124,9 @@ def _copy_hardware(platforms: Path, name: object, draft: Path) -> None:
     source = platforms / name
     inside = source.resolve().is_relative_to(platforms.resolve()) and source.resolve().name == Path(name).name
     if not inside or "/" in name or not source.is_file() or name == draft.name:
-        raise UserError(f"{draft.name}, hardware {name!r}", "not a file in the folder platforms", "Copy it into that folder")
+        raise UserError(
+            f"{draft.name}, hardware {name!r}", "not a file in the folder platforms", "Copy it into that folder"
+        )
     shutil.copyfile(source, draft.with_name(name))
 
 

@@ -5,7 +5,7 @@ const editor = (() => {
   const form = document.getElementById("editor");
   const address = form.dataset.address;
   const kept = `draft:${location.origin}${address}`; // text that the server has not got yet
-  const blocks = ["bar", "message", "properties", "parts", "canvas-data", "text-block", "placed"];
+  const blocks = ["bar", "message", "properties", "parts", "canvas-data", "text-block", "placing", "placed"];
   const queue = [];
   let busy = false;
   let timer = 0;
@@ -23,7 +23,7 @@ const editor = (() => {
 
   function context() {
     const found = {};
-    for (const field of form.querySelectorAll("#placed input, #placed select")) {
+    for (const field of form.querySelectorAll("#placing input, #placing select")) {
       if (field.name && field.value) found[field.name] = field.value;
     }
     return found;
@@ -41,6 +41,7 @@ const editor = (() => {
         answer = await fetch(`${address}?${new URLSearchParams(around)}`, { headers: { "x-editor": "1" } });
       } else {
         const token = form.elements.form_token.value;
+        if (fields.op !== "text") byId("text").readOnly = true; // it is about to change
         const body = new URLSearchParams({ ...around, form_token: token, seen: seen() });
         answer = await fetch(address, { method: "POST", headers: { "x-editor": "1" }, body });
       }
@@ -55,6 +56,7 @@ const editor = (() => {
       timer = setTimeout(next, 1000);
     } finally {
       busy = false;
+      if (byId("text")) byId("text").readOnly = false;
     }
     if (queue.length === 0) forget();
     else if (byId("sending").hidden) next();
@@ -84,7 +86,8 @@ const editor = (() => {
 
   function replace(id, page, typing) {
     const old = byId(id), fresh = page.getElementById(id);
-    if (!old || !fresh || (typing && old.contains(typing))) return;
+    const inUse = [typing, pending, ...queue.map((one) => one.typing)];
+    if (!old || !fresh || inUse.some((field) => field && old.contains(field))) return;
     if (fresh.dataset.sound === "no") return; // the text is not sound at the moment: the last parts stay
     const focus = old.contains(document.activeElement) ? document.activeElement : null;
     const place = focus && "selectionStart" in focus ? [focus.selectionStart, focus.selectionEnd] : null;
@@ -143,7 +146,7 @@ const editor = (() => {
     const field = pending;
     pending = null;
     if (!field) return;
-    if (field.closest("#placed")) send({ op: "show" }, field);
+    if (field.closest("#placing")) send({ op: "show" }, field);
     else if (field.id === "text") send({ op: "text", text: field.value }, field);
     else if (field.name) send({ op: "set", [field.name]: field.value }, field);
   }
@@ -190,7 +193,7 @@ const editor = (() => {
     event.preventDefault();
     const op = event.submitter?.value;
     flush();
-    if (!op || op === "set" || op === "text") return; // Enter in a field
+    if (!op || ["set", "text", "place"].includes(op)) return; // Enter in a field
     const fields = { op };
     if (op === "connect") fields.target = form.elements.target.value;
     if (op === "add") fields.example = form.elements.example.value;
