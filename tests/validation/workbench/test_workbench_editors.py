@@ -1,4 +1,4 @@
-"""The editors of systems and applications: drafts that are never lost, errors at their part, and attempts to get more."""
+"""The editors of systems and applications: drafts are never lost, errors are at their part, attacks get nothing."""
 
 import json
 import re
@@ -127,7 +127,8 @@ def test_an_error_of_a_system_is_at_its_part(project, broken, part):
 
 @pytest.mark.parametrize(
     ("broken", "line", "place"),
-    [(('receive_from = "master"', 'receive_from = "mastr"'), 26, "1.1"), (("operations = 2e10", "operations = 'x'"), None, ""),
+    [(('receive_from = "master"', 'receive_from = "mastr"'), 26, "1.1"),
+     (("operations = 2e10", "operations = 'x'"), None, ""),
      (('compute = "merge * slave1"', 'compute = "merge *"'), 18, "1.3")],
 )  # fmt: skip
 def test_an_error_of_an_application_is_at_its_line_and_step(project, broken, line, place):

@@ -1,4 +1,4 @@
-"""The editors of the workbench in Chromium: the paper's first system from nothing, by keyboard alone, and never lost."""
+"""The editors of the workbench in Chromium: a system from nothing, by keyboard alone, and nothing that is lost."""
 
 import shutil
 import socket

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -64,7 +65,7 @@ def seen_of(fields: Mapping[str, str]) -> int:
 
 
 def new_text(draft: Draft, text: str) -> str:
-    """Return a text that a browser sent with the line ends of the draft; the draft's own text if nothing else differs."""
+    """Return a text that a browser sent, with the line ends of the draft; its own text if nothing else differs."""
     old = draft.version.text
     plain = text.replace("\r\n", "\n").replace("\r", "\n")
     if plain == old.replace("\r\n", "\n"):
@@ -104,7 +105,7 @@ def sound_values(draft: Draft) -> tuple[dict[str, Any] | None, list[str]]:
 def line_in(problem: Sequence[str]) -> int | None:
     """Return the line that an error of TOML names."""
     words = " ".join(problem[:2]).replace(",", " ").replace(")", " ").split()
-    for before, after in zip(words, words[1:], strict=False):
+    for before, after in pairwise(words):
         if before == "line" and after.isdecimal():
             return int(after)
     last = problem[0].rpartition(":")[2]

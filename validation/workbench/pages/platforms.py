@@ -46,7 +46,8 @@ def show_one(request: Request) -> Response:
     desk = desk_of(request)
     found = desk.show(name=located(desk.project, name))
     return page(request, "platform.html", platform=name, text=found["text"], hosts=found["hosts"],
-                is_file="." in name, is_toml=name.endswith(".toml"), is_system=is_system(desk.project, name))  # fmt: skip
+                is_file="." in name, is_toml=name.endswith(".toml"),
+                is_system=is_system(desk.project, name))  # fmt: skip
 
 
 def draw_one(request: Request) -> Response:

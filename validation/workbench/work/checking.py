@@ -124,9 +124,8 @@ def _copy_hardware(platforms: Path, name: object, draft: Path) -> None:
     source = platforms / name
     inside = source.resolve().is_relative_to(platforms.resolve()) and source.resolve().name == Path(name).name
     if not inside or "/" in name or not source.is_file() or name == draft.name:
-        raise UserError(
-            f"{draft.name}, hardware {name!r}", "not a file in the folder platforms", "Copy it into that folder"
-        )
+        where = f"{draft.name}, hardware {name!r}"
+        raise UserError(where, "not a file in the folder platforms", "Copy it into that folder")
     shutil.copyfile(source, draft.with_name(name))
 
 
