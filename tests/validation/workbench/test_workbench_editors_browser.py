@@ -4,6 +4,7 @@ import shutil
 import socket
 import threading
 import time
+import tomllib
 from importlib.resources import files
 from pathlib import Path
 
@@ -218,6 +219,52 @@ def test_parts_are_dragged_on_the_canvas_and_stay_there(visit):
     until(driver, shows("saved", "Kept as a draft") + " || document.getElementById('op-undo').disabled === false")
     driver.refresh()
     until(driver, f"document.getElementById('canvas').cy && {CANVAS}.nodes('.disk').position().y > {was} + 20")
+
+
+TWO = """\
+[wan]
+network = "wan-metro"
+
+[[wan.lan]]
+name = "left"
+network = "gigabit-ethernet"
+
+[[wan.lan.node]]
+name = "one"
+cpu = "xeon-e5-2670"
+
+[[wan.lan.node]]
+name = "moved"
+cpu = "xeon-e5-2670"
+
+[[wan.lan]]
+name = "right"
+network = "gigabit-ethernet"
+
+[[wan.lan.node]]
+name = "two"
+cpu = "xeon-e5-2670"
+"""
+
+
+def test_nodes_that_are_dropped_on_another_lan_move_there(visit, server):
+    (server.project.platforms / "two.toml").write_text(TWO)
+    driver = visit("/systems/two.toml")
+    until(driver, f"{CANVAS}.nodes('.cpu').length == 3")
+    ends = []
+    for which in ("wan.lan.0.node.1", "wan.lan.1.node.0"):
+        place = f"(() => {{ const at = {CANVAS}.$id('{which}:unit').renderedPosition(), b = "
+        place += "document.getElementById('canvas').getBoundingClientRect(); return [at.x + b.x, at.y + b.y] })()"
+        ends.append(driver.execute_script(f"return {place}"))
+    (x, y), (to_x, to_y) = ends
+    for kind, share in (("mousePressed", 0), ("mouseMoved", 0.1), ("mouseMoved", 0.6), ("mouseMoved", 1),
+                        ("mouseReleased", 1)):  # fmt: skip
+        event = {"type": kind, "x": x + share * (to_x - x), "y": y + share * (to_y - y), "button": "left",
+                 "buttons": 1, "clickCount": 1}  # fmt: skip
+        driver.execute_cdp_cmd("Input.dispatchMouseEvent", event)
+    until(driver, f"{CANVAS}.$id('wan.lan.1.node.1').nonempty()")
+    values = tomllib.loads(driver.execute_script("return document.getElementById('text').value"))
+    assert [[node["name"] for node in lan["node"]] for lan in values["wan"]["lan"]] == [["one"], ["two", "moved"]]
 
 
 def test_text_and_steps_of_an_application_follow_each_other_and_errors_are_at_both(visit):
