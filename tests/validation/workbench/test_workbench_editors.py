@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from platforms.errors import UserError
-from validation.workbench.editing.drafts import MOST_VERSIONS, Draft, Version, begin, unsaved
+from validation.workbench.editing.drafts import Draft, Version, begin, unsaved
 from validation.workbench.editing.fields import Field, slots_text, typed
 from validation.workbench.editing.layout import elements_of
 from validation.workbench.editing.parts import mark_error, tree_of
@@ -55,15 +55,16 @@ def test_undo_and_redo_lead_through_the_versions_of_a_draft(project, figure_1):
     assert not again.can_redo and unsaved(project, "platforms") == [figure_1]
 
 
-def test_old_versions_are_forgotten_and_nothing_else(project, figure_1):
+def test_old_versions_are_forgotten_and_nothing_else(project, figure_1, monkeypatch):
+    monkeypatch.setattr("validation.workbench.editing.drafts.MOST_VERSIONS", 7)
     draft = Draft(project, "platforms", figure_1)
-    for number in range(MOST_VERSIONS + 30):
+    for number in range(20):
         draft.change(Version(f"# {number}"), draft.stamp)
     kept = list((project.private / "drafts" / "platforms" / figure_1).glob("[0-9]*.json"))
-    assert len(kept) == MOST_VERSIONS + 1
-    for _ in range(MOST_VERSIONS + 5):
+    assert len(kept) == 7 + 1
+    for _ in range(9):
         draft.undo(draft.stamp)
-    assert draft.version.text == "# 29"
+    assert draft.version.text == "# 12"
 
 
 def test_a_draft_that_another_window_has_changed_is_not_overwritten(project, figure_1):

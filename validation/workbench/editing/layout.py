@@ -29,11 +29,22 @@ class _Drawing:
         self._add(part, part.id, label, above, kind=part.kind, box=True)
         return part.id
 
-    def leaf(self, part: Part, name: str, label: str, at: tuple[float, float], **more: Any) -> str:
-        """Add a symbol, and return its id; ``name`` is that of its position."""
+    def leaf(
+        self, part: Part, name: str, label: str, at: tuple[float, float], *, kind: str, above: str, ending: str = ""
+    ) -> str:  # fmt: skip
+        """Add a symbol, and return its id, which is that of the part with an ending.
+
+        Args:
+            part: The part.
+            name: The name of its position.
+            label: Its label.
+            at: Its position, unless the user has moved it.
+            kind: Its class.
+            above: The id of the box that it is in.
+            ending: The ending of its id, if the part has a box too.
+        """
         x, y = self.saved.get(name, at)
-        ending = more.pop("ending", "")
-        self._add(part, part.id + ending, label, more.pop("above", None), key=name, **more)
+        self._add(part, part.id + ending, label, above, kind=kind, key=name)
         self.elements[-1]["position"] = {"x": x, "y": y}
         self.elements[-1]["data"]["high"] = _height(label)
         return part.id + ending

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -101,10 +101,11 @@ def programs_of(values: Mapping[str, Any], places: Places) -> list[Program]:
 
 def mark_error(programs: list[Program], where: str, text: str) -> int | None:
     """Put an error at the step or the program that its place names, and return the number of its line."""
-    called = re.findall(rf", (\w+) step {_PLACE}", where)
+    called: list[tuple[str, str]] = re.findall(rf", (\w+) step {_PLACE}", where)
     for program in programs:
         if called:  # the error is in named steps, which a step of a label calls
-            kind, name, place = "steps", *called[-1]
+            kind = "steps"
+            name, place = called[-1]
         else:
             found = re.search(rf"\bstep {_PLACE}", where)
             kind, name, place = program.kind, program.name, found[1] if found else ""
@@ -196,7 +197,7 @@ def _turns(step: Mapping[str, Any]) -> str:
     return f", turn {step['as']}" if "as" in step else ""
 
 
-_WORDS = {
+_WORDS: Mapping[str, Callable[[Mapping[str, Any]], str]] = {
     "call": _call,
     "compute": _compute,
     "send_to": lambda s: f"send {s.get('bytes', '?')} bytes to {_whom(s, 'send_to')}{_request(s)}",

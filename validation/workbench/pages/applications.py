@@ -132,7 +132,7 @@ def _page(
     else:
         line = line_in(wrong)
     part = given.get("part", "")
-    chosen = {one.id for program in programs for one in (program, *program.all_steps())}
+    chosen = {program.id for program in programs} | {step.id for one in programs for step in one.all_steps()}
     while part and part not in chosen:
         part = part.rpartition(".")[0]
     part = part or (programs[0].id if programs else "")
