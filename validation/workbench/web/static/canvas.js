@@ -25,7 +25,7 @@ document.addEventListener("DOMContentLoaded", () => {
       { selector: ".switch, .hub", style: {
         width: 110, height: 34, shape: "round-rectangle", "background-color": soft, color: paper, "text-valign": "center",
         "border-width": 0 } },
-      { selector: ".hub", style: { shape: "ellipse" } },
+      { selector: ".hub", style: { shape: "ellipse", width: 160 } },
       { selector: ".box", style: {
         "background-color": panel, "background-opacity": 0.6, shape: "round-rectangle", padding: 14, "text-valign": "top",
         "text-max-width": 400, "font-weight": 600, "text-margin-y": -4, "text-background-color": paper, "text-background-opacity": 0.85,
