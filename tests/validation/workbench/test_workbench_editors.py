@@ -142,6 +142,11 @@ def test_an_error_of_an_application_is_at_its_line_and_step(project, broken, lin
         assert broken[1].partition(" = ")[2] in text.split("\n")[line - 1]
 
 
+def test_a_wan_whose_last_lan_was_removed_asks_for_one(project):
+    (found,) = checking.check_system(project.folder, "one.toml", '[wan]\nnetwork = "wan-metro"\n', {}, "fastest")
+    assert found["wrong"] == ["one.toml, wan", "a WAN without levels", "Add a LAN"]
+
+
 def test_an_error_in_named_steps_is_at_the_step_that_is_wrong_and_not_at_its_call():
     text = (ROOT / "examples" / "blocks" / "stencil.toml").read_text("utf-8").replace('wait = "edge"', 'wait = "edgy"')
     (found,) = checking.check_application(Path(), "app.toml", text)

@@ -150,6 +150,13 @@ def test_a_gpu_beside_the_only_cpu_makes_units_and_a_bus():
     }  # fmt: skip
 
 
+def test_further_units_of_a_kind_have_names_of_their_own():
+    made = changed(NEW, lambda edit, part: edit.add(part("lan.node.0"), "cpu"))
+    made = changed(made, lambda edit, part: edit.add(part("lan.node.0"), "cpu"))
+    node = tomllib.loads(made)["lan"]["node"][0]
+    assert [unit.get("name", "cpu") for unit in node["unit"]] == ["cpu", "cpu2", "cpu3"] and "bus" in node
+
+
 def test_a_table_with_a_header_becomes_a_value_when_it_is_changed():
     made = changed(TWO, lambda edit, part: edit.set_value(part("wan.lan.1.node.0"), "power.idle_w", 0))
     assert tomllib.loads(made)["wan"]["lan"][1]["node"][0]["power"] == {"idle_w": 0, "full_w": 2}

@@ -99,7 +99,7 @@ class SystemEdit:
             return (*part.path, "disks", len(disks) - 1)
         if kind in ("cpu", "gpu"):
             self._to_units(part)
-            if kind == "gpu" and "bus" not in self._edit.table(part.path):
+            if "bus" not in self._edit.table(part.path):
                 self._edit.set_key(part.path, "bus", "pcie3-x16")
         if kind == "lan":
             return self._add_lan(part.path)
@@ -196,7 +196,10 @@ class SystemEdit:
         if kind == "link":
             levels = [one.name for one in part.parts if one.kind != "link"] + ["", ""]
             return self._link(part, levels[0], levels[1])
-        return {"cpu": "xeon-e5-2670"} if kind == "cpu" else {"gpu": "tesla-k40"}
+        units = self._edit.table(part.path)["unit"]  # as they are now: the first one may be new
+        taken = {str(one.get("name", "gpu" if "gpu" in one else "cpu")) for one in units}
+        name = {"name": _free(taken, kind)} if kind in taken else {}
+        return {**name, **({"cpu": "xeon-e5-2670"} if kind == "cpu" else {"gpu": "tesla-k40"})}
 
     def _add_beside(self, part: Part) -> Path:
         """Add a LAN beside a LAN; a system of a single LAN becomes a WAN of two."""

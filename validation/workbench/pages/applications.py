@@ -156,7 +156,7 @@ def _step_text(draft: Draft, part: str) -> str | None:
 
 def _place(name: str, fields: Mapping[str, str]) -> str:
     part = fields.get("part", "")
-    return f"/applications/{name}" + (f"?{urlencode({'part': part})}" if part and part != "-" else "")
+    return f"/applications/{name}" + (f"?{urlencode({'part': part})}" if part else "")
 
 
 def show_run(request: Request) -> Response:

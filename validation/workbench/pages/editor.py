@@ -50,7 +50,7 @@ async def act(request: Request, kind: str, apply: Apply, show: Show, place: Call
                 return show(request, Draft(project, kind, name), before, str(err), 400)
         if fields.get("op") == "discard":
             return _gone(request, kind, draft) or moved(place(name, fields))
-        now = {**fields, "part": chosen or fields.get("part", "")}
+        now = {**fields, "part": fields.get("part", "") if chosen in ("", "-") else chosen}
         if BY_SCRIPT in request.headers:
             return show(request, draft, now, "", 200)
         return moved(place(name, now))

@@ -112,6 +112,9 @@ def _system(folder: Path, name: str, text: str) -> System:
             _copy_hardware(folder / "platforms", other, path)
         if "lan" not in table and "wan" not in table:
             raise UserError(name, "no top level", "Give either [wan] or [lan]")
+        wan = table.get("wan")
+        if isinstance(wan, dict) and "clusters" not in table and not {"lan", "wan"} & wan.keys():
+            raise UserError(f"{name}, wan", "a WAN without levels", "Add a LAN")
         if not is_system_file(path):
             raise UserError(name, "this is a grid of clusters, not a system of levels", "Edit its text in a file")
         return read_system(path)
