@@ -233,6 +233,14 @@ def test_searching_the_hardware_finds_words_of_names_and_titles(client):
     assert client.get("/hardware?kind=disk").status_code == 200
 
 
+def test_the_editors_have_no_inline_script_or_style_and_name_no_other_host(client, send, figure_1):
+    send("/applications", {"file_name": "ms", "example": "master-slave"})
+    for path in ("/systems/new", "/systems/one.toml", "/hardware", "/applications", "/applications/ms.toml",
+                 "/applications/ms.toml/run"):  # fmt: skip
+        text = client.get(path).text
+        assert re.search(r"<style|\sstyle=|\son\w+=|<script(?! src=)|https?://", text) is None, path
+
+
 @pytest.mark.parametrize("name", ["..%2F..%2Fx.toml", "%2Fetc%2Fpasswd", "x.xml", "secret.toml", "a%00.toml", ".toml"])
 def test_files_outside_of_the_folders_have_no_editor(client, project, tmp_path, name):
     (tmp_path / "secret.toml").write_text("key = 'hidden'")
