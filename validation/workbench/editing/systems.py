@@ -94,7 +94,8 @@ class SystemEdit:
         if kind == "lan" and part.kind == "lan":
             return self._add_beside(part)
         if kind == "disk":
-            disks = [*part.values.get("disks", []), "ssd-sata"]
+            given = part.values.get("disks", [])
+            disks = [*(given if isinstance(given, list) else ()), "ssd-sata"]
             self._edit.set_key(part.path, "disks", disks)
             return (*part.path, "disks", len(disks) - 1)
         if kind in ("cpu", "gpu"):
@@ -196,7 +197,8 @@ class SystemEdit:
         if kind == "link":
             levels = [one.name for one in part.parts if one.kind != "link"] + ["", ""]
             return self._link(part, levels[0], levels[1])
-        units = self._edit.table(part.path)["unit"]  # as they are now: the first one may be new
+        units = tree_of(self._edit.values)
+        units = [one.values for one in units.all_parts() if one.kind == "unit" and one.path[:-2] == part.path]
         taken = {str(one.get("name", "gpu" if "gpu" in one else "cpu")) for one in units}
         name = {"name": _free(taken, kind)} if kind in taken else {}
         return {**name, **({"cpu": "xeon-e5-2670"} if kind == "cpu" else {"gpu": "tesla-k40"})}

@@ -166,7 +166,8 @@ class TomlEdit:
     def _check_written(self, path: Path, key: str) -> None:
         """Refuse a list of tables that is written as a value, and a table that has no header."""
         places = self._places()
-        if (*path, key) in places.values or not places.under(path):
+        is_list = isinstance(self.table(path).get(key, []), list)
+        if (*path, key) in places.values or not places.under(path) or not is_list:
             raise UserError(_shown((*path, key)), "it is written within a value", "Change the text")
 
     def _in_section(self, places: Places, path: Path, key: str, value: object) -> None:
