@@ -18,9 +18,9 @@ _NUMBERED = re.compile(r"(wan|lan|node|unit|links)(?: (\d+))?")  # tables in the
 _NAMED = re.compile(r"\b(wan|lan|node|unit|disk) '([^']+)'")
 
 
-@dataclass
+@dataclass(eq=False)
 class Part:
-    """A part of a system."""
+    """A part of a system; two are the same only if they are one object."""
 
     kind: str  # a key of TITLES
     path: Path
