@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from predictor.dpgraph.on_platform import Analysis, PaperTimes
 
 COLLECTIVES = ("points", "messages")
-TIMES = ("network", "li")
+TIMES = ("network", "measured", "li")
 _RANKS = 4
 # Options without effect where no platform is given.
 _ON_PLATFORM = (
@@ -86,8 +86,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--draw", metavar="FILE", help="draw the graph to this .png, .svg or .pdf (up to 200 elements)")
     parser.add_argument(
         "--times", metavar="HOW", type=str.lower,
-        help=f"on a platform: {' or '.join(TIMES)}: network, messages on the platform's links, with waiting and shared "
-        "links (default); li, the Li paper's components of messages, measured between nodes",
+        help=f"on a platform: {', '.join(TIMES[:-1])} or {TIMES[-1]}: network, messages on the platform's links, with "
+        "waiting and shared links (default); measured, the same on links that messages between the nodes show, as "
+        "dpgraph measures them; li, the Li paper's components of messages, measured between nodes",
     )  # fmt: skip
     parser.add_argument(
         "--timeline", metavar="FILE",
@@ -234,7 +235,7 @@ def _run_on_platform(args: argparse.Namespace) -> int:
             target = target_of(args, _problem(args), args.ranks)
             recording = recorded(args, target, runner)
         found = paper_times(args, target, recording, runner) if args.times == "li" else None
-    made = analysis(args, target, recording) if found is None else found
+        made = analysis(args, target, recording, runner) if found is None else found
     said.say(*made.cautions)
     _write_pictures(args, made)
     if isinstance(made, Analysis):
@@ -312,7 +313,14 @@ def _say_plan(args: argparse.Namespace) -> int:
         raise UserError("--dry-run", "a recording is given, so nothing is simulated", "Leave it out")
     if _has_platform(args):
         # Imported here for a quick start: it is slow to import.
-        from predictor.dpgraph.on_platform import iterations_of, settings_of, target_from_arguments
+        from predictor.dpgraph.on_platform import (
+            FURTHER,
+            MEASURED,
+            first_plans,
+            iterations_of,
+            settings_of,
+            target_from_arguments,
+        )
 
         target = target_from_arguments(args, _problem(args), args.ranks)
         recording = settings_of(args).spec(target), iterations_of(args, target)
@@ -321,6 +329,8 @@ def _say_plan(args: argparse.Namespace) -> int:
             from predictor.dpgraph.li_times import plans
 
             return print_plan(args, Plan(recordings=(recording,), experiments=tuple(plans(target))))
+        if args.times == MEASURED:
+            return print_plan(args, Plan(recordings=(recording,), experiments=first_plans(target), remark=FURTHER))
     else:
         recording = _to_record(args)
     return print_plan(args, Plan(recordings=(recording,)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,9 +18,11 @@ from platforms.arguments import placement_from_arguments, platform_from_argument
 from platforms.errors import UserError
 from platforms.model.platform import Route
 from predictor.dpgraph.evaluate import estimate
+from predictor.dpgraph.faster import DeclaredNetwork, MeasuredNetwork, Network
 from predictor.dpgraph.graph import DPGraph, owned_graph
-from predictor.dpgraph.known import declared_cautions, known_network
+from predictor.dpgraph.known import declared_cautions
 from predictor.dpgraph.li_times import LiTimes, li_times
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.places import places_of
 from predictor.dpgraph.predictors import iterations_to_record
 from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
@@ -28,6 +31,9 @@ from predictor.dpgraph.timed import TimedGraph, timed
 if TYPE_CHECKING:
     from predictor.dpgraph.what_if import Answers
 
+MEASURED = "measured"  # of --times
+FURTHER = "the measured messages decide whether more are sent"
+
 
 @dataclass(frozen=True)
 class Analysis:
@@ -35,6 +41,7 @@ class Analysis:
 
     target: Target
     timed: TimedGraph
+    places: tuple[str | None, ...]  # of the recording's paths of calls
     iterations: int  # in the graph
     whole_s: float | None  # time of all iterations; None: too few were recorded to tell it
     answers: Answers | None
@@ -159,37 +166,103 @@ def paper_times(args: argparse.Namespace, target: Target, recording: Recording, 
     return PaperTimes(li_times(target, recording, places, measured), _said_of(recording, places))
 
 
-def analysis(args: argparse.Namespace, target: Target, recording: Recording) -> Analysis:
+def analysis(args: argparse.Namespace, target: Target, recording: Recording, runner: Runner) -> Analysis:
+    """Return the graph of a recording with its times on the target, by the network that the options choose.
+
+    Raises:
+        OutOfRange: The platform has links or options that the fluid model does not represent, or measured times of
+            messages do not lie on lines.
+        UserError: The program cannot end.
+    """
+    options = {**dict(target.platform.options), **dict(settings_of(args).options)}
+    network: Network
+    if args.times == MEASURED:
+        network = _measured(target, lambda plan: runner.measure(replace(plan, options=settings_of(args).options)))
+        said = (*network.model.cautions, *_unmeasured(target, recording, network.model))
+    else:
+        network = DeclaredNetwork(tuple(_routes(target, Sections(recording))), options)
+        said = declared_cautions(options)
+    expand = args.collectives == "messages"
+    return analysed(target, recording, network, expand=expand, factor=args.what_if, cautions=said)
+
+
+def analysed(
+    target: Target,
+    recording: Recording,
+    network: Network,
+    *,
+    expand: bool = False,
+    factor: float | None = None,
+    cautions: tuple[str, ...] = (),
+) -> Analysis:
     """Return the graph of a recording with its times on the target.
+
+    Args:
+        target: The target.
+        recording: The recording, of as many ranks as the target has.
+        network: The network between the target's hosts.
+        expand: The graph shows the messages of collectives.
+        factor: Answer what would be if one part were so many times as fast; None: do not.
+        cautions: Those about the network.
 
     Raises:
         OutOfRange: The platform has links or options that the fluid model does not represent.
         UserError: The program cannot end.
     """
-    options = {**dict(target.platform.options), **dict(settings_of(args).options)}
     places = places_of(target.problem, recording.paths)
-    owned = owned_graph(recording, expand=args.collectives == "messages", places=places)
+    owned = owned_graph(recording, expand=expand, places=places)
     sections = Sections(recording)
-    routes = _routes(target, sections)
-    network = known_network(routes, options)
-    found = timed(owned, target, network)
+    found = timed(owned, target, network.model)
     hosts = [target.platform.host(host) for host in target.placement]
     whole_s = None
     if sections.iterations in (0, target.iterations) or sections.iterations >= LEAST_FOR_LOOP:
         whole_s = estimate(
-            sections, target.iterations, network, target.placement, [1 / host.speed_flops for host in hosts],
+            sections, target.iterations, network.model, target.placement, [1 / host.speed_flops for host in hosts],
             [host.cores for host in hosts],
         ).time_s  # fmt: skip
     answers = None
-    if args.what_if is not None:
+    if factor is not None:
         # Imported here for a quick start: it is needed only by this option.
         from predictor.dpgraph.what_if import Setting, what_if
 
-        answers = what_if(Setting(owned.program, target, tuple(routes), options, places), args.what_if)
+        answers = what_if(Setting(owned.program, target, network, places), factor)
     return Analysis(
-        target, found, sections.iterations, whole_s, answers,
-        (*_said_of(recording, places), *declared_cautions(options)),
-    )  # fmt: skip
+        target, found, places, sections.iterations, whole_s, answers, (*_said_of(recording, places), *cautions)
+    )
+
+
+def cluster_names(target: Target) -> dict[str, str]:
+    """Return the cluster of each host of a target."""
+    return {host: target.platform.cluster_of(host).name for host in target.placement}
+
+
+def _measured(target: Target, measure: Callable[[NetworkPlan], Measurement]) -> MeasuredNetwork:
+    """Return the network that messages between the target's nodes show."""
+    # Imported here for a quick start: they are slow to import.
+    from predictor.dpgraph.measured import measured_network
+    from predictor.network.survey import next_plan
+
+    results: tuple[Measurement, ...] = ()
+    while (plan := next_plan(target.platform, target.placement, results)) is not None:
+        results += (measure(plan),)
+    hosts = sorted(set(target.placement))
+    return MeasuredNetwork(measured_network(target.platform, hosts, results), cluster_names(target))
+
+
+def first_plans(target: Target) -> tuple[NetworkPlan, ...]:
+    """Return the messages that ``--times measured`` sends first, if there are any."""
+    # Imported here for a quick start: it is slow to import.
+    from predictor.network.survey import next_plan
+
+    plan = next_plan(target.platform, target.placement)
+    return () if plan is None else (plan,)
+
+
+def _unmeasured(target: Target, recording: Recording, network: NetworkModel) -> tuple[str, ...]:
+    # Imported here for a quick start: it is slow to import.
+    from predictor.network.unmeasured import unmeasured
+
+    return unmeasured(target.platform, target.placement, Sections(recording).partners, network.measured_as)
 
 
 def _routes(target: Target, sections: Sections) -> list[Route]:

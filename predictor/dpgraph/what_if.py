@@ -12,15 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from apps.spec.target import Target
-from platforms.model.platform import Link, Route
 from predictor.dpgraph.evaluate import execute
+from predictor.dpgraph.faster import Network
 from predictor.dpgraph.instructions import COMPUTE, SEND
-from predictor.dpgraph.known import known_network
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program
 
 MOST_OF_A_KIND = 100  # links, nodes, calls and computations that are tried: those with the most bytes or flops
-_DIRECTIONS = ("_UP", "_DOWN")  # endings of the two directions of a link, in SimGrid's names
+_ENVELOPE_BYTES = 16  # of every message, in SimGrid
 
 
 @dataclass(frozen=True)
@@ -50,13 +49,8 @@ class Setting:
 
     program: Program
     target: Target
-    routes: tuple[Route, ...]
-    options: Mapping[str, str]
+    network: Network
     places: Sequence[str | None]  # of the recording's paths of calls
-
-    def network(self) -> NetworkModel:
-        """Return the network as the platform file describes it."""
-        return known_network(self.routes, self.options)
 
     def time_s(
         self,
@@ -68,7 +62,7 @@ class Setting:
         """Return the time of the program, s, with parts of it replaced."""
         run = execute(
             self.program if program is None else program,
-            self.network() if network is None else network,
+            self.network.model if network is None else network,
             self.target.placement,
             self.s_per_flop if s_per_flop is None else s_per_flop,
             [self.target.platform.host(host).cores for host in self.target.placement],
@@ -84,7 +78,8 @@ class Setting:
 def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> Answers:
     """Return how much time each link, node, cluster, call and computation saves that becomes faster.
 
-    A faster link has ``factor`` times the bandwidth and 1 / ``factor`` of the latency; a faster node computes
+    A faster link has ``factor`` times the bandwidth and 1 / ``factor`` of the latency; where the network was measured,
+    links are those that messages show (predictor.dpgraph.faster).  A faster node computes
     ``factor`` times as fast.  The messages of a faster call have 1 / ``factor`` of the bytes, those inside a
     collective too.  A faster computation has 1 / ``factor`` of the flops.
 
@@ -96,12 +91,12 @@ def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> A
     Raises:
         UserError: The program cannot end.
     """
-    network = setting.network()
+    network = setting.network.model
     now_s = setting.time_s(network=network)
     asked: dict[str, list[tuple[str, Callable[[], float]]]] = {
         "link": [
-            (name, lambda names=names: setting.time_s(network=_with_faster(setting, names, factor)))  # type: ignore[misc]
-            for name, names in _links(setting, network).items()
+            (name, lambda name=name: setting.time_s(network=setting.network.faster(name, factor)))  # type: ignore[misc]
+            for name in setting.network.parts(_sent(setting))
         ],
         "node": list(_nodes(setting, network, factor, {host: [host] for host in _busiest(setting)})),
         "cluster": list(_nodes(setting, network, factor, _clusters(setting))),
@@ -118,38 +113,14 @@ def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> A
     return Answers(factor, now_s, tuple(answers), untried)
 
 
-def _links(setting: Setting, network: NetworkModel) -> dict[str, frozenset[str]]:
-    """Return the links that carry messages, as one name for both directions, the one with most bytes first."""
-    program, bytes_on = setting.program, Counter[str]()
-    pairs = Counter[tuple[str, str]]()
+def _sent(setting: Setting) -> Counter[tuple[str, str]]:
+    """Return the bytes between each two hosts; an empty message counts as its envelope."""
+    program, sent = setting.program, Counter[tuple[str, str]]()
     for source, destination, size in zip(
         program.source.tolist(), program.destination.tolist(), program.size_bytes.tolist(), strict=True
     ):
-        pairs[setting.target.placement[source], setting.target.placement[destination]] += size + 16
-    names: dict[str, set[str]] = {}
-    for route in setting.routes:
-        carried = pairs.get((route.source, route.destination), 0)
-        for link in route.links if carried else ():
-            name = link.name
-            for ending in _DIRECTIONS:
-                name = name.removesuffix(ending)
-            names.setdefault(name, set()).add(link.name)
-            bytes_on[name] += carried
-    return {name: frozenset(names[name]) for name, _ in bytes_on.most_common()}
-
-
-def _with_faster(setting: Setting, names: frozenset[str], factor: float) -> NetworkModel:
-    def changed(link: Link) -> Link:
-        if link.name not in names:
-            return link
-        return replace(link, bandwidth_Bps=link.bandwidth_Bps * factor, latency_s=link.latency_s / factor)
-
-    routes = []
-    for route in setting.routes:
-        links = tuple(map(changed, route.links))
-        less_s = sum(old.latency_s - new.latency_s for old, new in zip(route.links, links, strict=True))
-        routes.append(replace(route, links=links, latency_s=max(0.0, route.latency_s - less_s)))
-    return known_network(routes, setting.options)
+        sent[setting.target.placement[source], setting.target.placement[destination]] += size + _ENVELOPE_BYTES
+    return sent
 
 
 def _busiest(setting: Setting) -> list[str]:
