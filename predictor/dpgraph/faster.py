@@ -154,6 +154,10 @@ class MeasuredNetwork:
         timing = Timing(model.timing.above_bytes, np.array(latency_s), np.array(factors))
         return replace(model, ways=ways, capacity_Bps=capacity_Bps, timing=timing)
 
+    def crossing(self, part: str) -> frozenset[tuple[str, str]]:
+        """Return the pairs of different hosts whose messages cross a part."""
+        return frozenset(pair for pair in self.model.ways if pair[0] != pair[1] and self._crosses(pair, self._parts[part]))
+
     def _rate(self, way: Way, capacity_Bps: Mapping[str, float], old_s: float, new_s: float) -> float:
         """Return by what the largest rate on a way is multiplied, with other capacities and another latency."""
         narrowest = self._narrowest_Bps(way, capacity_Bps)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from apps.probes.network.measure import Measurement, NetworkPlan
 from apps.programs.problem import Problem
 from apps.recording.events import Recording
+from apps.runs.plan import Plan
 from apps.runs.runner import Runner
 from apps.spec.engine_options import parse_options
 from apps.spec.settings import Settings
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
     from predictor.dpgraph.what_if import Answers
 
 MEASURED = "measured"  # of --times
-FURTHER = "the measured messages decide whether more are sent"
+_FURTHER = "the measured messages decide whether more are sent"
 
 
 @dataclass(frozen=True)
@@ -41,6 +42,7 @@ class Analysis:
 
     target: Target
     timed: TimedGraph
+    network: Network
     places: tuple[str | None, ...]  # of the recording's paths of calls
     iterations: int  # in the graph
     whole_s: float | None  # time of all iterations; None: too few were recorded to tell it
@@ -141,6 +143,23 @@ def iterations_of(args: argparse.Namespace, target: Target) -> int:
     return int(args.iterations)
 
 
+def plan_on_platform(args: argparse.Namespace, target: Target) -> Plan:
+    """Return what would be recorded and measured for the times that the options choose."""
+    recording = settings_of(args).spec(target), iterations_of(args, target)
+    if args.times == "li":
+        # Imported here for a quick start: it is slow to import.
+        from predictor.dpgraph.li_times import plans
+
+        return Plan(recordings=(recording,), experiments=tuple(plans(target)))
+    if args.times == MEASURED:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.network.survey import next_plan
+
+        first = next_plan(target.platform, target.placement)
+        return Plan(recordings=(recording,), experiments=() if first is None else (first,), remark=_FURTHER)
+    return Plan(recordings=(recording,))
+
+
 def recorded(args: argparse.Namespace, target: Target, runner: Runner) -> Recording:
     """Return the recording of a target's program."""
     return runner.recording(settings_of(args).spec(target), iterations_of(args, target))
@@ -227,7 +246,7 @@ def analysed(
 
         answers = what_if(Setting(owned.program, target, network, places), factor)
     return Analysis(
-        target, found, places, sections.iterations, whole_s, answers, (*_said_of(recording, places), *cautions)
+        target, found, network, places, sections.iterations, whole_s, answers, (*_said_of(recording, places), *cautions)
     )
 
 
@@ -247,15 +266,6 @@ def _measured(target: Target, measure: Callable[[NetworkPlan], Measurement]) -> 
         results += (measure(plan),)
     hosts = sorted(set(target.placement))
     return MeasuredNetwork(measured_network(target.platform, hosts, results), cluster_names(target))
-
-
-def first_plans(target: Target) -> tuple[NetworkPlan, ...]:
-    """Return the messages that ``--times measured`` sends first, if there are any."""
-    # Imported here for a quick start: it is slow to import.
-    from predictor.network.survey import next_plan
-
-    plan = next_plan(target.platform, target.placement)
-    return () if plan is None else (plan,)
 
 
 def _unmeasured(target: Target, recording: Recording, network: NetworkModel) -> tuple[str, ...]:
