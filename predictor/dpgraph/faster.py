@@ -1,9 +1,9 @@
 """Networks whose parts can be made faster: as a platform file describes them, or as messages measured them.
 
 A platform file names every link.  Messages show less: the links of each node, what a cluster and what a pair of
-clusters share, and the links found inside a cluster.  Where on its way a message spends its latency, no message shows:
-half of the latency between two neighbours in a cluster is taken for that of each of their links, and what remains
-between two clusters for that of the link that joins them.
+clusters share, and the links found inside a cluster.  Where on its way a message spends its latency, no message shows.
+At most, each of two neighbours' links has half of the latency between them, and what joins two clusters has all that
+remains of the latency between those; at least, what a cluster shares has all of the latency between its neighbours.
 """
 
 from __future__ import annotations
@@ -38,8 +38,11 @@ class Network(Protocol):
     def parts(self, sent: Sent) -> list[str]:
         """Return the names of the parts that messages use, the one with the most bytes first."""
 
-    def faster(self, part: str, factor: float) -> NetworkModel:
-        """Return the network with a part of ``factor`` times the bandwidth and 1 / ``factor`` of the latency."""
+    def faster(self, part: str, factor: float) -> tuple[NetworkModel, ...]:
+        """Return the network with a part of ``factor`` times the bandwidth and 1 / ``factor`` of the latency.
+
+        Where the latency of the part is not known, these are two networks: with the largest and the least one.
+        """
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ class DeclaredNetwork:
                 bytes_on[_without_direction(link.name)] += carried
         return [name for name, _ in bytes_on.most_common()]
 
-    def faster(self, part: str, factor: float) -> NetworkModel:
+    def faster(self, part: str, factor: float) -> tuple[NetworkModel, ...]:
         """Return the network with a link of ``factor`` times the bandwidth and 1 / ``factor`` of the latency."""
         names = self.links[part]
 
@@ -86,7 +89,7 @@ class DeclaredNetwork:
             links = tuple(map(changed, route.links))
             less_s = sum(old.latency_s - new.latency_s for old, new in zip(route.links, links, strict=True))
             routes.append(replace(route, links=links, latency_s=max(0.0, route.latency_s - less_s)))
-        return known_network(routes, self.options)
+        return (known_network(routes, self.options),)
 
 
 def _without_direction(name: str) -> str:
@@ -117,13 +120,17 @@ class MeasuredNetwork:
             bytes_on[name] = int(sum(carried for pair, carried in sent.items() if self._crosses(pair, part)))
         return [name for name, carried in bytes_on.most_common() if carried]
 
-    def faster(self, part: str, factor: float) -> NetworkModel:
-        """Return the network with a part of ``factor`` times the bandwidth and 1 / ``factor`` of the latency.
+    def faster(self, part: str, factor: float) -> tuple[NetworkModel, ...]:
+        """Return the network with a part of ``factor`` times the bandwidth, and 1 / ``factor`` of its latency.
 
-        A path that is slower than every link known on it is limited by what joins the clusters, or by a window of
+        The latency is the largest that the part may have, then the least.  A path that is slower than every link known on it is limited by what joins the clusters, or by a window of
         messages on their way, which passes more often when the latency is shorter.
         """
-        model, chosen = self.model, self._parts[part]
+        between = part.startswith(_BETWEEN)
+        return tuple(self._with_faster(parts[part], factor, between=between) for parts in (self._parts, self._least))
+
+    def _with_faster(self, chosen: _Part, factor: float, *, between: bool) -> NetworkModel:
+        model = self.model
         capacity_Bps = {
             name: value * factor if name in chosen.links else value for name, value in model.capacity_Bps.items()
         }
@@ -143,7 +150,7 @@ class MeasuredNetwork:
                 factors.append(factors[way.timing_class])
             row = rows[key]
             rate = self._rate(way, capacity_Bps, latency_s[way.timing_class][-1], latency_s[row][-1])
-            if part.startswith(_BETWEEN) and not self._explained(way):
+            if between and not self._explained(way):
                 rate = min(factor, self._narrowest_Bps(way, capacity_Bps) / way.bound_Bps)
             faster = replace(way, timing_class=row, bound_Bps=way.bound_Bps * rate)
             then_s, now_s = (
@@ -181,25 +188,37 @@ class MeasuredNetwork:
 
     @cached_property
     def _parts(self) -> dict[str, _Part]:
-        """The parts by name: links of nodes, those inside clusters, and those between clusters."""
+        """The parts by name, with the largest latency that they may have."""
+        return self._parts_if(shared=0.0)
+
+    @cached_property
+    def _least(self) -> dict[str, _Part]:
+        """The parts by name, with the least latency that they may have."""
+        return self._parts_if(shared=1.0)
+
+    def _parts_if(self, *, shared: float) -> dict[str, _Part]:
+        """Return the parts: links of nodes, those inside clusters, and those between clusters.
+
+        Args:
+            shared: The share of the latency between neighbours that belongs to what their cluster shares.
+        """
         found: dict[str, _Part] = {}
         for host in self.clusters:
             links = frozenset({f"up {host}", f"down {host}"})
             pairs = [pair for pair, way in self.model.ways.items() if host in pair and links & way.links.keys()]
-            own_s = self._node_s(self.clusters[host])
+            own_s = (1 - shared) * self._half_s(self.clusters[host])
             found[f"{_NODE}{host}"] = _Part(links, {pair: own_s * pair.count(host) for pair in pairs})
-        found |= self._between()
-        found |= self._inside()
-        return found
+        return found | self._between(shared) | self._inside()
 
-    def _between(self) -> dict[str, _Part]:
+    def _between(self, shared: float) -> dict[str, _Part]:
         found: dict[str, dict[tuple[str, str], np.ndarray]] = {}
         links: dict[str, frozenset[str]] = {}
         for pair, way in self.model.ways.items():
             ends = tuple(self.clusters[host] for host in pair)
             if ends[0] != ends[1]:
                 c, d = sorted(ends)
-                rest_s = self.model.timing.latency_s[way.timing_class] - self._node_s(c) - self._node_s(d)
+                in_clusters_s = (1 + shared) * (self._half_s(c) + self._half_s(d))
+                rest_s = self.model.timing.latency_s[way.timing_class] - in_clusters_s
                 found.setdefault(f"{_BETWEEN}{c} and {d}", {})[pair] = np.maximum(0.0, rest_s)
                 links[f"{_BETWEEN}{c} and {d}"] = frozenset({f"{c} to {d}", f"{d} to {c}", f"{c} and {d}"})
         return {name: _Part(links[name], latency_s) for name, latency_s in found.items()}
@@ -215,7 +234,7 @@ class MeasuredNetwork:
         for pair, way in self.model.ways.items():
             cluster = self.clusters[pair[0]]
             names = [name for name, share in way.links.items() if share >= 1 and name.startswith(f"{cluster}: ")]
-            rest_s = self.model.timing.latency_s[way.timing_class] - 2 * self._node_s(cluster)
+            rest_s = self.model.timing.latency_s[way.timing_class] - 2 * self._half_s(cluster)
             for name in names:
                 crossed.setdefault(name, {})[pair] = np.maximum(0.0, rest_s) / len(names)
         return found | {name: _Part(frozenset({name}), latency_s) for name, latency_s in crossed.items()}
@@ -223,12 +242,12 @@ class MeasuredNetwork:
     def _is_narrow(self, name: str) -> bool:
         return self.model.capacity_Bps.get(name, np.inf) < np.inf
 
-    def _node_s(self, cluster: str) -> np.ndarray:
-        """Return the latency of a node's link, s, by segment: half of that between two neighbours."""
-        return self._nodes_s.get(cluster, np.zeros(self.model.timing.latency_s.shape[1]))
+    def _half_s(self, cluster: str) -> np.ndarray:
+        """Return half of the latency between two neighbours of a cluster, s, by segment."""
+        return self._halves_s.get(cluster, np.zeros(self.model.timing.latency_s.shape[1]))
 
     @cached_property
-    def _nodes_s(self) -> dict[str, np.ndarray]:
+    def _halves_s(self) -> dict[str, np.ndarray]:
         latency_s = self.model.timing.latency_s
         found: dict[str, np.ndarray] = {}
         for (a, b), way in self.model.ways.items():

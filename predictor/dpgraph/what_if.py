@@ -31,6 +31,7 @@ class WhatIf:
     time_s: float  # of the program
     saved_s: float
     saved_share: float  # of the program's time as it is
+    otherwise_saved_s: float | None = None  # of a link of unknown latency: with the least one that it may have
 
 
 @dataclass(frozen=True)
@@ -93,11 +94,8 @@ def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> A
     """
     network = setting.network.model
     now_s = setting.time_s(network=network)
-    asked: dict[str, list[tuple[str, Callable[[], float]]]] = {
-        "link": [
-            (name, lambda name=name: setting.time_s(network=setting.network.faster(name, factor)))  # type: ignore[misc]
-            for name in setting.network.parts(_sent(setting))
-        ],
+    asked: dict[str, list[tuple[str, _Answer]]] = {
+        "link": list(_links(setting, factor)),
         "node": list(_nodes(setting, network, factor, {host: [host] for host in _busiest(setting)})),
         "cluster": list(_nodes(setting, network, factor, _clusters(setting))),
         "call": list(_calls(setting, network, factor)),
@@ -106,11 +104,27 @@ def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> A
     answers = []
     for kind, questions in asked.items():
         for name, answer in questions[:most]:
-            time_s = answer()
-            answers.append(WhatIf(kind, name, time_s, now_s - time_s, (now_s - time_s) / now_s if now_s else 0.0))
+            time_s, *other = answer()
+            otherwise_s = now_s - other[0] if other else None
+            share = (now_s - time_s) / now_s if now_s else 0.0
+            answers.append(WhatIf(kind, name, time_s, now_s - time_s, share, otherwise_s))
     answers.sort(key=lambda one: -one.saved_s)
     untried = {kind: len(questions) - most for kind, questions in asked.items() if len(questions) > most}
     return Answers(factor, now_s, tuple(answers), untried)
+
+
+_Answer = Callable[[], tuple[float, ...]]  # the time of the program, s; of a link also that with its least latency
+_Questions = Iterator[tuple[str, _Answer]]
+
+
+def _links(setting: Setting, factor: float) -> _Questions:
+    for name in setting.network.parts(_sent(setting)):
+        yield (
+            name,
+            lambda name=name: tuple(  # type: ignore[misc]
+                setting.time_s(network=network) for network in setting.network.faster(name, factor)
+            ),
+        )
 
 
 def _sent(setting: Setting) -> Counter[tuple[str, str]]:
@@ -140,16 +154,15 @@ def _clusters(setting: Setting) -> dict[str, list[str]]:
     return found
 
 
-_Questions = Iterator[tuple[str, Callable[[], float]]]
-
-
 def _nodes(setting: Setting, network: NetworkModel, factor: float, groups: Mapping[str, Sequence[str]]) -> _Questions:
     for name, hosts in groups.items():
         faster = np.isin(setting.target.placement, hosts)
         yield (
             name,
-            lambda faster=faster: setting.time_s(  # type: ignore[misc]
-                network=network, s_per_flop=np.where(faster, setting.s_per_flop / factor, setting.s_per_flop)
+            lambda faster=faster: (  # type: ignore[misc]
+                setting.time_s(
+                    network=network, s_per_flop=np.where(faster, setting.s_per_flop / factor, setting.s_per_flop)
+                ),
             ),
         )
 
@@ -174,8 +187,8 @@ def _calls(setting: Setting, network: NetworkModel, factor: float) -> _Questions
         smaller[program.argument[rows]] = np.round(smaller[program.argument[rows]] / factor).astype(np.int64)
         yield (
             place,
-            lambda smaller=smaller: setting.time_s(  # type: ignore[misc]
-                network=network, program=replace(program, size_bytes=smaller)
+            lambda smaller=smaller: (  # type: ignore[misc]
+                setting.time_s(network=network, program=replace(program, size_bytes=smaller)),
             ),
         )
 
@@ -187,7 +200,5 @@ def _computations(setting: Setting, network: NetworkModel, factor: float) -> _Qu
         fewer[rows] /= factor
         yield (
             place,
-            lambda fewer=fewer: setting.time_s(  # type: ignore[misc]
-                network=network, program=replace(program, value=fewer)
-            ),
+            lambda fewer=fewer: (setting.time_s(network=network, program=replace(program, value=fewer)),),  # type: ignore[misc]
         )

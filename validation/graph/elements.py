@@ -20,11 +20,11 @@ Element = tuple[str, str | None]  # COMPUTATION or MPI, and the place; None: not
 
 @dataclass(frozen=True)
 class Elements:
-    """Times of a timed section, s, from the moment when its first process begins it."""
+    """Times of a timed section, s."""
 
-    time_s: float  # T_exec: until the last process ends it
+    time_s: float  # T_exec: the largest time of a process
     compute_s: np.ndarray  # by process
-    ended_s: np.ndarray  # by process: from its own end to that of the last one
+    ended_s: np.ndarray  # by process: T_exec without its own time
     spent_s: Mapping[Element, float]  # sums over the processes
     path_s: Mapping[Element, float]  # the parts of the critical path
     path_by_rank_s: np.ndarray  # the parts of the critical path that a process computes or waits for

@@ -1,6 +1,7 @@
 """Times of a program's elements in a simulation, from the events that the recorder notes on the target's platform.
 
-The critical path is followed backwards from the last process: where a process waits for a message, on to the process
+T_exec is the time of the process that is longest in its timed section, as in the record of a run: processes do not
+begin it at the same moment.  The critical path is followed backwards from the last process: where a process waits for a message, on to the process
 that let the message begin last; out of a collective, on to the member that entered it last.
 """
 
@@ -26,7 +27,7 @@ def simulated_elements(recording: Recording, places: Sequence[str | None]) -> El
         places: The place of each of its paths of calls.
     """
     sections = [_Section.of(events) for events in recording.events]
-    start_s, stop_s = min(one.start_s for one in sections), max(one.stop_s for one in sections)
+    own_s = np.array([one.stop_s - one.start_s for one in sections])
 
     def spent(one: _Section) -> dict[Element, float]:
         computes = np.isin(one.events["kind"], _COMPUTING)
@@ -38,9 +39,9 @@ def simulated_elements(recording: Recording, places: Sequence[str | None]) -> El
     path = _Path(recording, sections, places)
     path.follow()
     return Elements(
-        time_s=stop_s - start_s,
+        time_s=float(own_s.max()),
         compute_s=np.array(computed_s),
-        ended_s=np.array([stop_s - one.stop_s for one in sections]),
+        ended_s=own_s.max() - own_s,
         spent_s=sums(item for one in sections for item in spent(one).items()),
         path_s=sums(path.parts),
         path_by_rank_s=path.by_rank_s,

@@ -11,6 +11,7 @@ from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, percent
 from platforms.terminal.table import Cell, table_lines
 from platforms.wording import number_of
+from predictor.dpgraph.timed_text import UNKNOWN_LATENCY
 from validation.graph.compare import Compared, by_cluster
 from validation.graph.elements import Element
 from validation.presentation.tables import error_cell
@@ -106,14 +107,21 @@ def _gains(found: Compared, *, rows: int, wide: bool) -> list[str]:
     answers = found.analysis.answers
     assert answers is not None
     title = f"What if one of them were {answers.factor:g} times as fast, the largest predicted saving first"
-    table: list[_Row] = [["what", "which", "saves, predicted", "simulated", "% of T_exec", "simulated"]]
+    bounded = any(one.otherwise_saved_s is not None for one in answers.answers)
+    least = ["or"] if bounded else []
+    table: list[_Row] = [["what", "which", "saves", *least, "simulated", "%", "simulated"]]
     for one in found.gains:
         now_s = found.simulated.time_s
-        saved = duration(one.answer.saved_s), duration(one.saved_s)
+        saved = [duration(one.answer.saved_s), duration(one.saved_s)]
+        if bounded:
+            known_s = one.answer.otherwise_saved_s
+            saved.insert(1, duration(one.answer.saved_s if known_s is None else known_s))
         shares = (percent(100 * share, signed=True) for share in (one.answer.saved_share, one.saved_s / now_s))
         table.append([one.answer.kind, one.answer.name, *saved, *shares])
     said = f"the first {number_of(rows, 'row')} that {'changes' if rows == 1 else 'change'} the platform"
     lines = [title, *table_lines(table, left={0, 1}, wide=wide)]
+    if bounded:
+        lines += prose_lines(UNKNOWN_LATENCY)
     return lines + prose_lines(f"{said}; without --simulate, also those that change the program")
 
 
