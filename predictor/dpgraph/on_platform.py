@@ -25,7 +25,7 @@ from predictor.dpgraph.known import declared_cautions
 from predictor.dpgraph.li_times import LiTimes, li_times
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.places import places_of
-from predictor.dpgraph.predictors import iterations_to_record
+from predictor.dpgraph.predictors import GraphModel, iterations_to_record
 from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
 from predictor.dpgraph.timed import TimedGraph, timed
 
@@ -248,6 +248,20 @@ def analysed(
     return Analysis(
         target, found, network, places, sections.iterations, whole_s, answers, (*_said_of(recording, places), *cautions)
     )
+
+
+def analysis_of_model(model: GraphModel, target: Target) -> Analysis:
+    """Return the graph of which a graph predictor has told the time, with its times on the target.
+
+    Raises:
+        OutOfRange: As the model's ``predict``.
+        UserError: The program cannot end.
+    """
+    recording, network = model.programs[target.problem, target.nranks].recording, model.network(target)
+    if model.measures(target):
+        return analysed(target, recording, MeasuredNetwork(network, cluster_names(target)))
+    options = model.surroundings[target.platform.content_hash].options or {}
+    return analysed(target, recording, DeclaredNetwork(tuple(_routes(target, Sections(recording))), options))
 
 
 def cluster_names(target: Target) -> dict[str, str]:

@@ -17,8 +17,8 @@ from platforms.read.read import materialise, read_platform
 GRID = named_grid("grid4x2")
 
 
-def time_s(platform, hosts, app="is"):
-    return simulate(Settings(iterations=2).spec(Target(problem(app, "S"), platform, hosts))).time_s
+def time_s(platform, hosts):
+    return simulate(Settings(iterations=2).spec(Target(problem("is", "S"), platform, hosts))).time_s
 
 
 @pytest.fixture(scope="module")
@@ -47,7 +47,7 @@ def test_faster_hosts_are_those_of_a_grid_with_a_faster_cluster(grid):
     first, *others = GRID.clusters
     wanted = materialise(replace(GRID, clusters=(replace(first, speed_flops=3 * first.speed_flops), *others)))
     made = changed_platform(platform, hosts, faster_hosts=dict.fromkeys(hosts[:2], 3.0))
-    assert time_s(made, hosts, "ep") == pytest.approx(time_s(wanted, hosts, "ep"), rel=1e-12)
+    assert time_s(made, hosts) == pytest.approx(time_s(wanted, hosts), rel=1e-12)
 
 
 def test_only_the_hosts_in_use_are_kept(grid):
