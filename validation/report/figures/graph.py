@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from predictor.dpgraph.timed import TimedGraph
 
 _BINS = 720  # of the time axis
-_PATH = "#D55E00"
+_PATH = "black"  # the page gives it the colour of its text
 # Computation and messages have the colours of the timelines of simulated runs; the grey shows on dark and on white.
 _COLORS = (COLORS[Activity.COMPUTATION], COLORS[Activity.MESSAGES], "#808080")
 _ALPHA = (1.0, 1.0, 0.3)
@@ -43,7 +43,7 @@ def graph_figure(timed: TimedGraph) -> Figure:
     axes = figure.add_subplot()
     axes.imshow(_image(timed), aspect="auto", interpolation="nearest", extent=(0, scale * end_s, ranks, 0))
     at_s = (np.arange(_BINS) + 0.5) * end_s / _BINS
-    axes.plot(scale * at_s, _path_rows(timed, at_s) + 0.5, color=_PATH, linewidth=1.4, solid_capstyle="round")
+    axes.plot(scale * at_s, _path_rows(timed, at_s) + 0.5, color=_PATH, linewidth=1.6, solid_capstyle="round")
     axes.set_xlim(0, scale * end_s)
     axes.set_ylim(ranks, 0)
     axes.set_xlabel(f"predicted time, {unit}")
@@ -54,7 +54,7 @@ def graph_figure(timed: TimedGraph) -> Figure:
         Patch(color=color, alpha=alpha, label=label)
         for color, alpha, label in zip(_COLORS, _ALPHA, _LABELS, strict=True)
     ]
-    handles.append(Line2D([], [], color=_PATH, linewidth=1.4, label="critical path"))
+    handles.append(Line2D([], [], color=_PATH, linewidth=1.6, label="critical path"))
     figure.legend(handles=handles, loc="outside upper left", ncols=2, fontsize=8.5, frameon=False)
     return figure
 
