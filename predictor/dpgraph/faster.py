@@ -123,8 +123,9 @@ class MeasuredNetwork:
     def faster(self, part: str, factor: float) -> tuple[NetworkModel, ...]:
         """Return the network with a part of ``factor`` times the bandwidth, and 1 / ``factor`` of its latency.
 
-        The latency is the largest that the part may have, then the least.  A path that is slower than every link known on it is limited by what joins the clusters, or by a window of
-        messages on their way, which passes more often when the latency is shorter.
+        The latency is the largest that the part may have, then the least.  A path that is slower than every link known
+        on it is limited by what joins the clusters, or by a window of messages on their way, which passes more often
+        when the latency is shorter.
         """
         between = part.startswith(_BETWEEN)
         return tuple(self._with_faster(parts[part], factor, between=between) for parts in (self._parts, self._least))
@@ -163,7 +164,9 @@ class MeasuredNetwork:
 
     def crossing(self, part: str) -> frozenset[tuple[str, str]]:
         """Return the pairs of different hosts whose messages cross a part."""
-        return frozenset(pair for pair in self.model.ways if pair[0] != pair[1] and self._crosses(pair, self._parts[part]))
+        return frozenset(
+            pair for pair in self.model.ways if pair[0] != pair[1] and self._crosses(pair, self._parts[part])
+        )
 
     def _rate(self, way: Way, capacity_Bps: Mapping[str, float], old_s: float, new_s: float) -> float:
         """Return by what the largest rate on a way is multiplied, with other capacities and another latency."""

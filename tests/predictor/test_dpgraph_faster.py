@@ -46,9 +46,14 @@ def test_what_joins_two_clusters_has_the_latency_that_their_nodes_leave():
 
 def test_a_link_of_a_node_has_half_of_the_latency_to_its_neighbour_or_none():
     most, least = network().faster("of a0", 2.0)
-    for pair, (most_s, least_s) in {
-        ("a0", "a1"): (1.5, 2), ("a1", "a0"): (1.5, 2), ("a0", "b0"): (6.5, 7), ("a0", "a0"): (1, 2), ("b0", "b1"): (2, 2)
-    }.items():  # fmt: skip
+    expected_s = {
+        ("a0", "a1"): (1.5, 2),
+        ("a1", "a0"): (1.5, 2),
+        ("a0", "b0"): (6.5, 7),
+        ("a0", "a0"): (1, 2),
+        ("b0", "b1"): (2, 2),
+    }
+    for pair, (most_s, least_s) in expected_s.items():
         assert (latency_s(most, *pair), latency_s(least, *pair)) == pytest.approx((most_s, least_s))
     # Its neighbour's link is not faster; the way to itself has no other one.
     assert (most.ways["a0", "a1"].bound_Bps, most.ways["a0", "a0"].bound_Bps) == pytest.approx((100, 200))

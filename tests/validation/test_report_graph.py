@@ -31,7 +31,9 @@ def value(text):
 
 @pytest.fixture(scope="module")
 def t_exec_ms(page):
-    (said,) = (one.text_content() for one in page.xpath('//section[@id="graph"]/p') if "ends last" in one.text_content())
+    (said,) = (
+        one.text_content() for one in page.xpath('//section[@id="graph"]/p') if "ends last" in one.text_content()
+    )
     return float(re.search(r"T_exec of 10 recorded iterations is ([0-9.]+) ms", said)[1])
 
 

@@ -1,8 +1,8 @@
 """Times of a program's elements in a simulation, from the events that the recorder notes on the target's platform.
 
 T_exec is the time of the process that is longest in its timed section, as in the record of a run: processes do not
-begin it at the same moment.  The critical path is followed backwards from the last process: where a process waits for a message, on to the process
-that let the message begin last; out of a collective, on to the member that entered it last.
+begin it at the same moment.  The critical path is followed backwards from the last process: where a process waits for a
+message, on to the process that let the message begin last; out of a collective, on to the member that entered it last.
 """
 
 from __future__ import annotations

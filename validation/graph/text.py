@@ -40,7 +40,11 @@ def compared_text(found: Compared, *, rows: int, wide: bool = False) -> str:
     lines += _elements(predicted.spent_s, simulated.spent_s, wide=wide)
     lines += ["", "Critical path"]
     lines += _elements(predicted.path_s, simulated.path_s, wide=wide)
-    lines += ["", "Time of the clusters' processes, % of T_exec: predicted, then simulated", *_clusters(found, wide=wide)]
+    lines += [
+        "",
+        "Time of the clusters' processes, % of T_exec: predicted, then simulated",
+        *_clusters(found, wide=wide),
+    ]
     if analysis.answers is not None:
         lines += ["", *_gains(found, rows=rows, wide=wide)]
     return "\n".join(lines)
@@ -53,8 +57,12 @@ def compared_json(found: Compared) -> dict[str, Any]:
         "whole_simulated_s": found.whole_s,
         "simulated_t_exec_s": found.simulated.time_s,
         "elements": [
-            {"what": what, "place": place, **{f"{name}_s": one.spent_s.get((what, place), 0.0) for name, one in both.items()},
-             **{f"{name}_path_s": one.path_s.get((what, place), 0.0) for name, one in both.items()}}
+            {
+                "what": what,
+                "place": place,
+                **{f"{name}_s": one.spent_s.get((what, place), 0.0) for name, one in both.items()},
+                **{f"{name}_path_s": one.path_s.get((what, place), 0.0) for name, one in both.items()},
+            }
             for what, place in dict.fromkeys([*found.simulated.places, *found.predicted.places])
         ],
         "processes": {
@@ -62,9 +70,10 @@ def compared_json(found: Compared) -> dict[str, Any]:
             for name, one in both.items()
         },
         "gains": [
-            {**asdict(one.answer), "simulated_s": one.simulated_s, "simulated_saved_s": one.saved_s} for one in found.gains
+            {**asdict(one.answer), "simulated_s": one.simulated_s, "simulated_saved_s": one.saved_s}
+            for one in found.gains
         ],
-    }  # fmt: skip
+    }
 
 
 def _both(predicted_s: float, simulated_s: float) -> _Row:
@@ -73,7 +82,9 @@ def _both(predicted_s: float, simulated_s: float) -> _Row:
 
 
 def _elements(predicted: Mapping[Element, float], simulated: Mapping[Element, float], *, wide: bool) -> list[str]:
-    keys = sorted(dict.fromkeys([*simulated, *predicted]), key=lambda one: -max(_of(one, predicted), _of(one, simulated)))
+    keys = sorted(
+        dict.fromkeys([*simulated, *predicted]), key=lambda one: -max(_of(one, predicted), _of(one, simulated))
+    )
     keys = [key for key in keys if max(_of(key, predicted), _of(key, simulated)) > 0]
     rows: list[_Row] = [["element", "place in the program", "predicted", "simulated", "error, %"]]
     for what, place in keys[:_MOST_ROWS]:

@@ -66,7 +66,9 @@ def graph_part(note: GraphNote, place: int) -> GraphPart | str:
     tables = [_clusters(found, what, place), _elements(found.timed, what, place), _path(found.timed, what, place)]
     if len(set(found.timed.clusters)) > 1:
         tables.insert(2, _by_cluster(found.timed, what, place))
-    return GraphPart(_text(found, note), tables, _picture(found, what, place), [f"{what}: {one}." for one in found.cautions])
+    return GraphPart(
+        _text(found, note), tables, _picture(found, what, place), [f"{what}: {one}." for one in found.cautions]
+    )
 
 
 def _text(found: Analysis, note: GraphNote) -> str:
@@ -107,7 +109,9 @@ def _clusters(found: Analysis, what: str, place: int) -> Table:
             one.compute_share, one.late_share, one.message_share, one.ended_share, one.idle_share, one.critical_share
         )  # fmt: skip
         slack = (_ms(one.least_slack_s), _ms(one.mean_slack_s))
-        rows.append([one.cluster, number(one.processes, "{:,}"), *(number(100 * share, "{:.3g}") for share in shares), *slack])
+        rows.append(
+            [one.cluster, number(one.processes, "{:,}"), *(number(100 * share, "{:.3g}") for share in shares), *slack]
+        )
     caption = f"{what}: time of the clusters' processes as shares of T_exec, and slack of their computations"
     columns = [*words("cluster"), *numbers("ranks", *titles, "least slack, ms", "mean slack, ms")]
     return table(f"graph-{place}-clusters", caption, columns, rows)
