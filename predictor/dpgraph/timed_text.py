@@ -84,7 +84,7 @@ def li_text(found: LiTimes, *, iterations: int, wide: bool = False) -> str:
     rows: list[tuple[str, ...]] = [("path", "c1, ns/byte", "k_b, ns/byte", "c2, ns/byte", "k_l")]
     for name, one in found.components.items():
         parts = (one.c1_s_per_byte, one.k_b_s_per_byte, one.c2_s_per_byte)
-        rows.append((name, *(f"{1e9 * value:.3f}" for value in parts), duration(one.k_l_s)))
+        rows.append((name, *(f"{round(1e9 * value, 3) + 0.0:.3f}" for value in parts), duration(one.k_l_s)))
     lines += ["", "Components of a message in standard mode (Figure 4)", *table_lines(rows, left={0}, wide=wide)]
     lines += ["", *_path_lines(found.path_parts(), found.path.time_s, "the chain", wide=wide)]
     return "\n".join(lines)

@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from predictor.dpgraph.instructions import COMPUTE, SLEEP
+from predictor.dpgraph.instructions import COMPUTE, SEND, SLEEP
 
 if TYPE_CHECKING:
+    from predictor.dpgraph.dates import Step
     from predictor.dpgraph.on_platform import Analysis
 
 COMPUTATION, MPI = "computation", "MPI"
@@ -26,7 +27,7 @@ class Elements:
     compute_s: np.ndarray  # by process
     ended_s: np.ndarray  # by process: T_exec without its own time
     spent_s: Mapping[Element, float]  # sums over the processes
-    path_s: Mapping[Element, float]  # the parts of the critical path
+    path_s: Mapping[Element, float]  # the parts of the critical path; of a message, under the place that sends it
     path_by_rank_s: np.ndarray  # the parts of the critical path that a process computes or waits for
 
     @property
@@ -53,6 +54,14 @@ def elements_of_analysis(found: Analysis) -> Elements:
         return COMPUTATION if computing[at] else MPI, place_at(places, int(site[at]))
 
     spent_s = sums((element(at), float(takes_s[at])) for at in np.flatnonzero(takes_s > 0).tolist())
+    sent_at = np.full(program.nmessages, -1, np.int64)
+    sends = np.flatnonzero(program.code == SEND)
+    sent_at[program.argument[sends]] = sends
+
+    def of_step(step: Step) -> Element:
+        sent = -1 if step.post is None else int(sent_at[program.argument[step.instruction]])
+        return element(step.instruction if sent < 0 else sent)  # one-sided messages have no send
+
     steps = [(step.instruction, step.end_s - step.begin_s) for step in dates.critical]
     by_rank_s = np.zeros(program.nranks)
     for at, lasts_s in steps:
@@ -63,7 +72,7 @@ def elements_of_analysis(found: Analysis) -> Elements:
         compute_s=np.array([one.compute_s for one in processes]),
         ended_s=np.array([one.ended_s for one in processes]),
         spent_s=spent_s,
-        path_s=sums((element(at), lasts_s) for at, lasts_s in steps),
+        path_s=sums((of_step(step), step.end_s - step.begin_s) for step in dates.critical),
         path_by_rank_s=by_rank_s,
     )
 

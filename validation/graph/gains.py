@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from apps.spec.target import Target
@@ -79,15 +79,13 @@ def _links(target: Target, network: Network, part: str) -> frozenset[str]:
     if isinstance(network, DeclaredNetwork):
         return network.links[part]
     assert isinstance(network, MeasuredNetwork)
-    crossing = network.crossing(part)
-    return _only_on(dict(_links_by_pair(target)), crossing)
-
-
-def _links_by_pair(target: Target) -> Iterator[tuple[tuple[str, str], frozenset[str]]]:
     hosts = list(dict.fromkeys(target.placement))
     pairs = [(a, b) for a in hosts for b in hosts if a != b]
-    for route in routes_between(target.platform, pairs):
-        yield (route.source, route.destination), frozenset(route.link_names)
+    links = {
+        (route.source, route.destination): frozenset(route.link_names)
+        for route in routes_between(target.platform, pairs)
+    }
+    return _only_on(links, network.crossing(part))
 
 
 def _only_on(links: Mapping[tuple[str, str], frozenset[str]], crossing: frozenset[tuple[str, str]]) -> frozenset[str]:

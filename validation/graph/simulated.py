@@ -127,7 +127,8 @@ class _Path:
             then, begun_s = self._before((rank, at), now_s)
             if now_s > begun_s:
                 what = COMPUTATION if self._kinds[rank][at] in _COMPUTING else MPI
-                place = place_at(self.places, int(self.sections[rank].events["site"][at]))
+                named, event = self._named((rank, at))
+                place = place_at(self.places, int(self.sections[named].events["site"][event]))
                 self.parts.append(((what, place), now_s - begun_s))
                 self.by_rank_s[rank] += now_s - begun_s
             (rank, at), now_s = then, min(now_s, begun_s)
@@ -152,6 +153,15 @@ class _Path:
         # The message begins with the later one of its two ends.
         first = max((post, other), key=self._clock_s)
         return ((first[0], first[1] - 1), self._clock_s(first)) if self._clock_s(first) < now_s else own
+
+    def _named(self, here: _At) -> _At:
+        """Return the event under whose place a part of the path stands: of a wait for a message, its send."""
+        rank, at = here
+        if self._kinds[rank][at] != Kind.WAIT:
+            return here
+        post = self._posts.get((rank, int(self.sections[rank].events["request"][at])))
+        ends = () if post is None else (post, self._other.get(post))
+        return next((one for one in ends if one is not None and self._kinds[one[0]][one[1]] == Kind.SEND), here)
 
     def _clock_s(self, at: _At) -> float:
         clock_s: float = self._clocks_s[at[0]][at[1]]

@@ -38,7 +38,7 @@ def compared_text(found: Compared, *, rows: int, wide: bool = False) -> str:
     lines += table_lines(table, left={0}, wide=wide)
     lines += ["", "Time of the elements, summed over the processes"]
     lines += _elements(predicted.spent_s, simulated.spent_s, wide=wide)
-    lines += ["", "Critical path"]
+    lines += ["", "Critical path; messages stand at the place that sends them"]
     lines += _elements(predicted.path_s, simulated.path_s, wide=wide)
     lines += [
         "",
@@ -133,6 +133,8 @@ def _gains(found: Compared, *, rows: int, wide: bool) -> list[str]:
     lines = [title, *table_lines(table, left={0, 1}, wide=wide)]
     if bounded:
         lines += prose_lines(UNKNOWN_LATENCY)
+    if len(found.gains) < rows:
+        said = "all rows that change the platform and for which it has links of its own"
     return lines + prose_lines(f"{said}; without --simulate, also those that change the program")
 
 
