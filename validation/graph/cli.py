@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from apps.arguments.dry_run import print_plan
 from apps.arguments.exit_status import exit_status
@@ -92,8 +93,6 @@ def _run(args: argparse.Namespace) -> int:
 
 def _print_plan(args: argparse.Namespace, target: Target, rows: int) -> int:
     # Imported here for a quick start: they are slow to import.
-    from dataclasses import replace
-
     from apps.runs.plan import Other, wall_s
     from predictor.dpgraph.on_platform import iterations_of, plan_on_platform, settings_of
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from apps.recording.events import Recording
+from apps.runs.record_events import run_recorded
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
+from platforms.terminal.progress import doing
 from predictor.dpgraph.on_platform import Analysis
 from predictor.dpgraph.places import places_of
 from validation.graph.elements import Elements, elements_of_analysis
@@ -64,12 +66,6 @@ def simulation(spec: RunSpec, iterations: int, *, time_limit_s: float | None) ->
     """
 
     def simulate(target: Target) -> Recording:
-        # Imported here for a quick start: they are slow to import.
-        from dataclasses import replace
-
-        from apps.runs.record_events import run_recorded
-        from platforms.terminal.progress import doing
-
         with doing(f"simulating {target}"):
             return run_recorded(replace(spec, target=target), iterations, what=str(target), time_limit_s=time_limit_s)
 

@@ -160,7 +160,7 @@ class _Path:
         if self._kinds[rank][at] != Kind.WAIT:
             return here
         post = self._posts.get((rank, int(self.sections[rank].events["request"][at])))
-        ends = () if post is None else (post, self._other.get(post))
+        ends: list[_At | None] = [] if post is None else [post, self._other.get(post)]
         return next((one for one in ends if one is not None and self._kinds[one[0]][one[1]] == Kind.SEND), here)
 
     def _clock_s(self, at: _At) -> float:

@@ -111,8 +111,9 @@ def _path_rows(timed: TimedGraph, at_s: npt.NDArray[np.float64]) -> npt.NDArray[
 
     program = timed.dates.program
     rank_of = np.repeat(np.arange(len(timed.placement)), np.diff(program.first))
-    moments_s, rows = [], []
+    moments_s: list[float] = []
+    rows: list[int] = []
     for step in timed.dates.critical:
         moments_s += [step.begin_s, step.end_s]
-        rows += [rank_of[step.instruction if step.post is None else step.post], rank_of[step.instruction]]
+        rows += [int(rank_of[step.instruction if step.post is None else step.post]), int(rank_of[step.instruction])]
     return np.interp(at_s, np.array(moments_s, float), np.array(rows, float))
