@@ -80,9 +80,9 @@ def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> A
     """Return how much time each link, node, cluster, call and computation saves that becomes faster.
 
     A faster link has ``factor`` times the bandwidth and 1 / ``factor`` of the latency; where the network was measured,
-    links are those that messages show (predictor.dpgraph.faster).  A faster node computes
-    ``factor`` times as fast.  The messages of a faster call have 1 / ``factor`` of the bytes, those inside a
-    collective too.  A faster computation has 1 / ``factor`` of the flops.
+    links are those that messages show (predictor.dpgraph.faster).  A faster node computes ``factor`` times as fast.
+    The messages of a faster call have 1 / ``factor`` of the bytes, those inside a collective too.  A faster computation
+    has 1 / ``factor`` of the flops.
 
     Args:
         setting: The program on its target.

@@ -68,7 +68,7 @@ def _changed(target: Target, network: Network, answer: WhatIf, factor: float) ->
     if answer.kind == "link":
         links = _links(target, network, answer.name)
         return changed_platform(target.platform, hosts, faster_links=dict.fromkeys(links, factor)) if links else None
-    named = [host for host in hosts if answer.name in (host, target.platform.cluster_of(host).name)]
+    named = [host for host in hosts if target.platform.cluster_of(host).name == answer.name]
     if answer.kind == "node":
         named = [answer.name]
     return changed_platform(target.platform, hosts, faster_hosts=dict.fromkeys(named, factor))

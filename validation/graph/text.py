@@ -45,7 +45,7 @@ def compared_text(found: Compared, *, rows: int, wide: bool = False) -> str:
         "Time of the clusters' processes, % of T_exec: predicted, then simulated",
         *_clusters(found, wide=wide),
     ]
-    if analysis.answers is not None:
+    if analysis.answers is not None and rows:
         lines += ["", *_gains(found, rows=rows, wide=wide)]
     return "\n".join(lines)
 
@@ -63,7 +63,9 @@ def compared_json(found: Compared) -> dict[str, Any]:
                 **{f"{name}_s": one.spent_s.get((what, place), 0.0) for name, one in both.items()},
                 **{f"{name}_path_s": one.path_s.get((what, place), 0.0) for name, one in both.items()},
             }
-            for what, place in dict.fromkeys([*found.simulated.places, *found.predicted.places])
+            for what, place in dict.fromkeys(
+                key for one in (found.simulated, found.predicted) for key in (*one.places, *one.path_s)
+            )
         ],
         "processes": {
             name: {"compute_s": one.compute_s.tolist(), "idle_s": one.idle_s.tolist(), "ended_s": one.ended_s.tolist()}
