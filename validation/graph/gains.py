@@ -25,7 +25,7 @@ class Changed:
 
 @dataclass(frozen=True)
 class Gain:
-    """What a faster part saves."""
+    """The saving of a faster part, predicted and simulated."""
 
     answer: WhatIf
     simulated_s: float  # time of the program on the changed platform

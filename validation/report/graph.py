@@ -23,7 +23,7 @@ MOST_GRAPHS = 6
 MOST_INSTRUCTIONS = 2_000_000  # of a graph that is evaluated again for the page, which takes some seconds
 _MOST_CLUSTERS = 8  # columns
 INTRODUCTION = (
-    "What the graph predictor's evaluation says about the elements of the program: its computations, messages and "
+    "The graph predictor's evaluation gives every element of the program its time: computations, messages and "
     "collectives, by the place in the program that calls MPI, or that computes. The time of an element contains "
     "waiting; T_exec is the largest sum of a process.",
 )
@@ -31,7 +31,7 @@ INTRODUCTION = (
 
 @dataclass(frozen=True)
 class GraphPart:
-    """What the page says about one graph."""
+    """The contents of the page about one graph."""
 
     text: str
     tables: list[Table]
