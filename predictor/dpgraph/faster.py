@@ -25,7 +25,7 @@ _EXPLAINED = 0.98  # a path is as fast as its narrowest known link, if its rate 
 _PENALTY_BYTES = 9000  # the size of the messages by whose times flows share links, as in predictor.dpgraph.measured
 _NODE, _BETWEEN = "of ", "between "
 
-Sent = Mapping[tuple[str, str], float]  # bytes by source and destination host
+Sent = Mapping[tuple[str, str], int]  # bytes by source and destination host
 
 
 class Network(Protocol):
@@ -117,7 +117,7 @@ class MeasuredNetwork:
         """Return the names of the parts that messages use, the one with the most bytes first."""
         bytes_on = Counter[str]()
         for name, part in self._parts.items():
-            bytes_on[name] = int(sum(carried for pair, carried in sent.items() if self._crosses(pair, part)))
+            bytes_on[name] = sum(carried for pair, carried in sent.items() if self._crosses(pair, part))
         return [name for name, carried in bytes_on.most_common() if carried]
 
     def faster(self, part: str, factor: float) -> tuple[NetworkModel, ...]:

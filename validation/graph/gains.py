@@ -40,7 +40,7 @@ def changed_platforms(target: Target, network: Network, answers: Answers, *, mos
     Raises:
         PlatformError: As ``platforms.read.changed.changed_platform``.
     """
-    found = []
+    found: list[Changed] = []
     for answer in (one for one in answers.answers if one.kind in PLATFORM_KINDS):
         if len(found) == most:
             break

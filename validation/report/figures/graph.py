@@ -116,4 +116,5 @@ def _path_rows(timed: TimedGraph, at_s: npt.NDArray[np.float64]) -> npt.NDArray[
     for step in timed.dates.critical:
         moments_s += [step.begin_s, step.end_s]
         rows += [int(rank_of[step.instruction if step.post is None else step.post]), int(rank_of[step.instruction])]
-    return np.interp(at_s, np.array(moments_s, float), np.array(rows, float))
+    at_rows: npt.NDArray[np.float64] = np.interp(at_s, np.array(moments_s, float), np.array(rows, float))
+    return at_rows
