@@ -197,8 +197,8 @@ class SystemEdit:
         if kind == "link":
             levels = [one.name for one in part.parts if one.kind != "link"] + ["", ""]
             return self._link(part, levels[0], levels[1])
-        units = tree_of(self._edit.values)
-        units = [one.values for one in units.all_parts() if one.kind == "unit" and one.path[:-2] == part.path]
+        now = tree_of(self._edit.values)
+        units = [one.values for one in now.all_parts() if one.kind == "unit" and one.path[:-2] == part.path]
         taken = {str(one.get("name", "gpu" if "gpu" in one else "cpu")) for one in units}
         name = {"name": _free(taken, kind)} if kind in taken else {}
         return {**name, **({"cpu": "xeon-e5-2670"} if kind == "cpu" else {"gpu": "tesla-k40"})}
