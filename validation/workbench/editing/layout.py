@@ -1,4 +1,4 @@
-"""Where the parts of a system are on a canvas, and the lines between them."""
+"""Positions of the parts of a system on a canvas, and the lines between them."""
 
 from __future__ import annotations
 

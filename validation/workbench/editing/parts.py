@@ -54,7 +54,7 @@ class Part:
 
     @property
     def slots(self) -> str:
-        """Which labels a unit takes, in words; empty for other parts, and for units that do not say."""
+        """The labels that a unit takes, in words; empty for other parts, and for units that do not say."""
         given = self.values.get("slots")
         if not isinstance(given, Mapping):
             return ""

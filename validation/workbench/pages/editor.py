@@ -1,4 +1,4 @@
-"""What the editors of systems and applications have in common: operations on drafts, and their answers."""
+"""Operations on drafts that the editors of systems and applications have in common, and their answers."""
 
 from __future__ import annotations
 
