@@ -16,8 +16,10 @@ from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import Cell
 from platforms.terminal.width import add_wide_argument
+from predictor.blocks.names import POWER_RULES, check_rule
 from predictor.blocks.options import (
     add_model_arguments,
+    add_power_argument,
     add_setting_arguments,
     add_vary_argument,
     machine_from_arguments,
@@ -41,6 +43,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     add_setting_arguments(parser)
     add_model_arguments(parser)
+    add_power_argument(parser)
     add_vary_argument(parser, "compare")
     add_wide_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
@@ -70,11 +73,13 @@ def table(rows: Sequence[Comparison], *, wide: bool = False) -> str:
     if wide:
         columns["evaluation wall s"] = [f"{row.evaluation_wall_s:.4f}" for row in rows]
         columns["simulation wall s"] = [f"{row.simulation_wall_s:.3f}" for row in rows]
-    head = prose_lines(f"{rows[0].application} on {rows[0].system}, model {rows[0].model}")
+    rule = "" if rows[0].power == POWER_RULES[0] else f", power rule {rows[0].power}"
+    head = prose_lines(f"{rows[0].application} on {rows[0].system}, model {rows[0].model}{rule}")
     return "\n".join([*head, "", *table_of(columns, left=tuple(rows[0].varied), wide=wide)])
 
 
 def _run(args: argparse.Namespace) -> int:
+    check_rule(args.power)
     settings = settings_of(setting_from_arguments(args), args.vary)
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Plan
@@ -88,7 +93,7 @@ def _run(args: argparse.Namespace) -> int:
         rows = [
             compare(
                 setting, lambda one: machine_from_arguments(args, one), runner,
-                varied=varied, evaluator=args.evaluator,
+                varied=varied, evaluator=args.evaluator, power=args.power,
             )
             for varied, setting in settings
         ]  # fmt: skip

@@ -18,8 +18,8 @@ from predictor.blocks.evaluation.profile import Profile
 from predictor.blocks.graph.evaluate import GraphRun, run_graph
 from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Group, Machine
-from predictor.blocks.machines.power import Ends, check_rule, energies
-from predictor.blocks.names import POWER_RULES
+from predictor.blocks.machines.power import Ends, energies
+from predictor.blocks.names import POWER_RULES, check_rule
 from predictor.blocks.steps import only_one_by_one
 from predictor.blocks.stream.instructions import Stream
 
