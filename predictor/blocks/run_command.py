@@ -21,6 +21,7 @@ from predictor.blocks.options import (
     say_cautions,
     setting_from_arguments,
 )
+from predictor.blocks.series.command import add_series_arguments, check_series_arguments, run_series
 
 if TYPE_CHECKING:
     from predictor.blocks.evaluation.evaluate import Result
@@ -40,6 +41,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_setting_arguments(parser)
     add_model_arguments(parser)
     add_power_argument(parser)
+    add_series_arguments(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -50,6 +52,9 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: If a file or an option is wrong.
     """
+    check_series_arguments(args)
+    if args.vary:
+        return run_series(args)
     # Imported here for a quick start: it is slow to import.
     from predictor.blocks.evaluation.evaluate import evaluate
 
