@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -20,6 +21,7 @@ MOST_LINES = 14  # styles that differ
 _PANEL_IN = (3.7, 2.9)
 _MOST_NAMED = 24  # points of a front figure that get their names; of more, only those on the front do
 _LOGARITHMIC_FROM = 6.0  # ratio of the largest to the smallest value of an axis
+_MOST_TICKS = 9  # on the horizontal axis, where they are at the values
 _FRONT, _REST, _LINE = "#0072B2", "#D55E00", "0.35"  # colours of Okabe and Ito
 
 
@@ -34,12 +36,12 @@ class Quantity:
     whole: float | None = None  # a value that the axis has to show, such as 0
 
 
-def lines_of(rows: Sequence[Row], over: str, names: Sequence[str]) -> dict[str, list[Row]]:
-    """Return the rows that agree in all of these names except ``over``, by what they agree in."""
-    found: dict[str, list[Row]] = {}
-    for row in rows:
+def lines_of(rows: Sequence[Row], over: str, names: Sequence[str]) -> dict[str, list[int]]:
+    """Return the places of the rows that agree in all of these names except ``over``, by what they agree in."""
+    found: dict[str, list[int]] = {}
+    for at, row in enumerate(rows):
         text = ", ".join(f"{name} = {row[name]}" for name in names if name != over)
-        found.setdefault(text, []).append(row)
+        found.setdefault(text, []).append(at)
     return found
 
 
@@ -59,17 +61,17 @@ def curves_figure(
     from matplotlib.figure import Figure
 
     known = [one for one in quantities if any(row[one.column] is not None for row in rows)]
-    lines = lines_of(rows, over, names)
-    columns = min(3, len(known))
+    lines = {text: [rows[at] for at in places] for text, places in lines_of(rows, over, names).items()}
+    columns = 2 if len(known) in (2, 4) else min(3, len(known))
     deep = -(-len(known) // columns)
     entries = len(lines) + any(one.simulated for one in known)
     legend_in = 0.25 * -(-entries // columns) if entries > 1 else 0.0
     size = (_PANEL_IN[0] * columns + 0.2, _PANEL_IN[1] * deep + legend_in + 0.4)
     figure = Figure(figsize=size, layout="constrained")
-    places = _places(rows, over)
+    categories = _places(rows, over)
     for number, quantity in enumerate(known, 1):
         axes = figure.add_subplot(deep, columns, number)
-        _draw(axes, lines, quantity, over, places)
+        _draw(axes, lines, quantity, over, categories)
     if title:
         figure.suptitle(title, fontsize=11, parse_math=False)
     if entries > 1:
@@ -141,7 +143,8 @@ def _draw(
     for number, (text, rows) in enumerate(lines.items()):
         color, marker, style = style_of(number)
         style = "-" if len(lines) == 1 else style
-        for column, face in ((quantity.column, color), (quantity.simulated, "none")):
+        for column, hollow in ((quantity.column, False), (quantity.simulated, True)):
+            face = "none" if hollow else color
             known = [row for row in rows if column and row.get(column) is not None]
             if places is None:
                 known.sort(key=lambda row: row[over])
@@ -149,23 +152,35 @@ def _draw(
             y = [row[column] for row in known]
             values += y
             axes.plot(
-                x, y, marker, color=color, markerfacecolor=face, markersize=5 if face == color else 9,
-                linestyle=style if places is None and face == color else "none", linewidth=1.2,
-                label=text if face == color else None,
+                x, y, marker, color=color, markerfacecolor=face, markersize=7 - 3 * number / len(lines) + 4 * hollow,
+                linestyle=style if places is None and not hollow else "none", linewidth=1.2,
+                label=None if hollow else text,
             )  # fmt: skip
     if places is not None:
         axes.set_xticks(list(places.values()), [str(one) for one in places], fontsize=8, parse_math=False)
         axes.set_xlim(-0.5, len(places) - 0.5)
     else:
-        _scale(axes, "x", [row[over] for rows in lines.values() for row in rows])
+        _scale_numbers(axes, sorted({row[over] for rows in lines.values() for row in rows}))
     if quantity.logarithmic:
         _scale(axes, "y", values)
+    else:
+        axes.ticklabel_format(axis="y", useOffset=False)
     if quantity.whole is not None and axes.get_yscale() == "linear":
         axes.set_ylim(min(quantity.whole, axes.get_ylim()[0]), None)
     axes.set_xlabel(over, parse_math=False)
     axes.set_ylabel(quantity.label)
     axes.grid(color="0.92")
     axes.set_axisbelow(True)
+
+
+def _scale_numbers(axes: Axes, values: Sequence[float]) -> None:
+    """Scale the horizontal axis; a few values far enough apart are its ticks."""
+    _scale(axes, "x", values)
+    scaled = [math.log(one) for one in values] if axes.get_xscale() == "log" else values
+    apart = min((b - a for a, b in pairwise(scaled)), default=0.0)
+    if len(values) > 1 and apart * _MOST_TICKS >= scaled[-1] - scaled[0]:
+        axes.set_xticks(values, [f"{one:g}" for one in values])
+        axes.minorticks_off()
 
 
 def _scale(axes: Axes, name: str, values: Sequence[float]) -> None:

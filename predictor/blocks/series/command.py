@@ -1,4 +1,4 @@
-"""The series of ``python -m predictor.blocks run --vary``: evaluate the points, print a table, write CSV and figures."""
+"""The series of ``python -m predictor.blocks run --vary``: evaluate points, print a table, write CSV and figures."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from predictor.blocks.series.points import VARY, Point, add_vary_argument, point
 
 if TYPE_CHECKING:
     from apps.store import Store
+    from predictor.series.curves import Quantity
 
 OVER, OUT = "--over", "--out"
 _ONLY_OF_SERIES = ("over", "out", "jobs", "store", "no_store", "wide")
@@ -75,7 +76,7 @@ def run_series(args: argparse.Namespace) -> int:
     failed = [(point, one) for point, one in zip(points, results, strict=True) if isinstance(one, UserError)]
     if len(failed) == len(points):
         raise failed[0][1]
-    title = f"{_one(rows, 'application')}{where_text(points, args.system)}"
+    title = f"{_one(rows, 'application')}{where_text(points, Path(args.system).stem)}"
     if folder is not None:
         write_series(rows, over, names, folder, title=title)
     print(
@@ -134,8 +135,24 @@ def store_from_arguments(args: argparse.Namespace) -> Iterator[Store | None]:
             yield store
 
 
-def write_series(rows: Sequence[dict[str, Any]], over: str, names: Sequence[str], folder: Path, *, title: str) -> None:
+def write_series(
+    rows: Sequence[dict[str, Any]],
+    over: str,
+    names: Sequence[str],
+    folder: Path,
+    *,
+    title: str,
+    quantities: Sequence[Quantity] | None = None,
+) -> None:
     """Write series.csv, series.png and .svg, and with energies pareto.png and .svg, into a folder.
+
+    Args:
+        rows: The rows, as ``table.rows_of`` returns them.
+        over: The name along the axes.
+        names: All varied names.
+        folder: The folder.
+        title: Title of the figures.
+        quantities: The quantities to draw; None: those of ``table.QUANTITIES``.
 
     Raises:
         UserError: A file cannot be written.
@@ -146,9 +163,10 @@ def write_series(rows: Sequence[dict[str, Any]], over: str, names: Sequence[str]
     from predictor.blocks.series.table import ENERGY, QUANTITIES, TIME
     from predictor.series.curves import curves_figure, front_figure
 
+    drawn = QUANTITIES if quantities is None else quantities
     with written_into(OUT, folder), doing("drawing the figures"):
         write_csv(pd.DataFrame(list(rows)), folder / "series.csv")
-        figures = {"series": curves_figure(rows, QUANTITIES, over, names, title=title)}
+        figures = {"series": curves_figure(rows, drawn, over, names, title=title)}
         both = [row for row in rows if row["on_front"] is not None]
         if both:
             figures["pareto"] = front_figure(both, TIME, ENERGY, names, title=title)

@@ -58,7 +58,7 @@ def rows_of(points: Sequence[Point], results: Sequence[Result | UserError], over
         args = point.args
         row: dict[str, Any] = {"application": args.application, "system": args.system, "model": args.model}
         row |= {"power": args.power, **dict.fromkeys(point.values), **dict.fromkeys(FOUND)}
-        row |= {name: _number(value) for name, value in point.values.items()}
+        row |= {name: number(value) for name, value in point.values.items()}
         if isinstance(result, Result):
             row |= {
                 "application": result.application,
@@ -74,21 +74,31 @@ def rows_of(points: Sequence[Point], results: Sequence[Result | UserError], over
             row["refused"] = str(result)
         rows.append(row)
     compare_rows(rows, over, list(points[0].values))
+    set_front(rows)
     return rows
 
 
-def compare_rows(rows: Sequence[dict[str, Any]], over: str, names: Sequence[str]) -> None:
-    """Set speed-up, efficiency and ``on_front`` of the rows."""
-    for line in lines_of(rows, over, names).values():
-        known = [row for row in line if row["time_s"]]
-        if not known:
-            continue
-        base = min(known, key=lambda row: row["processes"])
+def compare_rows(rows: Sequence[dict[str, Any]], over: str, names: Sequence[str], kind: str = "") -> None:
+    """Set speed-up and efficiency of the rows.
+
+    Args:
+        rows: The rows, in which a time may be None.
+        over: The name over which speed-ups are taken.
+        names: All varied names.
+        kind: Prefix of the columns, such as ``simulated_``.
+    """
+    for places in lines_of(rows, over, names).values():
+        known = [rows[at] for at in places if rows[at][f"{kind}time_s"]]
+        base = min(known, key=lambda row: row["processes"], default=None)
         for row in known:
-            speed_up = base["time_s"] / row["time_s"]
-            # The rows are those of the caller, although a line shows them read-only.
-            assert isinstance(row, dict)
-            row |= {"speed_up": speed_up, "efficiency": speed_up * base["processes"] / row["processes"]}
+            assert base is not None
+            speed_up = base[f"{kind}time_s"] / row[f"{kind}time_s"]
+            row[f"{kind}speed_up"] = speed_up
+            row[f"{kind}efficiency"] = speed_up * base["processes"] / row["processes"]
+
+
+def set_front(rows: Sequence[dict[str, Any]]) -> None:
+    """Set ``on_front`` of the rows that know time and energy."""
     both = [row for row in rows if row["time_s"] is not None and row["energy_j"] is not None]
     above = dominators([row["time_s"] for row in both], [row["energy_j"] for row in both])
     for row, better in zip(both, above, strict=True):
@@ -132,7 +142,8 @@ def _probability(value: float | None) -> str:
     return "-" if value is None else f"{value:.6g}"
 
 
-def _number(text: str) -> int | float | str:
+def number(text: str) -> int | float | str:
+    """Return the number that a text is, or the text."""
     for kind in (int, float):
         try:
             return kind(text)
