@@ -22,9 +22,15 @@ if TYPE_CHECKING:
     from apps.spec.run_spec import RunSpec
 
 COMPUTATION, SEND, RECEIVE, SEND_AND_RECEIVE, PROBE, OTHER = range(6)
-_FIRST_COLLECTIVE = 6
-# Names by number.  "other": the time of calls that neither compute nor communicate, such as MPI_Wtime.
-NAMES = ("computation", "send", "receive", "send and receive", "probe", "other", *(op.name.lower() for op in Op))
+FIRST_COLLECTIVE = 6  # plus the Op
+# Names by number.  "other": the time of calls that neither compute nor communicate, such as MPI_Wtime.  "waiting" (for
+# another process) and "disk" are told apart only where a model knows them.
+NAMES = (
+    *("computation", "send", "receive", "send and receive", "probe", "other"),
+    *(op.name.lower() for op in Op),
+    *("waiting", "disk"),
+)
+WAITING, DISK = len(NAMES) - 2, len(NAMES) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,7 +151,7 @@ def _activity(events: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
     lookup[Kind.ELAPSE] = COMPUTATION
     activity: npt.NDArray[np.int64] = lookup[events["kind"]]
     collective = events["kind"] == Kind.COLLECTIVE
-    activity[collective] = _FIRST_COLLECTIVE + events["op"][collective].astype(np.int64)
+    activity[collective] = FIRST_COLLECTIVE + events["op"][collective].astype(np.int64)
     waits = np.flatnonzero(events["kind"] == Kind.WAIT)
     if not len(waits):
         return activity

@@ -9,8 +9,12 @@ import time
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from apps.timelines.files import TIMELINE, check_timeline, timeline_formats
+from platforms.errors import UserError
 from platforms.terminal.progress import doing
-from platforms.terminal.prose import folded_lines
+from platforms.terminal.prose import folded_lines, prose_lines
+from platforms.terminal.quantities import significant
+from platforms.terminal.table import table_lines
 from platforms.wording import number_of
 from predictor.blocks.names import POWER_RULES
 from predictor.blocks.options import (
@@ -21,10 +25,14 @@ from predictor.blocks.options import (
     say_cautions,
     setting_from_arguments,
 )
+from predictor.blocks.parts import KINDS, StepTime, total
 from predictor.blocks.series.command import add_series_arguments, check_series_arguments, run_series
 
 if TYPE_CHECKING:
     from predictor.blocks.evaluation.evaluate import Result
+    from predictor.blocks.machines.machine import Machine
+    from predictor.blocks.setting import Setting
+from predictor.blocks.series.points import VARY
 
 _JOULES_PER_WH = 3600.0
 _EVALUATED = {"graph": "a graph of messages", "cohorts": "cohorts of equal processes"}
@@ -42,6 +50,12 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     add_model_arguments(parser)
     add_power_argument(parser)
     add_series_arguments(parser)
+    parser.add_argument("--parts", action="store_true", help="also print where the time goes, by label and step")
+    parser.add_argument(
+        TIMELINE, metavar="FILE",
+        help=f"write what each process does when, of the turns that are evaluated: {timeline_formats()} "
+        "(docs/programs/timelines.md); for the evaluator graph",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -54,7 +68,11 @@ def run(args: argparse.Namespace) -> int:
     """
     check_series_arguments(args)
     if args.vary:
+        if args.timeline is not None:
+            raise UserError(f"{TIMELINE} {args.timeline}", f"does not go with {VARY}", "Write one timeline at a time")
         return run_series(args)
+    if args.timeline is not None:
+        check_timeline(TIMELINE, args.timeline)
     # Imported here for a quick start: it is slow to import.
     from predictor.blocks.evaluation.evaluate import evaluate
 
@@ -63,13 +81,57 @@ def run(args: argparse.Namespace) -> int:
     say_cautions(args, setting)
     started = time.perf_counter()
     with doing("evaluating the application"):
-        result = evaluate(setting.application, machine, evaluator=args.evaluator, power=args.power)
+        result = evaluate(
+            setting.application, machine, evaluator=args.evaluator, power=args.power, parts=args.parts
+        )  # fmt: skip
     wall_s = time.perf_counter() - started
     for caution in result.cautions:
         print(f"caution: {caution}", file=sys.stderr)
     shown = {**result_json(result, wall_s), "cautions": [*setting.cautions(args.model), *result.cautions]}
     print(json.dumps(shown) if args.json else result_text(result))
+    if args.parts and not args.json:
+        print("\n".join(("", *parts_lines(result, wide=args.wide))))
+    if args.timeline is not None:
+        with doing("writing the timeline"):
+            print(f"timeline: {_write_timeline(args, setting, machine)}", file=sys.stderr)
     return 0
+
+
+def _write_timeline(args: argparse.Namespace, setting: Setting, machine: Machine) -> str:
+    """Write the timeline of the application and return what was written, in words.
+
+    Raises:
+        UserError: The application is evaluated in cohorts, or the file cannot be written.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from apps.timelines.files import write_activities
+    from predictor.blocks.evaluation.choice import chosen
+    from predictor.blocks.graph.timeline import activities_of
+    from predictor.blocks.machines.hardware_machine import HardwareMachine
+
+    choice = chosen(setting.application, machine, args.evaluator)
+    if choice.stream is None or not isinstance(machine, HardwareMachine):
+        problem = "cohorts of equal processes have no timeline"
+        raise UserError(f"{TIMELINE} {args.timeline}", problem, "Add --evaluator graph, with model simgrid or hardware")
+    return write_activities(TIMELINE, args.timeline, activities_of(choice.stream, machine))
+
+
+def parts_lines(result: Result, *, wide: bool = False) -> list[str]:
+    """Return where the time goes as the lines of a table: for each label and step, the mean over its processes."""
+    rows = [("label", "step", *KINDS, "idle", "sum")]
+
+    def add(label: str, step: str, parts: StepTime, processes: int, idle_s: float | None) -> None:
+        times = [getattr(parts, f"{kind}_s") / processes for kind in KINDS]
+        idle = [] if idle_s is None else [idle_s / processes]
+        sums = [significant(one, 6) if one else "0" for one in (*times, *idle)]
+        rows.append((label, step, *sums, *[""] * (idle_s is None), significant(sum((*times, *idle)), 6)))
+
+    for label in result.labels:
+        for one in label.steps:
+            add(label.label, one.step, one, label.processes, None)
+        add(label.label, "all", total(label.steps), label.processes, label.idle_s)
+    said = "seconds of a process, the mean over its label; idle: from its end to that of the label's last process"
+    return [*prose_lines(said), *table_lines(rows, left={0, 1}, wide=wide)]
 
 
 def result_json(result: Result, wall_s: float) -> dict[str, Any]:

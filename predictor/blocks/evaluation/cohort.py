@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import ceil
 
@@ -74,6 +75,9 @@ class Cohort:
         )
         made.scope["index"] = Progression.of(made.first, made.stride, made.count)
         return made
+
+
+Note = Callable[[Cohort, int, float], None]  # notes a kind of time (predictor.blocks.parts) of a cohort at its step, s
 
 
 def reunited(cohorts: list[Cohort]) -> list[Cohort]:

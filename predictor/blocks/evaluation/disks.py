@@ -12,10 +12,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.blocks.evaluation.cohort import Cohort
+from predictor.blocks.evaluation.cohort import Cohort, Note
 from predictor.blocks.evaluation.profile import AT_ONCE
 from predictor.blocks.machines.machine import DiskSharing, Machine
 from predictor.blocks.machines.traffic import on_one_node
+from predictor.blocks.parts import DISK
 
 
 @dataclass(eq=False)
@@ -54,9 +55,9 @@ class DiskUse:
 class Disks:
     """The disks of an evaluation."""
 
-    def __init__(self, machine: Machine, add: Callable[[Cohort], None]):
+    def __init__(self, machine: Machine, add: Callable[[Cohort], None], note: Note):
         """Take the machine and ``add``, which is called with every cohort that has finished its disk block."""
-        self._machine, self._add = machine, add
+        self._machine, self._add, self._note = machine, add, note
         self._server: dict[object, Hashable] = {}  # by group
         self.waiting: list[DiskUse] = []
 
@@ -82,6 +83,7 @@ class Disks:
                 for use, sharing in zip(together, _sharing(together), strict=True):
                     cohort = use.cohort
                     took_s = self._machine.disk_s(cohort.group, use.block, use.size_bytes, sharing=sharing)
+                    self._note(cohort, DISK, cohort.count * took_s)
                     cohort.clock = cohort.clock.plus(took_s)
                     cohort.pc += 1
                     self._add(cohort)

@@ -9,13 +9,14 @@ from typing import TypeVar
 
 from platforms.errors import UserError
 from predictor.blocks.application import Receive, Send
-from predictor.blocks.evaluation.cohort import Cohort, whole_bytes
+from predictor.blocks.evaluation.cohort import Cohort, Note, whole_bytes
 from predictor.blocks.evaluation.profile import AT_ONCE, Profile
 from predictor.blocks.evaluation.program import Instruction
 from predictor.blocks.evaluation.serving import Client, serve_row
 from predictor.blocks.expressions import Expression, Value
 from predictor.blocks.machines.machine import Group, Machine, MessageLoad
 from predictor.blocks.machines.traffic import relations
+from predictor.blocks.parts import SENDING, WAITING
 from predictor.blocks.processes.pairs import Pairs, common, rest
 from predictor.blocks.processes.progression import Part, Progression
 
@@ -59,6 +60,7 @@ class Exchange:
         counts: Mapping[str, int],
         code: Mapping[str, Sequence[Instruction]],
         add: Callable[[Cohort], None],
+        note: Note,
     ):
         """Create an exchange without messages.
 
@@ -67,8 +69,9 @@ class Exchange:
             counts: Number of processes of each label.
             code: Flat program of each label.
             add: Called with every cohort that goes on to its next step.
+            note: Called with the parts of the time of every message.
         """
-        self._machine, self._counts, self._code, self._add = machine, counts, code, add
+        self._machine, self._counts, self._code, self._add, self._note = machine, counts, code, add, note
         self._offers: dict[Channel, list[Offer]] = defaultdict(list)
         self._receivers: dict[Channel, list[Cohort]] = defaultdict(list)
         self._new: dict[Channel, None] = {}  # channels with a new send or receive since the last matching
@@ -272,6 +275,11 @@ class Exchange:
                 traffic = offer.traffic if alone or offer.traffic.burst > 1 else one.traffic
                 took_s = self._message_s(offer, receiver.group, same_node=one.same_node, traffic=traffic)
                 end = start.part(one.part.first, one.part.stride, one.part.count).plus(took_s)
+                sent_s, taken = took_s * one.part.count, mine.within(one.part)
+                self._noted(receiver, receiver.clock.part(taken.first, taken.stride, taken.count), end, sent_s)
+                if offer.sender is not None:
+                    taken = theirs.within(one.part)
+                    self._noted(offer.sender, offer.times.part(taken.first, taken.stride, taken.count), end, sent_s)
                 self._go_on(receiver.part(mine.within(one.part), end))
                 self._release(offer, theirs.within(one.part), end)
             return left
@@ -294,6 +302,11 @@ class Exchange:
         if part.stride < 0:
             part, end = part.turned(), end.part(part.count - 1, -1, part.count)
         self._go_on(offer.sender.part(part, end))
+
+    def _noted(self, cohort: Cohort, begin: Profile, end: Profile, sent_s: float) -> None:
+        """Note the parts of messages from ``begin`` to ``end``, which were on their way for ``sent_s`` together."""
+        self._note(cohort, SENDING, sent_s)
+        self._note(cohort, WAITING, end.total() - begin.total() - sent_s)
 
     def _message_s(self, offer: Offer, target: Group, *, same_node: bool, traffic: MessageLoad) -> float:
         return self._machine.message_s(offer.group, target, offer.size_bytes, same_node=same_node, traffic=traffic)
@@ -366,12 +379,17 @@ class Exchange:
         near_s = self._message_s(offer, target, same_node=True, traffic=offer.traffic) if any_near else 0.0
         return service_s, near_s
 
-    @staticmethod
-    def _serve(server: Cohort, clients: list[Client[_Owner]]) -> list[tuple[Client[_Owner], Profile]]:
+    def _serve(self, server: Cohort, clients: list[Client[_Owner]]) -> list[tuple[Client[_Owner], Profile]]:
         """Serve the clients that wait at the head of the server's row; return them with the ends of their services."""
         row = server.awaited
         served, clock_s, done = serve_row(server.clock.first, row.count, clients)
-        server.clock = Profile.constant(1, clock_s)
+        begin, server.clock = server.clock, Profile.constant(1, clock_s)
+        sent_s = [sum(count * service_s for count, service_s in client.services()) for client, _ in done]
+        self._noted(server, begin, server.clock, sum(sent_s))
+        for (client, ends), own_s in zip(done, sent_s, strict=True):
+            owner = client.owner.sender if isinstance(client.owner, Offer) else client.owner
+            if isinstance(owner, Cohort):  # it waits for its message
+                self._noted(owner, client.times, ends, own_s)
         server.pairs = row.part(Part(served, 1, row.count - served))
         return done
 

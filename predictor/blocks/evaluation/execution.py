@@ -39,6 +39,7 @@ from predictor.blocks.evaluation.program import Instruction, flat, follow
 from predictor.blocks.evaluation.steady import Standing, State, Steady
 from predictor.blocks.expressions import Expression
 from predictor.blocks.machines.machine import Group, Machine
+from predictor.blocks.parts import COMPUTING, Ledger
 from predictor.blocks.processes.progression import Progression, Split
 from predictor.blocks.steps import StepActions, check_together, refuse_loose
 
@@ -70,9 +71,11 @@ class Execution:
         self._runnable: dict[_Position, list[Cohort]] = {}
         self._positions: list[_Position] = []  # a heap of the keys of _runnable
         self._number = {group: number for number, group in enumerate(machine.groups)}
-        self._exchange = Exchange(machine, counts=application.counts(), code=self._code, add=self._add)
-        self._gatherings = Gatherings(application, machine, self._add)
-        self._disks = Disks(machine, self._add)
+        self.spent = Ledger()
+        note = self._note
+        self._exchange = Exchange(machine, counts=application.counts(), code=self._code, add=self._add, note=note)
+        self._gatherings = Gatherings(application, machine, self._add, note)
+        self._disks = Disks(machine, self._add, note)
         self._steady = Steady(self._code, len(machine.groups))
         self._actions = StepActions(
             compute=self._compute,
@@ -121,6 +124,9 @@ class Execution:
             heappush(self._positions, key)
         self._runnable[key].append(cohort)
 
+    def _note(self, cohort: Cohort, kind: int, time_s: float) -> None:
+        self.spent.note(cohort.label, self._code[cohort.label][cohort.pc].where, kind, time_s)
+
     def _skip(self) -> None:
         """Skip the turns that repeat earlier ones, if there are any."""
         going = [cohort for cohorts in self._runnable.values() for cohort in cohorts]
@@ -131,7 +137,7 @@ class Execution:
         for where, offer in self._exchange.offered():
             place = (*where, offer.pairs, offer.size_bytes, self._number[offer.group], offer.traffic, offer.where)
             standing.append(Standing(place, (), offer.times, offer))
-        periods = self._steady.look(State(standing, self.compute_s))
+        periods = self._steady.look(State(standing, self.compute_s, self.spent.sums_s))
         if periods:
             self.skipped += periods
             self._runnable, self._positions = {}, []
@@ -213,6 +219,8 @@ class Execution:
             first_s = last_s = self._machine.compute_s(cohort.group, operations)
             step_s = 0.0
         cohort.clock = cohort.clock.plus(cohort.times * first_s, cohort.times * step_s)
-        self.compute_s[cohort.group] += cohort.times * cohort.count * (first_s + last_s) / 2
+        took_s = cohort.times * cohort.count * (first_s + last_s) / 2
+        self.compute_s[cohort.group] += took_s
+        self._note(cohort, COMPUTING, took_s)
         cohort.pc += 1
         return True

@@ -8,11 +8,12 @@ from dataclasses import dataclass, field
 
 from platforms.errors import UserError
 from predictor.blocks.application import Application, Collective, Rooted, members_of
-from predictor.blocks.evaluation.cohort import Cohort, whole_bytes
+from predictor.blocks.evaluation.cohort import Cohort, Note, whole_bytes
 from predictor.blocks.evaluation.profile import Profile
 from predictor.blocks.expressions import Expression
 from predictor.blocks.machines.collectives import collective_time
 from predictor.blocks.machines.machine import Group, Machine
+from predictor.blocks.parts import SENDING, WAITING
 from predictor.blocks.processes.progression import Progression
 
 
@@ -38,9 +39,9 @@ class _Gathering:
 class Gatherings:
     """All collectives of an evaluation."""
 
-    def __init__(self, application: Application, machine: Machine, add: Callable[[Cohort], None]):
+    def __init__(self, application: Application, machine: Machine, add: Callable[[Cohort], None], note: Note):
         """Take the function ``add``, which is called with every cohort that leaves a collective."""
-        self._application, self._machine, self._add = application, machine, add
+        self._application, self._machine, self._add, self._note = application, machine, add, note
         self._counts = application.counts()
         self._gatherings: dict[tuple[str, ...], _Gathering] = {}
 
@@ -66,6 +67,9 @@ class Gatherings:
         root = root_group(self._application, groups, call)
         took_s = collective_time(self._machine, call.step.block, call.size_bytes, groups, root)
         end_s = max(cohort.clock.most() for cohort in gathering.cohorts) + took_s
+        for cohort in gathering.cohorts:
+            self._note(cohort, WAITING, cohort.count * (end_s - took_s) - cohort.clock.total())
+            self._note(cohort, SENDING, cohort.count * took_s)
         alike: dict[tuple[Group, Hashable], list[Cohort]] = defaultdict(list)
         for cohort in gathering.cohorts:
             alike[cohort.group, (cohort.pc, cohort.loops)].append(cohort)

@@ -46,10 +46,11 @@ class State:
 
     standing: Sequence[Standing]
     compute_s: dict[Group, float]
+    spent_s: dict[tuple[str, str, int], float]  # as predictor.blocks.parts.Ledger.sums_s
 
     def kept(self) -> State:
         """Return a copy that later changes do not affect."""
-        return State(self.standing, dict(self.compute_s))
+        return State(self.standing, dict(self.compute_s), dict(self.spent_s))
 
 
 @dataclass
@@ -141,6 +142,8 @@ class Steady:
                     _move(before, now, periods=periods, shift_s=shift_s)
                 for group, before_s in watch.reference.compute_s.items():
                     state.compute_s[group] += periods * (state.compute_s[group] - before_s)
+                for key, now_s in list(state.spent_s.items()):
+                    state.spent_s[key] += periods * (now_s - watch.reference.spent_s.get(key, 0.0))
                 self._watches = {}
                 return periods
         return 0
