@@ -6,7 +6,8 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from apps.timelines.files import TIMELINE, check_timeline, timeline_formats
@@ -29,12 +30,15 @@ from predictor.blocks.parts import KINDS, StepTime, total
 from predictor.blocks.series.command import add_series_arguments, check_series_arguments, run_series
 
 if TYPE_CHECKING:
-    from predictor.blocks.evaluation.evaluate import Result
+    from predictor.blocks.evaluation.evaluate import LabelResult, Result
+    from predictor.blocks.machines.hardware_machine import HardwareMachine
     from predictor.blocks.machines.machine import Machine
     from predictor.blocks.setting import Setting
+    from predictor.blocks.stream.instructions import Stream
 from predictor.blocks.series.points import VARY
 
 _JOULES_PER_WH = 3600.0
+_ROUNDING = 1e-12  # share of a time below which a part of it is a rounding error
 _EVALUATED = {"graph": "a graph of messages", "cohorts": "cohorts of equal processes"}
 
 
@@ -80,6 +84,7 @@ def run(args: argparse.Namespace) -> int:
     machine = machine_from_arguments(args, setting)
     say_cautions(args, setting)
     started = time.perf_counter()
+    stream = _drawn(args, setting, machine) if args.timeline is not None else None
     with doing("evaluating the application"):
         result = evaluate(
             setting.application, machine, evaluator=args.evaluator, power=args.power, parts=args.parts
@@ -91,45 +96,49 @@ def run(args: argparse.Namespace) -> int:
     print(json.dumps(shown) if args.json else result_text(result))
     if args.parts and not args.json:
         print("\n".join(("", *parts_lines(result, wide=args.wide))))
-    if args.timeline is not None:
+    if stream is not None:
+        # Imported here for a quick start: they are slow to import.
+        from apps.timelines.files import write_activities
+        from predictor.blocks.graph.timeline import activities_of
+
         with doing("writing the timeline"):
-            print(f"timeline: {_write_timeline(args, setting, machine)}", file=sys.stderr)
+            said = write_activities(TIMELINE, args.timeline, activities_of(*stream))
+        print(f"timeline: {said}", file=sys.stderr)
     return 0
 
 
-def _write_timeline(args: argparse.Namespace, setting: Setting, machine: Machine) -> str:
-    """Write the timeline of the application and return what was written, in words.
+def _drawn(args: argparse.Namespace, setting: Setting, machine: Machine) -> tuple[Stream, HardwareMachine]:
+    """Return the instructions of which a timeline is drawn, and the machine that they run on.
 
     Raises:
-        UserError: The application is evaluated in cohorts, or the file cannot be written.
+        UserError: The application is evaluated in cohorts.
     """
     # Imported here for a quick start: they are slow to import.
-    from apps.timelines.files import write_activities
     from predictor.blocks.evaluation.choice import chosen
-    from predictor.blocks.graph.timeline import activities_of
     from predictor.blocks.machines.hardware_machine import HardwareMachine
 
     choice = chosen(setting.application, machine, args.evaluator)
     if choice.stream is None or not isinstance(machine, HardwareMachine):
         problem = "cohorts of equal processes have no timeline"
         raise UserError(f"{TIMELINE} {args.timeline}", problem, "Add --evaluator graph, with model simgrid or hardware")
-    return write_activities(TIMELINE, args.timeline, activities_of(choice.stream, machine))
+    return choice.stream, machine
 
 
 def parts_lines(result: Result, *, wide: bool = False) -> list[str]:
     """Return where the time goes as the lines of a table: for each label and step, the mean over its processes."""
     rows = [("label", "step", *KINDS, "idle", "sum")]
 
-    def add(label: str, step: str, parts: StepTime, processes: int, idle_s: float | None) -> None:
-        times = [getattr(parts, f"{kind}_s") / processes for kind in KINDS]
-        idle = [] if idle_s is None else [idle_s / processes]
-        sums = [significant(one, 6) if one else "0" for one in (*times, *idle)]
-        rows.append((label, step, *sums, *[""] * (idle_s is None), significant(sum((*times, *idle)), 6)))
+    def add(label: LabelResult, parts: StepTime, *idle_s: float) -> None:
+        own_s = [*(getattr(parts, f"{kind}_s") for kind in KINDS), *idle_s]
+        least_s = _ROUNDING * label.processes * label.last_s
+        shown = [significant(one / label.processes, 4) if one > least_s else "0" for one in (*own_s, fsum(own_s))]
+        blank = [""] * (not idle_s)
+        rows.append((label.label, parts.step, *shown[:-1], *blank, shown[-1]))
 
     for label in result.labels:
         for one in label.steps:
-            add(label.label, one.step, one, label.processes, None)
-        add(label.label, "all", total(label.steps), label.processes, label.idle_s)
+            add(label, one)
+        add(label, replace(total(label.steps), step="all"), label.idle_s)
     said = "seconds of a process, the mean over its label; idle: from its end to that of the label's last process"
     return [*prose_lines(said), *table_lines(rows, left={0, 1}, wide=wide)]
 

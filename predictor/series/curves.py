@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 Row = Mapping[str, Any]
-MOST_LINES = 14  # styles that differ
+MOST_BARS = 40
+_BARS = ("#0072B2", "#E69F00", "0.75", "#009E73", "0.92")
 _PANEL_IN = (3.7, 2.9)
 _MOST_NAMED = 24  # points of a front figure that get their names; of more, only those on the front do
 _LOGARITHMIC_FROM = 6.0  # ratio of the largest to the smallest value of an axis
@@ -127,6 +128,40 @@ def front_figure(rows: Sequence[Row], x: Quantity, y: Quantity, names: Sequence[
     figure.legend(fontsize=8.5, loc="outside lower center", ncols=3, frameon=False)
     figure.draw_without_rendering()  # place_labels needs the positions of the points
     place_labels(axes)
+    return figure
+
+
+def bars_figure(rows: Sequence[Row], columns: Sequence[str], names: Sequence[str], *, title: str = "") -> Figure:
+    """Return a figure with a bar for each row, on which the times of these columns are stacked.
+
+    Args:
+        rows: The rows, at most MOST_BARS.
+        columns: Columns of times, s, whose names end with ``_s``.
+        names: All varied names; they name the bars.
+        title: Title above the figure.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.0, 1.7 + 0.3 * len(rows)), layout="constrained")
+    axes = figure.add_subplot()
+    whole_s = [math.fsum(row[column] for column in columns) for row in rows]
+    places, done = range(len(rows)), [0.0] * len(rows)
+    for number, column in enumerate(columns):
+        shares = [100 * row[column] / time_s if time_s else 0.0 for row, time_s in zip(rows, whole_s, strict=True)]
+        axes.barh(places, shares, left=done, color=_BARS[number % len(_BARS)], label=column.removesuffix("_s"))
+        done = [a + b for a, b in zip(done, shares, strict=True)]
+    for place, time_s in zip(places, whole_s, strict=True):
+        axes.text(101, place, f"{time_s:.3g} s", va="center", fontsize=8)
+    axes.set_yticks(list(places), [", ".join(str(row[name]) for name in names) for row in rows], parse_math=False)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlim(0, 112)
+    axes.set_xticks(range(0, 101, 20))
+    axes.set_xlabel("share of the time, %, mean over the processes")
+    axes.set_ylabel(", ".join(names), parse_math=False)
+    if title:
+        axes.set_title(title, fontsize=10, parse_math=False)
+    figure.legend(fontsize=8.5, loc="outside lower center", ncols=len(columns), frameon=False)
     return figure
 
 

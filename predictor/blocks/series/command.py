@@ -144,7 +144,7 @@ def write_series(
     title: str,
     quantities: Sequence[Quantity] | None = None,
 ) -> None:
-    """Write series.csv, series.png and .svg, and with energies pareto.png and .svg, into a folder.
+    """Write series.csv and the figures series, pareto (with energies) and parts (with --parts), as .png and .svg.
 
     Args:
         rows: The rows, as ``table.rows_of`` returns them.
@@ -160,8 +160,8 @@ def write_series(
     # Imported here for a quick start: they are slow to import.
     import pandas as pd
 
-    from predictor.blocks.series.table import ENERGY, QUANTITIES, TIME
-    from predictor.series.curves import curves_figure, front_figure
+    from predictor.blocks.series.table import ENERGY, PARTS, QUANTITIES, TIME
+    from predictor.series.curves import MOST_BARS, bars_figure, curves_figure, front_figure
 
     drawn = QUANTITIES if quantities is None else quantities
     with written_into(OUT, folder), doing("drawing the figures"):
@@ -170,6 +170,9 @@ def write_series(
         both = [row for row in rows if row["on_front"] is not None]
         if both:
             figures["pareto"] = front_figure(both, TIME, ENERGY, names, title=title)
+        parted = [row for row in rows if "idle_s" in row][:MOST_BARS]
+        if parted:
+            figures["parts"] = bars_figure(parted, PARTS, names, title=title)
         for name, figure in figures.items():
             for ending in ("png", "svg"):
                 save_figure(figure, folder / f"{name}.{ending}")

@@ -27,7 +27,7 @@ _SOURCES = (
     *("platforms", "apps/recording", "apps/results", "predictor/base.py"),
     *("predictor/blocks", "predictor/dpgraph", "predictor/network", "predictor/native"),
 )
-_OPTIONS = ("policy", "failure_rate", "evaluator", "power", "power_law", "shapes", "p_counts")
+_OPTIONS = ("policy", "failure_rate", "evaluator", "power", "power_law", "shapes", "p_counts", "parts")
 
 
 def evaluations(points: Sequence[Point], store: Store | None, jobs: int) -> list[Result | UserError]:
@@ -66,7 +66,7 @@ def evaluated(args: argparse.Namespace) -> Result:
     """
     setting = setting_from_arguments(args)
     machine = machine_from_arguments(args, setting)
-    return evaluate(setting.application, machine, evaluator=args.evaluator, power=args.power)
+    return evaluate(setting.application, machine, evaluator=args.evaluator, power=args.power, parts=args.parts)
 
 
 def identity(args: argparse.Namespace) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import table_lines
 from predictor.blocks.evaluation.evaluate import Result
+from predictor.blocks.parts import KINDS, total
 from predictor.blocks.series.points import OPTIONS, VARY, Point
 from predictor.series.curves import Quantity, lines_of
 from predictor.series.front import dominators
@@ -28,6 +29,7 @@ FOUND = (
     *("processes", "nodes", "time_s", "speed_up", "efficiency", "energy_j", "success", "on_front"),
     *("evaluator", "evaluated", "refused"),
 )
+PARTS = (*(f"{kind}_s" for kind in KINDS), "idle_s")  # columns with --parts, which add up to time_s
 
 
 def over_from(option: str, over: str | None, points: Sequence[Point]) -> str:
@@ -38,7 +40,7 @@ def over_from(option: str, over: str | None, points: Sequence[Point]) -> str:
     """
     names = list(points[0].values)
     for name in names:
-        if name in FOUND or (name in FIXED and name not in OPTIONS):
+        if name in (*FOUND, *PARTS) or (name in FIXED and name not in OPTIONS):
             raise UserError(f"{VARY} {name}=...", "the results have a column of this name", "Rename it in the file")
     if over is None:
         several = [name for name in names if len({point.values[name] for point in points}) > 1]
@@ -70,12 +72,22 @@ def rows_of(points: Sequence[Point], results: Sequence[Result | UserError], over
                 "evaluator": result.evaluator,
                 "evaluated": result.evaluated,
             }
+            if args.parts:
+                row |= parts_of(result)
         else:
             row["refused"] = str(result)
         rows.append(row)
     compare_rows(rows, over, list(points[0].values))
     set_front(rows)
     return rows
+
+
+def parts_of(result: Result) -> dict[str, float]:
+    """Return the parts of the time by column, s, the mean over all processes; idle is until the overall end."""
+    processes = sum(label.processes for label in result.labels)
+    parts = total(tuple(one for label in result.labels for one in label.steps))
+    found = {f"{kind}_s": getattr(parts, f"{kind}_s") / processes for kind in KINDS}
+    return {**found, "idle_s": max(0.0, result.time_s - parts.time_s / processes)}
 
 
 def compare_rows(rows: Sequence[dict[str, Any]], over: str, names: Sequence[str], kind: str = "") -> None:
