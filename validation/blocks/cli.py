@@ -32,6 +32,8 @@ from predictor.blocks.series.points import Point, add_vary_argument, points_of, 
 from validation.presentation.tables import error_cell, table_of
 
 if TYPE_CHECKING:
+    from apps.runs.runner import Runner
+    from predictor.blocks.setting import Setting
     from validation.blocks.comparison import Comparison
 
 
@@ -88,23 +90,15 @@ def _run(args: argparse.Namespace) -> int:
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Plan
     from predictor.blocks.series.table import over_from
-    from validation.blocks.comparison import compare, simulation
+    from validation.blocks.comparison import simulation
 
     over = over_from(OVER, args.over, points) if args.vary else ""
     folder = None if args.out is None else usable_folder(OUT, args.out)
     say_cautions(points[0].args, settings[0])
-    specs = dict.fromkeys(simulation(setting) for setting in settings)
     if args.dry_run:
-        return print_plan(args, Plan(truths=tuple(specs)))
+        return print_plan(args, Plan(truths=tuple(dict.fromkeys(map(simulation, settings)))))
     with runner_from_arguments(args) as runner:
-        runner.start(specs)
-        rows = [
-            compare(
-                setting, partial(machine_from_arguments, point.args), runner,
-                varied=point.values, evaluator=point.args.evaluator, power=point.args.power,
-            )
-            for point, setting in zip(points, settings, strict=True)
-        ]  # fmt: skip
+        rows = comparisons(points, settings, runner)
     title = f"{rows[0].application}{where_text(points, rows[0].system)}{_rule(points[0])}"
     if folder is not None:
         # Imported here for a quick start: it is slow to import.
@@ -118,6 +112,25 @@ def _run(args: argparse.Namespace) -> int:
     shown = {"comparisons": [row.to_json() for row in rows], "cautions": cautions}
     print(json.dumps(shown) if args.json else table(rows, title, wide=args.wide))
     return 0
+
+
+def comparisons(points: Sequence[Point], settings: Sequence[Setting], runner: Runner) -> list[Comparison]:
+    """Return the comparison of each point, which has this setting; the simulations go side by side.
+
+    Raises:
+        UserError: A point cannot be evaluated or simulated; errors of the engine are passed on.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from validation.blocks.comparison import compare, simulation
+
+    runner.start(dict.fromkeys(map(simulation, settings)))
+    return [
+        compare(
+            setting, partial(machine_from_arguments, point.args), runner,
+            varied=point.values, evaluator=point.args.evaluator, power=point.args.power,
+        )
+        for point, setting in zip(points, settings, strict=True)
+    ]  # fmt: skip
 
 
 def _rule(point: Point) -> str:

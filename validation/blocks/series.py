@@ -8,13 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from predictor.blocks.series.command import write_series
-from predictor.blocks.series.table import FIXED, QUANTITIES, compare_rows, number, set_front
+from predictor.blocks.series.table import FIXED, compare_rows, number, set_front
+from predictor.blocks.series.table import QUANTITIES as EVALUATED
 
 if TYPE_CHECKING:
     from predictor.blocks.series.points import Point
     from validation.blocks.comparison import Comparison
 
-SIMULATED = {name: f"simulated_{name}" for name in ("time_s", "speed_up", "efficiency", "energy_j")}
+_SIMULATED = {name: f"simulated_{name}" for name in ("time_s", "speed_up", "efficiency", "energy_j")}
+QUANTITIES = tuple(replace(one, simulated=_SIMULATED.get(one.column, "")) for one in EVALUATED)
 
 
 def rows_of(points: Sequence[Point], comparisons: Sequence[Comparison], over: str) -> list[dict[str, Any]]:
@@ -45,6 +47,5 @@ def write_comparisons(
     Raises:
         UserError: A file cannot be written.
     """
-    drawn = [replace(one, simulated=SIMULATED.get(one.column, "")) for one in QUANTITIES]
     names = list(points[0].values)
-    write_series(rows_of(points, comparisons, over), over, names, folder, title=title, quantities=drawn)
+    write_series(rows_of(points, comparisons, over), over, names, folder, title=title, quantities=QUANTITIES)
