@@ -66,6 +66,7 @@ class Activities:
     simulated: int  # iterations among them that were simulated and are here; equal: the whole run is
     ranks: tuple[RankActivities, ...]
     messages: Messages
+    made: str = "simulated"  # how the iterations came about, in a word
 
     @property
     def known_iterations(self) -> int:
@@ -77,7 +78,7 @@ class Activities:
         """The part of the run that is here, in words."""
         if self.simulated == self.iterations:
             return "the whole run"
-        return f"the {self.simulated} of {self.iterations} iterations that were simulated"
+        return f"the {self.simulated} of {self.iterations} iterations that were {self.made}"
 
 
 def record_activities(spec: RunSpec, record: RunRecord, *, time_limit_s: float | None = None) -> Activities:

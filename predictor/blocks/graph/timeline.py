@@ -54,6 +54,7 @@ def activities_of(stream: Stream, machine: Wired) -> Activities:
         simulated=min(run.evaluated, turns) if run.turns else turns,
         ranks=tuple(ranks),
         messages=_messages(run.dated),
+        made="evaluated",
     )
 
 
