@@ -126,7 +126,7 @@ def _drawn(args: argparse.Namespace, setting: Setting, machine: Machine) -> tupl
 
 def parts_lines(result: Result, *, wide: bool = False) -> list[str]:
     """Return where the time goes as the lines of a table: for each label and step, the mean over its processes."""
-    rows = [("label", "step", *KINDS, "idle", "sum")]
+    rows: list[tuple[str, ...]] = [("label", "step", *KINDS, "idle", "sum")]
 
     def add(label: LabelResult, parts: StepTime, *idle_s: float) -> None:
         own_s = [*(getattr(parts, f"{kind}_s") for kind in KINDS), *idle_s]

@@ -239,10 +239,11 @@ def _add_legend(figure: Figure, columns: int) -> None:
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
         entries |= {str(label): handle for label, handle in zip(labels, handles, strict=True) if label}
-        simulated |= any(line.get_markerfacecolor() == "none" and len(line.get_xdata()) for line in axes.get_lines())
+        hollow = [line for line in axes.get_lines() if line.get_markerfacecolor() == "none"]
+        simulated |= any(line.get_path().vertices.size > 0 for line in hollow)
     if simulated:
-        hollow = Line2D([], [], color="0.3", marker="o", markerfacecolor="none", markersize=9, linestyle="none")
-        entries["simulated (hollow)"] = hollow
+        circle = Line2D([], [], color="0.3", marker="o", markerfacecolor="none", markersize=9, linestyle="none")
+        entries["simulated (hollow)"] = circle
     figure.legend(
         list(entries.values()), list(entries), fontsize=8.5, loc="outside lower center", ncols=columns, frameon=False
     )

@@ -10,7 +10,7 @@ import ctypes
 import multiprocessing
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
@@ -107,7 +107,9 @@ def answers(
     return [found[at] for at in range(len(tasks))]
 
 
-def _made(tasks: Sequence[Task], make: Callable[[Task], Answer], jobs: int) -> Iterator[tuple[int, Answer | UserError]]:
+def _made(
+    tasks: Sequence[Task], make: Callable[[Task], Answer], jobs: int
+) -> Generator[tuple[int, Answer | UserError], None, None]:
     """Yield the number and the answer of each task, in any order."""
     started_s, done = time.perf_counter(), 0
     while done < len(tasks) and (jobs == 1 or done == len(tasks) - 1 or time.perf_counter() - started_s < ALONE_S):

@@ -11,20 +11,12 @@ import pandas as pd
 from apps.arguments.runner import runner_from_arguments
 from apps.results.cautions import Cautions
 from platforms.errors import UserError, nearest
-from predictor.blocks import cli as blocks_cli
-from predictor.blocks.evaluation.evaluate import Result
-from predictor.blocks.options import setting_from_arguments
-from predictor.blocks.series.command import OVER, evaluated_series
-from predictor.blocks.series.points import Point, points_of
-from predictor.blocks.series.table import ENERGY, QUANTITIES, TIME, over_from, rows_of
-from predictor.series.curves import curves_figure, front_figure
-from validation.blocks import cli as comparison_cli
-from validation.blocks import series
 from validation.interactive.results import Picture
 
 if TYPE_CHECKING:
     import argparse
 
+    from predictor.blocks.series.points import Point
     from validation.interactive.asking import PathLike
 
 Values = str | float | Sequence[str | float]
@@ -52,6 +44,11 @@ class BlockResults(pd.DataFrame):
         Raises:
             UserError: Nothing of that name is varied.
         """
+        # Imported here for a quick start: they are slow to import.
+        from predictor.blocks.series.table import QUANTITIES
+        from predictor.series.curves import curves_figure
+        from validation.blocks import series
+
         names = self._names()
         over = names[0] if over is None else over
         if over not in names:
@@ -65,6 +62,10 @@ class BlockResults(pd.DataFrame):
         Raises:
             UserError: No energy is known.
         """
+        # Imported here for a quick start: they are slow to import.
+        from predictor.blocks.series.table import ENERGY, TIME
+        from predictor.series.curves import front_figure
+
         both = [row for row in self._rows() if row["on_front"] is not None]
         if not both:
             raise UserError("plot_front", "no energy is known", "Name a system with watts")
@@ -122,6 +123,13 @@ def blocks(
         UserError: An argument or a file is wrong, or a combination cannot be evaluated.
         SimulationError: A simulation failed.
     """
+    # Imported here for a quick start: they are slow to import.
+    from predictor.blocks import cli as blocks_cli
+    from predictor.blocks.series.command import OVER
+    from predictor.blocks.series.points import points_of
+    from predictor.blocks.series.table import over_from
+    from validation.blocks import cli as comparison_cli
+
     if not vary:
         raise UserError("vary", "names nothing", 'Give for example vary={"n": [1, 2, 4]}')
     if parts and simulate:
@@ -150,6 +158,11 @@ def blocks(
 
 
 def _evaluated(args: argparse.Namespace, points: Sequence[Point], over: str) -> tuple[list[dict[str, Any]], list[str]]:
+    # Imported here for a quick start: they are slow to import.
+    from predictor.blocks.evaluation.evaluate import Result
+    from predictor.blocks.series.command import evaluated_series
+    from predictor.blocks.series.table import rows_of
+
     results, cautions = evaluated_series(args, points)
     for one in results:
         if not isinstance(one, Result):
@@ -158,6 +171,11 @@ def _evaluated(args: argparse.Namespace, points: Sequence[Point], over: str) -> 
 
 
 def _simulated(args: argparse.Namespace, points: Sequence[Point], over: str) -> tuple[list[dict[str, Any]], list[str]]:
+    # Imported here for a quick start: they are slow to import.
+    from predictor.blocks.options import setting_from_arguments
+    from validation.blocks import cli as comparison_cli
+    from validation.blocks import series
+
     settings = [setting_from_arguments(point.args) for point in points]
     said = Cautions()
     with runner_from_arguments(args, cautions=said, saying=False) as runner:

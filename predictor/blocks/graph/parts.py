@@ -97,6 +97,8 @@ def steps_of(stream: Stream, dated: Dated, places: Sequence[str]) -> dict[str, t
     number = {label: at for at, label in enumerate(labels)}
     sums_s = dated.sums(np.array([number[label] for label in stream.labels]), len(labels), len(places))
     return {
-        label: steps_in_order({places[at]: sums_s[k, at].tolist() for at in np.flatnonzero(sums_s[k].any(axis=1))})
+        label: steps_in_order(
+            {places[at]: sums_s[k, at].tolist() for at in np.flatnonzero(sums_s[k].any(axis=1)).tolist()}
+        )
         for k, label in enumerate(labels)
     }
