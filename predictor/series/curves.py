@@ -65,7 +65,8 @@ def curves_figure(
     lines = {text: [rows[at] for at in places] for text, places in lines_of(rows, over, names).items()}
     columns = 2 if len(known) in (2, 4) else min(3, len(known))
     deep = -(-len(known) // columns)
-    entries = len(lines) + any(one.simulated for one in known)
+    simulated = any(one.simulated for one in known)
+    entries = len(lines) + simulated
     legend_in = 0.25 * -(-entries // columns) if entries > 1 else 0.0
     size = (_PANEL_IN[0] * columns + 0.2, _PANEL_IN[1] * deep + legend_in + 0.4)
     figure = Figure(figsize=size, layout="constrained")
@@ -76,7 +77,7 @@ def curves_figure(
     if title:
         figure.suptitle(title, fontsize=11, parse_math=False)
     if entries > 1:
-        _add_legend(figure, columns)
+        _add_legend(figure, columns, simulated=simulated)
     return figure
 
 
@@ -231,19 +232,16 @@ def _scale(axes: Axes, name: str, values: Sequence[float]) -> None:
         label_decades(axes.yaxis)
 
 
-def _add_legend(figure: Figure, columns: int) -> None:
+def _add_legend(figure: Figure, columns: int, *, simulated: bool) -> None:
     from matplotlib.lines import Line2D  # imported here for a quick start: it is slow to import
 
     entries: dict[str, Artist] = {}
-    simulated = False
     for axes in figure.axes:
         handles, labels = axes.get_legend_handles_labels()
         entries |= {str(label): handle for label, handle in zip(labels, handles, strict=True) if label}
-        hollow = [line for line in axes.get_lines() if line.get_markerfacecolor() == "none"]
-        simulated |= any(line.get_path().vertices.size > 0 for line in hollow)
     if simulated:
-        circle = Line2D([], [], color="0.3", marker="o", markerfacecolor="none", markersize=9, linestyle="none")
-        entries["simulated (hollow)"] = circle
+        hollow = Line2D([], [], color="0.3", marker="o", markerfacecolor="none", markersize=9, linestyle="none")
+        entries["simulated (hollow)"] = hollow
     figure.legend(
         list(entries.values()), list(entries), fontsize=8.5, loc="outside lower center", ncols=columns, frameon=False
     )

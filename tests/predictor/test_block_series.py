@@ -108,7 +108,8 @@ def test_options_are_varied_too(divided, capsys):
     assert main([*words.split(), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["series"]
     assert len(rows) == 8
-    assert {(row["system"], row["time_s"]) for row in rows} == {("grid4x8", 0.25), ("grid4x2", 17.5 / 60)}  # of 2 nodes each
+    # Of the nodes of grid4x2 only two are the fastest; the next ones have 60 Gflop/s.
+    assert {(row["system"], row["time_s"]) for row in rows} == {("grid4x8", 0.25), ("grid4x2", 17.5 / 60)}
 
 
 def test_a_repeated_series_takes_no_evaluation(divided, capsys, monkeypatch):

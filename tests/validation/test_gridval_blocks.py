@@ -1,8 +1,7 @@
 """``gridval.blocks``."""
 
-import pytest
-
 import gridval
+import pytest
 
 APPLICATION = """
 name = "pair"
