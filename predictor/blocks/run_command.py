@@ -49,6 +49,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="an application's time, energy and success on a system",
         description="Evaluate an application: time and energy of every label, overall time, energy of all nodes in "
         "use, and probability of success (docs/blocks/applications.md).",
+        first="application --system --count --set --vary --out --parts --model --power --failure-rate".split(),
     )
     add_setting_arguments(parser)
     add_model_arguments(parser)
@@ -71,6 +72,8 @@ def run(args: argparse.Namespace) -> int:
         UserError: If a file or an option is wrong.
     """
     check_series_arguments(args)
+    if args.wide and not (args.vary or args.parts):
+        raise UserError("--wide", f"goes only with {VARY} or --parts", "Leave it out")
     if args.vary:
         if args.timeline is not None:
             raise UserError(f"{TIMELINE} {args.timeline}", f"does not go with {VARY}", "Write one timeline at a time")

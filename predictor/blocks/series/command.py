@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from predictor.series.curves import Quantity
 
 OVER, OUT = "--over", "--out"
-_ONLY_OF_SERIES = ("over", "out", "jobs", "store", "no_store", "wide")
+_ONLY_OF_SERIES = ("over", "out", "jobs", "store", "no_store")
 
 
 def add_series_arguments(parser: argparse.ArgumentParser) -> None:
