@@ -6,6 +6,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import accumulate, groupby
 from math import ceil
+from typing import cast
 
 from platforms.errors import UserError
 from predictor.blocks.application import (
@@ -32,10 +33,14 @@ from predictor.blocks.application import Send as SendStep
 from predictor.blocks.application import Wait as WaitStep
 from predictor.blocks.constants import check_constants
 from predictor.blocks.expressions import Expression, Value
-from predictor.blocks.processes.progression import Progression
+from predictor.blocks.machines.machine import Group
+from predictor.blocks.processes.progression import Number as PlainNumber
+from predictor.blocks.processes.progression import Part, Progression, Split
 from predictor.blocks.steps import StepActions, inner_steps, turns_are_alike
 from predictor.blocks.stream.instructions import (
     NONE,
+    Class,
+    Classes,
     Collective,
     Compute,
     Disk,
@@ -72,12 +77,23 @@ def expand(application: Application, *, most: int = MOST_INSTRUCTIONS) -> Stream
     return _Expansion(application, most).stream()
 
 
+def expand_classes(application: Application, groups: Sequence[Group], *, most: int = MOST_INSTRUCTIONS) -> Classes:
+    """Return the instructions of an application's processes, equal processes together.
+
+    A class is split where its processes answer a condition differently, or have numbers that do not grow by equal
+    steps.  Arguments and errors are those of ``expand``, and ``groups`` are the groups of the machine.
+    """
+    check_constants(application)
+    return _Expansion(application, most, together=True).classes(groups)
+
+
 @dataclass(frozen=True)
 class _Process:
-    """A process whose instructions are made."""
+    """A process whose instructions are made, or a class of processes."""
 
     label: str
-    index: int  # within the label
+    index: Progression | PlainNumber  # within the label
+    first: int  # the first index
     scope: Mapping[str, Value]  # the application's numbers, loop variables and index
 
 
@@ -90,11 +106,13 @@ class _Expansion:
     counts: dict[str, int] = field(init=False)
     first: dict[str, int] = field(init=False)  # process 0 of each label
     groups: dict[tuple[int, ...], int] = field(default_factory=dict)
-    members: dict[tuple[str, ...], tuple[tuple[int, ...], int]] = field(default_factory=dict)  # `_group`, by labels
+    members: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)  # `_group`, by labels
     parts: dict[Hashable, dict[float, tuple[int, ...]]] = field(default_factory=dict)  # `_part`, by split number
     requests: dict[str, int] = field(default_factory=dict)  # numbers of requests, by name
     names: dict[str, tuple[str, ...]] = field(init=False)  # of all requests of each label's program
     made: int = 0  # instructions so far
+    together: bool = False  # whether classes are made; a group of collectives then has labels in place of processes
+    labels: dict[tuple[str, ...], int] = field(default_factory=dict)  # groups of ``classes``
 
     def __post_init__(self) -> None:
         self.counts = self.application.counts()
@@ -120,11 +138,32 @@ class _Expansion:
             for index in range(self.counts[label.name]):
                 if index == 0 or not same:
                     where = f"{self.application.where}, label {label.name}, step "
-                    process = _Process(label.name, index, {**numbers, "index": index})
+                    process = _Process(label.name, index, index, {**numbers, "index": index})
                     program = tuple(self._steps(None, label.program, process, where))
                     number = programs.setdefault(program, len(programs))
                 of_process.append(number)
         return Stream(self.application, tuple(programs), tuple(of_process), tuple(self.groups))
+
+    def classes(self, groups: Sequence[Group]) -> Classes:
+        self._numbers = self.application.numbers()
+        found = [one for group in groups if group.count for one in self._classes(group, Part(0, 1, group.count))]
+        return Classes(self.application, tuple(found), self.first, tuple(self.labels))
+
+    def _classes(self, group: Group, part: Part) -> Iterator[Class]:
+        """Yield the classes of the members of a group at these places."""
+        first, stride = group.first + group.stride * part.first, group.stride * part.stride
+        index = Progression.of(first, stride, part.count)
+        process = _Process(group.label, index, first, {**self._numbers, "index": index})
+        program = self.application.label(group.label).program
+        before = self.made
+        try:
+            made = tuple(self._steps(None, program, process, f"{self.application.where}, label {group.label}, step "))
+        except Split as split:
+            self.made = before
+            for inner in split.parts:
+                yield from self._classes(group, part.within(inner))
+        else:
+            yield Class(group, first, stride, part.count, made)
 
     def _steps(self, owner: Step | None, steps: Sequence[Step], process: _Process, where: str) -> Iterator[Instruction]:
         """Yield the instructions of the steps inside ``owner``, whose place for error messages is ``where``."""
@@ -140,17 +179,17 @@ class _Expansion:
     def _compute(self, process: _Process, step: ComputeStep, where: str) -> Iterable[Instruction]:
         scope = process.scope
         if step.size is not None:
-            scope = {**scope, "size": _value(step.size, scope, where)}
-        operations = _value(step.operations, scope, where)
+            scope = {**scope, "size": Expression.of(step.size).value(scope, where)}
+        operations = Expression.of(step.operations).value(scope, where)
         if operations < 0:
             raise _below_zero(step.operations, where, "operations")
-        return (Compute(operations, where=where),)
+        return (Compute(cast(float, operations), where=where),)
 
     def _use_disk(self, process: _Process, step: ReadDisk | WriteDisk, where: str) -> Iterable[Instruction]:
         return (Disk(isinstance(step, WriteDisk), _whole_bytes(step.bytes, process.scope, where), where=where),)
 
     def _branch(self, process: _Process, step: If, where: str) -> Iterator[Instruction]:
-        if _value(step.condition, process.scope, where):
+        if bool(Expression.of(step.condition).value(process.scope, where)):
             return self._steps(step, step.steps, process, where)
         return self._steps(step, step.otherwise, process, where)
 
@@ -163,6 +202,9 @@ class _Expansion:
             inner = replace(process, scope=scope)
             turns = [(tuple(self._steps(step, step.steps, inner, where)), times)] if times else []
         else:
+            if times > self.most:
+                problem = f"{times} turns that differ because they use {step.variable!r}"
+                raise TooManyInstructions(where, problem, f"Give at most {self.most}, or make all turns alike")
             scopes = ({**process.scope, str(step.variable): turn} for turn in range(times))
             made = (tuple(self._steps(step, step.steps, replace(process, scope=scope), where)) for scope in scopes)
             turns = ((body, len(list(alike))) for body, alike in groupby(made))
@@ -179,9 +221,10 @@ class _Expansion:
                 yield Receive(self.first[partner] + first, count, self._request(step.request), where=where)
             else:
                 size_bytes = _whole_bytes(step.bytes, process.scope, where)
-                waits = not _value(step.buffered, process.scope, where)
+                waits = not Expression.of(step.buffered).value(process.scope, where)
                 request = self._request(step.request) if waits else NONE
-                yield Send(self.first[partner] + first, count, size_bytes, waits, request, where=where)
+                burst = 1 if waits or step.at is not None else self.counts[partner] - (partner == process.label)
+                yield Send(self.first[partner] + first, count, size_bytes, waits, request, burst, where=where)
 
     def _request(self, name: str) -> int:
         return self.requests.setdefault(name, len(self.requests)) if name else NONE
@@ -204,47 +247,49 @@ class _Expansion:
         """Yield the rows (first, count) of partners within their label, without the process itself."""
         count, own = self.counts[partner], process.index if partner == process.label else None
         if step.at is not None:
-            at = _value(step.at, process.scope, where)
-            if at != int(at) or not 0 <= at < count or at == own:
-                problem = f"process {process.index} of {process.label} names process {at:g} of {partner}, "
+            at = Expression.of(step.at).value(process.scope, where)
+            if isinstance(at, Progression) and not at.whole:
+                raise at.split_all()
+            if (not isinstance(at, Progression) and at != int(at)) or at < 0 or at >= count or at == own:
+                named = at.first if isinstance(at, Progression) else at
+                problem = f"process {process.first} of {process.label} names process {named:g} of {partner}, "
                 text = Expression.of(step.at).text
                 remedy = "Count from 0, and name another process"
                 raise UserError(f"{where}, expression {text!r}", f"{problem}which has {count}", remedy)
-            yield int(at), 1
+            yield cast(int, at if isinstance(at, Progression) else int(at)), 1
         elif own is None:
             yield from ((0, count),) * (count > 0)
+        elif isinstance(own, Progression):
+            raise own.split_all()
         else:
-            yield from ((row, number) for row, number in ((0, own), (own + 1, count - own - 1)) if number)
+            yield from ((row, number) for row, number in ((0, process.first), (process.first + 1, count - process.first - 1)) if number)
 
     def _collective(self, process: _Process, step: CollectiveStep, where: str) -> Iterable[Instruction]:
         members = members_of(step, self.application)
         if process.label not in members:
             raise UserError(where, f"{process.label} calls it but does not take part", "Name it in `among` too")
         if step.split is None:
-            ranks, group = self._group(members)
+            size, group = self._group(members)
         else:
             ranks, group = self._part(step.split, process, members[0], where)
-        size_bytes, root = 0, 0
+            size = len(ranks)
+        given_bytes, root = 0, 0
         if isinstance(step, AllToAll | AllReduce | AllGather | Rooted):
-            size_bytes = _whole_bytes(step.bytes, process.scope, where)
+            given_bytes = _whole_bytes(step.bytes, process.scope, where)
         if isinstance(step, Rooted) and step.split is not None:
             root = Expression.of(step.at).whole(process.scope, where)
-            if root >= len(ranks):
-                raise UserError(where, f"no process {root} of {len(ranks)} split processes", "Count from 0")
+            if root >= size:
+                raise UserError(where, f"no process {root} of {size} split processes", "Count from 0")
         elif isinstance(step, Rooted):
             label = step.root_label(self.application)
             index = Expression.of(step.at).whole(process.scope, where)
             if index >= self.counts[label]:
                 problem = f"no process {index} of {label}, which has {self.counts[label]}"
                 raise UserError(where, problem, "Count from 0")
-            root = ranks.index(self.first[label] + index)
-        if step.block in (
-            "scatter",
-            "gather",
-            "allgather",
-        ):  # the step has the whole buffer; MPI counts each one's part
-            size_bytes = ceil(size_bytes / len(ranks))
-        return (Collective(step.block, group, root, size_bytes, where=where),)
+            root = sum(self.counts[one] for one in members[: members.index(label)]) + index
+        # The step has the whole buffer; MPI counts each process's part.
+        parts = size if step.block in ("scatter", "gather", "allgather") else 1
+        return (Collective(step.block, group, root, ceil(given_bytes / parts), given_bytes, where=where),)
 
     def _part(self, split: Number, process: _Process, label: str, where: str) -> tuple[tuple[int, ...], int]:
         """Return the processes of the label with the same split number, and the number of their group."""
@@ -260,11 +305,15 @@ class _Expansion:
         ranks = self.parts[key][_value(expression, process.scope, where)]
         return ranks, self.groups.setdefault(ranks, len(self.groups))
 
-    def _group(self, members: tuple[str, ...]) -> tuple[tuple[int, ...], int]:
-        """Return the processes of the labels, and the number of their group."""
+    def _group(self, members: tuple[str, ...]) -> tuple[int, int]:
+        """Return the number of processes of the labels, and the number of their group."""
         if members not in self.members:
-            ranks = tuple(self.first[label] + i for label in members for i in range(self.counts[label]))
-            self.members[members] = ranks, self.groups.setdefault(ranks, len(self.groups))
+            if self.together:
+                number = self.labels.setdefault(members, len(self.labels))
+            else:
+                ranks = tuple(self.first[label] + i for label in members for i in range(self.counts[label]))
+                number = self.groups.setdefault(ranks, len(self.groups))
+            self.members[members] = sum(self.counts[label] for label in members), number
         return self.members[members]
 
 

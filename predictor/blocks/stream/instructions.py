@@ -7,11 +7,12 @@ place of the step for error messages, does not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from predictor.blocks.application import Application
+from predictor.blocks.machines.machine import Group
 
 NONE = -1  # instead of the number of a request or of a label
 
@@ -43,6 +44,7 @@ class Send(Instruction):
     size_bytes: int  # >= 0
     waits: bool
     request: int = NONE
+    burst: int = field(default=1, compare=False)  # messages of the step, to other processes too; 1 if it waits for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +89,7 @@ class Collective(Instruction):
     group: int  # index of Stream.groups
     root: int  # place of the root in the group; 0 if the collective has no root
     size_bytes: int  # MPI's count: the vector, or one process's block of a scatter, (all)gather or all-to-all
+    given_bytes: int = field(default=0, compare=False)  # as in the step: the whole buffer of a scatter or (all)gather
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +98,11 @@ class Disk(Instruction):
 
     writes: bool
     size_bytes: int  # >= 0
+
+    @property
+    def block(self) -> str:
+        """Name of the block in predictor.blocks.names.COMMUNICATION."""
+        return "disk_write" if self.writes else "disk_read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +137,35 @@ class Stream:
     def indices(self) -> tuple[int, ...]:
         """Index of each process within its label."""
         return tuple(i for count in self.application.counts().values() for i in range(count))
+
+
+@dataclass(frozen=True)
+class Class:
+    """Processes of a group that have equal instructions, up to numbers that grow by equal steps from one to the next.
+
+    ``Compute.operations``, ``Send.first`` and ``Receive.first`` may be progressions, with a value for each process.
+    """
+
+    group: Group
+    first: int  # index of the first process within its label
+    stride: int
+    count: int
+    program: Program
+
+
+@dataclass(frozen=True)
+class Classes:
+    """The instructions of all processes, by class; every process is in one class."""
+
+    application: Application
+    classes: tuple[Class, ...]
+    first: Mapping[str, int]  # number of process 0 of each label
+    groups: tuple[tuple[str, ...], ...]  # labels of each group of collectives
+
+
+def only_computes(program: Sequence[Instruction]) -> bool:
+    """Return whether the instructions are only computations, in loops or not."""
+    return all(isinstance(one, Compute) for one, _ in executed(program))
 
 
 def executed(program: Sequence[Instruction]) -> Iterator[tuple[Instruction, int]]:
