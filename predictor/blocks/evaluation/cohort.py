@@ -2,92 +2,69 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from math import ceil
+from dataclasses import dataclass, replace
 
-from platforms.errors import UserError
-from predictor.blocks.application import Compute, Number
 from predictor.blocks.evaluation.profile import Profile, interleaved, join
-from predictor.blocks.expressions import Expression, Value
 from predictor.blocks.machines.machine import Group
-from predictor.blocks.processes.pairs import Pairs
-from predictor.blocks.processes.progression import Part, Progression
+from predictor.blocks.processes.progression import Part
+from predictor.blocks.stream.instructions import Class
 
 
 @dataclass(eq=False)
 class Cohort:
-    """Processes of one group that have done the same so far."""
+    """Processes of one class that have done the same so far."""
 
-    group: Group
-    first: int  # index of the first process within the label
-    stride: int
-    count: int
+    kind: Class
+    part: Part  # their places in the class
     clock: Profile
-    pc: int = 0
+    pc: int = 0  # index of the next instruction
     loops: tuple[tuple[int, int, int], ...] = ()  # enclosing loops: index of the instruction, turn, number of turns
-    scope: dict[str, Value] = field(default_factory=dict)  # the application's numbers, loop variables and index
-    pairs: Pairs | None = None  # of the awaited message; several pairs of a single process are served in order
-    partners: tuple[tuple[int, int], ...] = ()  # rows (first, count) of partners that remain in this step
-    times: int = 1  # factor on each computation, from loops that are evaluated only once
+    met: int = 0  # partners of the present instruction whose messages have begun
 
     @property
-    def label(self) -> str:
-        """Label of the processes."""
-        return self.group.label
+    def group(self) -> Group:
+        """The group of the processes."""
+        return self.kind.group
 
     @property
-    def awaited(self) -> Pairs:
-        """The pairs of the awaited message; a ValueError is raised if the cohort waits for none."""
-        if self.pairs is None:
-            raise ValueError(f"{self.label} waits for no message")
-        return self.pairs
+    def count(self) -> int:
+        """Number of processes."""
+        return self.part.count
 
     @property
-    def ordered(self) -> bool:
-        """True if the cohort is a single process that serves several partners in their order."""
-        return self.pairs is not None and self.count == 1 and self.pairs.count > 1
+    def first(self) -> int:
+        """Index of the first process within its label."""
+        return self.kind.first + self.kind.stride * self.part.first
+
+    @property
+    def stride(self) -> int:
+        """Difference of the indices of neighbours; 0 for a single process."""
+        return self.kind.stride * self.part.stride if self.count > 1 else 0
 
     @property
     def position(self) -> tuple[int, ...]:
         """Position in the program and in the turns of its loops; it grows as the processes advance."""
         return (*(number for begin, turn, _ in self.loops for number in (begin, turn)), self.pc)
 
-    def part(self, part: Part, clock: Profile | None = None) -> Cohort:
-        """Return a part of the cohort, whose pairs must not be ordered.
-
-        Args:
-            part: The members of the part.
-            clock: Their clocks; None: as in the cohort.
-        """
-        made = Cohort(
-            group=self.group,
-            first=self.first + self.stride * part.first,
-            stride=self.stride * part.stride,
-            count=part.count,
-            clock=self.clock.part(part.first, part.stride, part.count) if clock is None else clock,
-            pc=self.pc,
-            loops=self.loops,
-            scope=dict(self.scope),
-            pairs=None if self.pairs is None else self.pairs.part(part),
-            partners=self.partners,
-            times=self.times,
-        )
-        made.scope["index"] = Progression.of(made.first, made.stride, made.count)
-        return made
+    def cut(self, part: Part, clock: Profile | None = None) -> Cohort:
+        """Return a part of the cohort, with these clocks or its own."""
+        if clock is None:
+            clock = self.clock.part(part.first, part.stride, part.count)
+        return replace(self, part=self.part.within(part), clock=clock)
 
 
 def reunited(cohorts: list[Cohort]) -> list[Cohort]:
-    """Join cohorts at the same position into as few as possible.
+    """Join cohorts of a class at the same position into as few as possible.
 
     Two cohorts become one if their members alternate or follow each other, and their clocks lie on one line.
     """
-    waiting = sorted(cohorts, key=lambda cohort: cohort.first)
+    waiting = sorted(cohorts, key=lambda cohort: cohort.part.first, reverse=True)
     done: list[Cohort] = []
     while waiting:
-        one = waiting.pop(0)
+        one = waiting.pop()
         if done and (whole := _both(done[-1], one)) is not None:
             done.pop()
-            waiting.insert(0, whole)
+            waiting.append(whole)
         else:
             done.append(one)
     return done
@@ -95,52 +72,18 @@ def reunited(cohorts: list[Cohort]) -> list[Cohort]:
 
 def _both(one: Cohort, other: Cohort) -> Cohort | None:
     """Join two cohorts, of which ``one`` has the first member; return None if that is impossible."""
-    if one.loops != other.loops or one.times != other.times:  # their loops have different numbers of turns
-        return None
-    distance = other.first - one.first
-    if one.count == other.count == 1 or (
-        one.count - other.count in (0, 1)
-        and (one.stride == other.stride or other.count == 1)
-        and one.stride == 2 * distance
+    here, there = one.part, other.part
+    distance = there.first - here.first
+    if here.count == there.count == 1 or (
+        here.count - there.count in (0, 1)
+        and (here.stride == there.stride or there.count == 1)
+        and here.stride == 2 * distance
     ):
         stride, clock = distance, interleaved(one.clock, other.clock)
-    elif distance == one.stride * one.count and (one.stride == other.stride or other.count == 1):
-        stride, clock = one.stride, join((one.clock, other.clock))
+    elif distance == here.stride * here.count and (here.stride == there.stride or there.count == 1):
+        stride, clock = here.stride, join((one.clock, other.clock))
     else:
         return None
     if clock is None or len(clock.pieces) > 1:
         return None
-    made = replace(one, stride=stride, count=one.count + other.count, clock=clock, scope=dict(one.scope))
-    made.scope["index"] = Progression.of(made.first, made.stride, made.count)
-    return made
-
-
-def whole_bytes(expression: Number, cohort: Cohort, where: str) -> int:
-    """Return a size in whole bytes that is the same for all members of the cohort; split the cohort otherwise."""
-    value = Expression.of(expression).value(cohort.scope, where)
-    if isinstance(value, Progression):
-        raise value.split_all()
-    return checked_bytes(value, expression, where)
-
-
-def checked_bytes(value: float, expression: Number, where: str) -> int:
-    """Return a size rounded up to whole bytes.
-
-    Raises:
-        UserError: If the size is below 0.
-    """
-    if value < 0:
-        text = Expression.of(expression).text
-        raise UserError(f"{where}, expression {text!r}", f"{value:g} bytes", "Give 0 or more")
-    return ceil(value)
-
-
-def check_operations(operations: float | Progression, step: Compute, where: str) -> None:
-    """Check the operations of a computation block.
-
-    Raises:
-        UserError: If they are below 0.
-    """
-    if operations < 0:
-        text = Expression.of(step.operations).text
-        raise UserError(f"{where}, expression {text!r}", "below 0", "Give 0 or more operations")
+    return replace(one, part=Part(here.first, stride, here.count + there.count), clock=clock)
