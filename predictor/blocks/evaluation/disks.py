@@ -54,9 +54,9 @@ class DiskUse:
 class Disks:
     """The disks of an evaluation."""
 
-    def __init__(self, machine: Machine, add: Callable[[Cohort], None]):
-        """Take the machine and ``add``, which is called with every cohort that has finished its disk block."""
-        self._machine, self._add = machine, add
+    def __init__(self, machine: Machine, resume: Callable[[Cohort], None]):
+        """Take the machine and ``resume``, which is called with every cohort that has finished its disk block."""
+        self._machine, self._resume = machine, resume
         self._server: dict[object, Hashable] = {}  # by group
         self.waiting: list[DiskUse] = []
 
@@ -68,7 +68,9 @@ class Disks:
 
     def standing(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
         """Yield every waiting cohort, after a key of its disk block."""
-        for use in sorted(self.waiting, key=lambda one: (one.cohort.group.label, one.cohort.group.first, one.cohort.first)):
+        for use in sorted(
+            self.waiting, key=lambda one: (one.cohort.group.label, one.cohort.group.first, one.cohort.first)
+        ):
             yield (use.one, use.one.where), use.cohort
 
     def let_go(self) -> bool:
@@ -82,9 +84,8 @@ class Disks:
                 for use, sharing in zip(together, _sharing(together), strict=True):
                     cohort = use.cohort
                     took_s = self._machine.disk_s(cohort.group, use.one.block, use.one.size_bytes, sharing=sharing)
-                    cohort.clock = cohort.clock.plus(took_s)
-                    cohort.pc += 1
-                    self._add(cohort)
+                    cohort.clock, cohort.todo = cohort.clock.plus(took_s), ()
+                    self._resume(cohort)
         return bool(waiting)
 
 

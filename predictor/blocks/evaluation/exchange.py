@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from platforms.errors import UserError
@@ -15,7 +15,7 @@ from predictor.blocks.machines.machine import Group, Machine, MessageLoad
 from predictor.blocks.machines.traffic import relations
 from predictor.blocks.processes.pairs import Pairs, common, rest
 from predictor.blocks.processes.progression import Part, Progression
-from predictor.blocks.stream.instructions import Classes, Instruction, Receive, Send
+from predictor.blocks.stream.instructions import Receive, Send
 
 Channel = tuple[str, str]  # labels of sender and receiver
 
@@ -58,7 +58,7 @@ class Side:
             replace(
                 self,
                 pairs=self.pairs.part(part),
-                cohort=None if self.cohort is None else self.cohort.cut(part),
+                cohort=None if self.cohort is None else self.cohort.part(part),
                 buffered=None if self.cohort is not None else self.times.part(part.first, part.stride, part.count),
             )
             for part in rest(self.pairs.count, taken)
@@ -76,18 +76,16 @@ class _Sides:
 class Exchange:
     """The messages of an evaluation."""
 
-    def __init__(self, machine: Machine, classes: Classes, add: Callable[[Cohort], None], *,
-                 at: Callable[[Cohort], Instruction]):  # fmt: skip
+    def __init__(self, machine: Machine, first: Mapping[str, int], resume: Callable[[Cohort], None]):
         """Create an exchange without messages.
 
         Args:
             machine: The machine, for the times of messages.
-            classes: The instructions.
-            add: Called with every cohort that goes on to its next instruction.
-            at: Function that returns the instruction that a cohort is at.
+            first: Number of process 0 of each label.
+            resume: Called with every cohort whose messages have ended.
         """
-        self._machine, self._add, self._at = machine, add, at
-        self._labels, self._starts = list(classes.first), list(classes.first.values())
+        self._machine, self._resume = machine, resume
+        self._labels, self._starts = list(first), list(first.values())
         self._channels: dict[Channel, _Sides] = defaultdict(lambda: _Sides([], []))
         self._new: dict[Channel, None] = {}  # channels with a new send or receive since the last matching
         self._order = 0
@@ -95,14 +93,16 @@ class Exchange:
     def begin(self, cohort: Cohort, one: Send | Receive) -> bool:
         """Begin the messages with the remaining partners; return True if the cohort goes on without waiting."""
         while cohort.met < one.count:
-            here, step = self._partners(cohort, one)
-            partner = bisect_right(self._starts, here) - 1
-            first, others = here - self._starts[partner], 1
+            row = one.first.integers if isinstance(one.first, Progression) else (one.first, 0)
+            if row is None:
+                raise ValueError(f"{one.where}: processes without whole numbers")
+            partner = bisect_right(self._starts, row[0]) - 1
+            first, step, others = row[0] - self._starts[partner] + cohort.met, row[1], 1
             if cohort.count == 1:
                 others = one.count - cohort.met
                 step = int(others > 1)
             cohort.met += others  # several processes meet one partner after the other
-            own, other = (cohort.first, cohort.stride), (first, step)
+            own, other = (cohort.first, cohort.stride if cohort.count > 1 else 0), (first, step)
             count = max(cohort.count, others)
             self._order += 1
             if isinstance(one, Receive):
@@ -118,17 +118,7 @@ class Exchange:
             self._new[channel] = None
             if side.cohort is not None:
                 return False
-        cohort.met = 0
-        cohort.pc += 1
         return True
-
-    @staticmethod
-    def _partners(cohort: Cohort, one: Send | Receive) -> tuple[int, int]:
-        """Return the number of the first member's next partner, and how much further the next member's one is."""
-        row = one.first.integers if isinstance(one.first, Progression) else (one.first, 0)
-        if row is None:
-            raise ValueError(f"{one.where}: processes without whole numbers")
-        return row[0] + row[1] * cohort.part.first + cohort.met, row[1] * cohort.part.stride
 
     def match(self) -> bool:
         """Match sends and receives; return False if none could be matched.
@@ -148,8 +138,9 @@ class Exchange:
         for channel, sides in self._channels.items():
             receives = sorted(sides.receives, key=lambda one: (one.pairs.target, one.pairs.source))
             for rank, side in enumerate((*receives, *sorted(sides.sends, key=lambda one: one.order))):
-                yield (*channel, rank, side.pairs, side.one.where, getattr(side.one, "size_bytes", None)), (
-                    side if side.cohort is None else side.cohort
+                yield (
+                    (*channel, rank, side.pairs, side.one.where, getattr(side.one, "size_bytes", None)),
+                    (side if side.cohort is None else side.cohort),
                 )
 
     def check_done(self) -> None:
@@ -227,12 +218,7 @@ class Exchange:
         if side.cohort is not None:
             if part.stride < 0:
                 part, end = part.turned(), end.part(part.count - 1, -1, part.count)
-            self._resume(side.cohort.cut(part, end))
-
-    def _resume(self, cohort: Cohort) -> None:
-        one = self._at(cohort)
-        if isinstance(one, Send | Receive) and self.begin(cohort, one):
-            self._add(cohort)
+            self._resume(side.cohort.part(part, end))
 
     def _message_s(self, send: Side, receive: Side, *, same_node: bool, traffic: MessageLoad | None = None) -> float:
         """Return the time of a message; without traffic, or in a burst, only its sender's messages count."""

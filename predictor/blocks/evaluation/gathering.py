@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from platforms.errors import UserError
 from predictor.blocks.evaluation.cohort import Cohort
 from predictor.blocks.evaluation.profile import Profile
 from predictor.blocks.machines.collectives import check_agreed, collective_time
 from predictor.blocks.machines.machine import Group, Machine
-from predictor.blocks.processes.progression import Part
-from predictor.blocks.stream.instructions import Classes, Collective
+from predictor.blocks.processes.progression import Progression
+from predictor.blocks.stream.instructions import Collective
 
 
 class Gatherings:
     """All collectives of an evaluation."""
 
-    def __init__(self, machine: Machine, classes: Classes, add: Callable[[Cohort], None]):
-        """Take the function ``add``, which is called with every cohort that leaves a collective."""
-        self._machine, self._labels, self._add = machine, classes.groups, add
-        self._counts = classes.application.counts()
+    def __init__(
+        self,
+        machine: Machine,
+        counts: Mapping[str, int],
+        labels: Sequence[tuple[str, ...]],
+        resume: Callable[[Cohort], None],
+    ):
+        """Create the collectives.
+
+        Args:
+            machine: The machine, for their times.
+            counts: Number of processes of each label.
+            labels: Labels of each group of collectives; more are added during the evaluation.
+            resume: Called with every cohort that leaves a collective.
+        """
+        self._machine, self._counts, self._labels, self._resume = machine, counts, labels, resume
         self._here: dict[int, list[tuple[Cohort, Collective]]] = defaultdict(list)  # by group of processes
 
     def join(self, cohort: Cohort, call: Collective) -> None:
@@ -39,16 +51,16 @@ class Gatherings:
         end_s += collective_time(self._machine, call.block, call.given_bytes, groups, root)
         alike: dict[Hashable, list[Cohort]] = defaultdict(list)
         for cohort in cohorts:
-            alike[id(cohort.kind), cohort.position].append(cohort)
+            alike[cohort.group, cohort.pc, cohort.loops].append(cohort)
         for together in alike.values():
-            kind = together[0].kind
-            if len(together) > 1 and sum(cohort.count for cohort in together) == kind.count:  # the class is whole again
-                together = [together[0].cut(Part(0, 1, 1))]
-                together[0].part = Part(0, 1, kind.count)
+            whole, group = together[0], together[0].group
+            if len(together) > 1 and sum(cohort.count for cohort in together) == group.count:  # it is whole again
+                whole.first, whole.stride, whole.count = group.first, group.stride, group.count
+                whole.scope["index"] = Progression.of(group.first, group.stride, group.count)
+                together = [whole]
             for cohort in together:
-                cohort.clock = Profile.constant(cohort.count, end_s)
-                cohort.pc += 1
-                self._add(cohort)
+                cohort.clock, cohort.todo = Profile.constant(cohort.count, end_s), ()
+                self._resume(cohort)
 
     def _root_group(self, groups: list[Group], call: Collective) -> Group:
         """Return the group with the root of a collective; without a root, that of the first process."""

@@ -11,13 +11,15 @@ compared with it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 
 from platforms.errors import UserError
+from predictor.blocks.application import Repeat
 from predictor.blocks.evaluation.cohort import Cohort
 from predictor.blocks.evaluation.exchange import Side
 from predictor.blocks.evaluation.profile import Profile
+from predictor.blocks.evaluation.program import Instruction
 from predictor.blocks.machines.machine import Group
 
 LEAST_TURNS = 8  # least number of turns of a loop whose turns are compared
@@ -66,13 +68,13 @@ class _Watch:
 class Steady:
     """Detection of periodic turns: watches the turns of one process, and of another when that one has no more."""
 
-    def __init__(self, classes: int):
-        """Take the number of classes."""
-        self._patience = 4 * classes + 64
-        self._watched: int | None = None  # number of the class whose first process is watched
-        self._others = 0  # turns of other classes since the last turn of the watched class
+    def __init__(self, code: Mapping[str, Sequence[Instruction]], groups: int):
+        """Take the flat program of each label, and the number of groups."""
+        self._code, self._patience = code, 4 * groups + 64
+        self._watched: int | None = None  # number of the group whose first process is watched
+        self._others = 0  # turns of other groups since the last turn of the watched group
         self._watches: dict[int, _Watch] = {}  # by index of the loop's instruction
-        self._turns: dict[int, int] = {}  # turns run so far, by class
+        self._turns: dict[int, int] = {}  # turns run so far, by group
         self._due: _Watch | None = None
 
     @property
@@ -80,17 +82,18 @@ class Steady:
         """True if the watched process has begun a new turn since the last look."""
         return self._due is not None
 
-    def turned(self, number: int, cohort: Cohort, where: str) -> None:
-        """Note that the first process of class ``number`` has begun another turn of the loop at a place.
+    def turned(self, number: int, cohort: Cohort) -> None:
+        """Note that the first process of group ``number`` has begun another turn.
 
         Raises:
             UserError: If too many turns have to be run one by one.
         """
         begin, turn, times = cohort.loops[-1]
         done = self._turns[number] = self._turns.get(number, 0) + 1
+        instruction = self._code[cohort.label][begin]
         if done > MOST_TURNS:
-            self._refuse(where, f"more than {MOST_TURNS} turns of loops that have to be run one by one")
-        if times < LEAST_TURNS:
+            self._refuse(instruction, f"more than {MOST_TURNS} turns of loops that have to be run one by one")
+        if times < LEAST_TURNS or not instruction.alike:
             return
         if number != self._watched:
             self._others += 1
@@ -103,12 +106,21 @@ class Steady:
         if watch.since < LONGEST_PERIOD:
             self._due = watch
         if watch.turns > PATIENCE_TURNS and times - turn > MOST_TURNS:
-            self._refuse(where, f"{times} turns, of which the first {PATIENCE_TURNS} did not become periodic")
+            self._refuse(instruction, f"{times} turns, of which the first {PATIENCE_TURNS} did not become periodic")
+
+    def check_entered(self, instruction: Instruction, times: int) -> None:
+        """Check a loop that is entered.
+
+        Raises:
+            UserError: If the loop has too many turns to be run to its end.
+        """
+        if times > MOST_TURNS and not instruction.alike and isinstance(instruction.step, Repeat):
+            self._refuse(instruction, f"{times} turns that differ because they use {instruction.step.variable!r}")
 
     @staticmethod
-    def _refuse(where: str, problem: str) -> None:
+    def _refuse(instruction: Instruction, problem: str) -> None:
         remedy = f"Give at most {MOST_TURNS}, or make all turns alike and let the labels wait for each other"
-        raise UserError(where, problem, remedy)
+        raise UserError(instruction.where, problem, remedy)
 
     def look(self, state: State) -> int:
         """Compare the state with an earlier one; if it is periodic, advance it by all periods before a loop ends.
@@ -151,21 +163,20 @@ class Steady:
             if abs(moved_s - shift_s) > near or (near > _SURE * shift_s and one.clock != other.clock):
                 return None
             if isinstance(other.who, Cohort):
-                again = _again(one, other, other.who)
+                again = self._again(one, other, other.who)
                 if not again:
                     return None
                 periods = again if periods is None else min(periods, again)
         return None if periods is None or shift_s is None else (periods, shift_s)
 
-
-def _again(before: Standing, now: Standing, who: Cohort) -> int:
-    """Return how many more periods fit into the rest of the loop; 0 if the turns were not those of one loop."""
-    changed = [level for level, turn in enumerate(before.turns) if now.turns[level] != turn]
-    if len(changed) != 1:
-        return 0
-    _, turn, times = who.loops[changed[0]]
-    done = turn - before.turns[changed[0]]
-    return (times - 1 - turn) // done if done > 0 else 0
+    def _again(self, before: Standing, now: Standing, who: Cohort) -> int:
+        """Return how many more periods fit into the rest of the loop; 0 if the turns were not those of one loop."""
+        changed = [level for level, turn in enumerate(before.turns) if now.turns[level] != turn]
+        if len(changed) != 1:
+            return 0
+        begin, turn, times = who.loops[changed[0]]
+        done = turn - before.turns[changed[0]]
+        return (times - 1 - turn) // done if done > 0 and self._code[who.label][begin].alike else 0
 
 
 def _shift(before: Profile, now: Profile) -> float | None:

@@ -33,14 +33,11 @@ from predictor.blocks.application import Send as SendStep
 from predictor.blocks.application import Wait as WaitStep
 from predictor.blocks.constants import check_constants
 from predictor.blocks.expressions import Expression, Value
-from predictor.blocks.machines.machine import Group
 from predictor.blocks.processes.progression import Number as PlainNumber
-from predictor.blocks.processes.progression import Part, Progression, Split
+from predictor.blocks.processes.progression import Progression
 from predictor.blocks.steps import StepActions, inner_steps, turns_are_alike
 from predictor.blocks.stream.instructions import (
     NONE,
-    Class,
-    Classes,
     Collective,
     Compute,
     Disk,
@@ -77,19 +74,39 @@ def expand(application: Application, *, most: int = MOST_INSTRUCTIONS) -> Stream
     return _Expansion(application, most).stream()
 
 
-def expand_classes(application: Application, groups: Sequence[Group], *, most: int = MOST_INSTRUCTIONS) -> Classes:
-    """Return the instructions of an application's processes, equal processes together.
+class Resolver:
+    """The instructions of single steps, for equal processes together.
 
-    A class is split where its processes answer a condition differently, or have numbers that do not grow by equal
-    steps.  Arguments and errors are those of ``expand``, and ``groups`` are the groups of the machine.
+    A group of collectives then has labels: ``labels``, by the number of the group.
     """
-    check_constants(application)
-    return _Expansion(application, most, together=True).classes(groups)
+
+    def __init__(self, application: Application):
+        check_constants(application)
+        self._expansion = _Expansion(application, MOST_INSTRUCTIONS, together=True)
+        self.first: Mapping[str, int] = self._expansion.first  # number of process 0 of each label
+        self.labels: list[tuple[str, ...]] = self._expansion.labels
+
+    def instructions(self, label: str, first: int, scope: Mapping[str, Value], step: Step, where: str) -> Program:
+        """Return the instructions of a block.
+
+        Args:
+            label: The label of the processes.
+            first: Index of the first one within the label.
+            scope: The application's numbers, loop variables and ``index``, a progression for several processes.  Then
+                ``Compute.operations``, ``Send.first`` and ``Receive.first`` may be progressions too.
+            step: The step.
+            where: Its place, for error messages.
+
+        Raises:
+            UserError: If an expression has no valid value, or a process named in the step does not exist.
+            Split: If the processes have to be separated first.
+        """
+        return tuple(self._expansion.block(_Process(label, scope["index"], first, scope), step, where))
 
 
 @dataclass(frozen=True)
 class _Process:
-    """A process whose instructions are made, or a class of processes."""
+    """A process whose instructions are made, or equal processes."""
 
     label: str
     index: Progression | PlainNumber  # within the label
@@ -111,8 +128,8 @@ class _Expansion:
     requests: dict[str, int] = field(default_factory=dict)  # numbers of requests, by name
     names: dict[str, tuple[str, ...]] = field(init=False)  # of all requests of each label's program
     made: int = 0  # instructions so far
-    together: bool = False  # whether classes are made; a group of collectives then has labels in place of processes
-    labels: dict[tuple[str, ...], int] = field(default_factory=dict)  # groups of ``classes``
+    together: bool = False  # whether equal processes are taken together
+    labels: list[tuple[str, ...]] = field(default_factory=list)  # groups of collectives, for equal processes together
 
     def __post_init__(self) -> None:
         self.counts = self.application.counts()
@@ -144,26 +161,8 @@ class _Expansion:
                 of_process.append(number)
         return Stream(self.application, tuple(programs), tuple(of_process), tuple(self.groups))
 
-    def classes(self, groups: Sequence[Group]) -> Classes:
-        self._numbers = self.application.numbers()
-        found = [one for group in groups if group.count for one in self._classes(group, Part(0, 1, group.count))]
-        return Classes(self.application, tuple(found), self.first, tuple(self.labels))
-
-    def _classes(self, group: Group, part: Part) -> Iterator[Class]:
-        """Yield the classes of the members of a group at these places."""
-        first, stride = group.first + group.stride * part.first, group.stride * part.stride
-        index = Progression.of(first, stride, part.count)
-        process = _Process(group.label, index, first, {**self._numbers, "index": index})
-        program = self.application.label(group.label).program
-        before = self.made
-        try:
-            made = tuple(self._steps(None, program, process, f"{self.application.where}, label {group.label}, step "))
-        except Split as split:
-            self.made = before
-            for inner in split.parts:
-                yield from self._classes(group, part.within(inner))
-        else:
-            yield Class(group, first, stride, part.count, made)
+    def block(self, process: _Process, step: Step, where: str) -> Iterable[Instruction]:
+        return self._actions.do(process, step, where)
 
     def _steps(self, owner: Step | None, steps: Sequence[Step], process: _Process, where: str) -> Iterator[Instruction]:
         """Yield the instructions of the steps inside ``owner``, whose place for error messages is ``where``."""
@@ -262,7 +261,11 @@ class _Expansion:
         elif isinstance(own, Progression):
             raise own.split_all()
         else:
-            yield from ((row, number) for row, number in ((0, process.first), (process.first + 1, count - process.first - 1)) if number)
+            yield from (
+                (row, number)
+                for row, number in ((0, process.first), (process.first + 1, count - process.first - 1))
+                if number
+            )
 
     def _collective(self, process: _Process, step: CollectiveStep, where: str) -> Iterable[Instruction]:
         members = members_of(step, self.application)
@@ -309,7 +312,8 @@ class _Expansion:
         """Return the number of processes of the labels, and the number of their group."""
         if members not in self.members:
             if self.together:
-                number = self.labels.setdefault(members, len(self.labels))
+                number = len(self.labels)
+                self.labels.append(members)
             else:
                 ranks = tuple(self.first[label] + i for label in members for i in range(self.counts[label]))
                 number = self.groups.setdefault(ranks, len(self.groups))

@@ -7,12 +7,11 @@ place of the step for error messages, does not count.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from predictor.blocks.application import Application
-from predictor.blocks.machines.machine import Group
 
 NONE = -1  # instead of the number of a request or of a label
 
@@ -137,30 +136,6 @@ class Stream:
     def indices(self) -> tuple[int, ...]:
         """Index of each process within its label."""
         return tuple(i for count in self.application.counts().values() for i in range(count))
-
-
-@dataclass(frozen=True)
-class Class:
-    """Processes of a group that have equal instructions, up to numbers that grow by equal steps from one to the next.
-
-    ``Compute.operations``, ``Send.first`` and ``Receive.first`` may be progressions, with a value for each process.
-    """
-
-    group: Group
-    first: int  # index of the first process within its label
-    stride: int
-    count: int
-    program: Program
-
-
-@dataclass(frozen=True)
-class Classes:
-    """The instructions of all processes, by class; every process is in one class."""
-
-    application: Application
-    classes: tuple[Class, ...]
-    first: Mapping[str, int]  # number of process 0 of each label
-    groups: tuple[tuple[str, ...], ...]  # labels of each group of collectives
 
 
 def only_computes(program: Sequence[Instruction]) -> bool:
