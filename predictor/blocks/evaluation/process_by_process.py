@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from predictor.blocks.machines.machine import Group, Machine, Posted
 
 Place = tuple[str, int]  # label and member
+_MOST_INSTRUCTIONS = 50_000_000  # of all distinct processes; a few gigabytes
 
 
 @dataclass(eq=False)
@@ -75,7 +76,7 @@ class ProcessByProcess:
     def __init__(self, application: Application, machine: Machine, *, posted: Posted | None = None):
         check_together(application)
         self._application, self._machine, self._posted = application, machine, posted
-        self._stream = stream = expand(application)
+        self._stream = stream = expand(application, most=_MOST_INSTRUCTIONS)
         group_of = {(group.label, member): group for group in machine.groups for member in group.members}
         places = zip(stream.labels, stream.indices, strict=True)
         self._processes = [_Process(number, place, group_of[place]) for number, place in enumerate(places)]

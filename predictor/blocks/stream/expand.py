@@ -126,14 +126,19 @@ class _Expansion:
     members: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)  # `_group`, by labels
     parts: dict[Hashable, dict[float, tuple[int, ...]]] = field(default_factory=dict)  # `_part`, by split number
     requests: dict[str, int] = field(default_factory=dict)  # numbers of requests, by name
+    fixed: frozenset[str] = field(init=False)  # names whose values a process never changes
     names: dict[str, tuple[str, ...]] = field(init=False)  # of all requests of each label's program
     made: int = 0  # instructions so far
+    known: dict[Hashable, Value] = field(default_factory=dict)  # `_value`, of the present process
+    varying: dict[int, tuple[str, ...]] = field(default_factory=dict)  # loop variables, by id of the expression
+    alike: dict[int, bool] = field(default_factory=dict)  # whether turns are alike, by id of the step
     together: bool = False  # whether equal processes are taken together
     labels: list[tuple[str, ...]] = field(default_factory=list)  # groups of collectives, for equal processes together
 
     def __post_init__(self) -> None:
         self.counts = self.application.counts()
         self.first = dict(zip(self.counts, accumulate(self.counts.values(), initial=0), strict=False))
+        self.fixed = frozenset((*self.application.numbers(), "index"))
         self.names = {label.name: tuple(sorted(set(_requests(label.program)))) for label in self.application.labels}
         self._actions = StepActions(
             compute=self._compute,
@@ -155,6 +160,7 @@ class _Expansion:
             for index in range(self.counts[label.name]):
                 if index == 0 or not same:
                     where = f"{self.application.where}, label {label.name}, step "
+                    self.known = {}
                     process = _Process(label.name, index, index, {**numbers, "index": index})
                     program = tuple(self._steps(None, label.program, process, where))
                     number = programs.setdefault(program, len(programs))
@@ -163,6 +169,27 @@ class _Expansion:
 
     def block(self, process: _Process, step: Step, where: str) -> Iterable[Instruction]:
         return self._actions.do(process, step, where)
+
+    def _value(self, process: _Process, number: Number, where: str) -> Value:
+        """Return the value of an expression; it is kept until a loop variable in it, or the process, changes."""
+        if self.together or not isinstance(number, Expression):
+            return Expression.of(number).value(process.scope, where)
+        names = self.varying.get(id(number))
+        if names is None:
+            names = self.varying[id(number)] = tuple(sorted(number.names - self.fixed))
+        key = (id(number), *(process.scope[name] for name in names))
+        if key not in self.known:
+            self.known[key] = number.value(process.scope, where)
+        return self.known[key]
+
+    def _bytes(self, process: _Process, number: Number, where: str) -> int:
+        """Return a size rounded up to whole bytes."""
+        value = self._value(process, number, where)
+        if isinstance(value, Progression):
+            raise value.split_all()
+        if value < 0:
+            raise _below_zero(number, where, "bytes")
+        return ceil(value)
 
     def _steps(self, owner: Step | None, steps: Sequence[Step], process: _Process, where: str) -> Iterator[Instruction]:
         """Yield the instructions of the steps inside ``owner``, whose place for error messages is ``where``."""
@@ -176,19 +203,18 @@ class _Expansion:
                 yield one
 
     def _compute(self, process: _Process, step: ComputeStep, where: str) -> Iterable[Instruction]:
-        scope = process.scope
         if step.size is not None:
-            scope = {**scope, "size": Expression.of(step.size).value(scope, where)}
-        operations = Expression.of(step.operations).value(scope, where)
+            process = replace(process, scope={**process.scope, "size": self._value(process, step.size, where)})
+        operations = self._value(process, step.operations, where)
         if operations < 0:
             raise _below_zero(step.operations, where, "operations")
         return (Compute(cast(float, operations), where=where),)
 
     def _use_disk(self, process: _Process, step: ReadDisk | WriteDisk, where: str) -> Iterable[Instruction]:
-        return (Disk(isinstance(step, WriteDisk), _whole_bytes(step.bytes, process.scope, where), where=where),)
+        return (Disk(isinstance(step, WriteDisk), self._bytes(process, step.bytes, where), where=where),)
 
     def _branch(self, process: _Process, step: If, where: str) -> Iterator[Instruction]:
-        if bool(Expression.of(step.condition).value(process.scope, where)):
+        if bool(self._value(process, step.condition, where)):
             return self._steps(step, step.steps, process, where)
         return self._steps(step, step.otherwise, process, where)
 
@@ -196,14 +222,13 @@ class _Expansion:
         """Yield equal consecutive turns as a loop, and other turns one after the other."""
         times = Expression.of(step.times).whole(process.scope, where)
         turns: Iterable[tuple[Program, int]]
-        if turns_are_alike(step):
+        if id(step) not in self.alike:
+            self.alike[id(step)] = turns_are_alike(step)
+        if self.alike[id(step)]:
             scope = process.scope if step.variable is None else {**process.scope, step.variable: 0}
             inner = replace(process, scope=scope)
             turns = [(tuple(self._steps(step, step.steps, inner, where)), times)] if times else []
         else:
-            if times > self.most:
-                problem = f"{times} turns that differ because they use {step.variable!r}"
-                raise TooManyInstructions(where, problem, f"Give at most {self.most}, or make all turns alike")
             scopes = ({**process.scope, str(step.variable): turn} for turn in range(times))
             made = (tuple(self._steps(step, step.steps, replace(process, scope=scope), where)) for scope in scopes)
             turns = ((body, len(list(alike))) for body, alike in groupby(made))
@@ -219,8 +244,8 @@ class _Expansion:
             if isinstance(step, ReceiveStep):
                 yield Receive(self.first[partner] + first, count, self._request(step.request), where=where)
             else:
-                size_bytes = _whole_bytes(step.bytes, process.scope, where)
-                waits = not Expression.of(step.buffered).value(process.scope, where)
+                size_bytes = self._bytes(process, step.bytes, where)
+                waits = not self._value(process, step.buffered, where)
                 request = self._request(step.request) if waits else NONE
                 burst = 1 if waits or step.at is not None else self.counts[partner] - (partner == process.label)
                 yield Send(self.first[partner] + first, count, size_bytes, waits, request, burst, where=where)
@@ -235,8 +260,8 @@ class _Expansion:
             label = list(self.counts).index(step.sender) if step.sender else NONE
             return (ReceiveAny(label, where=where),)
         if isinstance(step, ReplyStep):
-            waits = not _value(step.buffered, process.scope, where)
-            return (Reply(_whole_bytes(step.bytes, process.scope, where), waits, where=where),)
+            waits = not self._value(process, step.buffered, where)
+            return (Reply(self._bytes(process, step.bytes, where), waits, where=where),)
         names = step.requests or self.names[process.label]
         return (Wait(tuple(self._request(name) for name in names), where=where),)
 
@@ -246,7 +271,7 @@ class _Expansion:
         """Yield the rows (first, count) of partners within their label, without the process itself."""
         count, own = self.counts[partner], process.index if partner == process.label else None
         if step.at is not None:
-            at = Expression.of(step.at).value(process.scope, where)
+            at = self._value(process, step.at, where)
             if isinstance(at, Progression) and not at.whole:
                 raise at.split_all()
             if (not isinstance(at, Progression) and at != int(at)) or at < 0 or at >= count or at == own:
@@ -278,7 +303,7 @@ class _Expansion:
             size = len(ranks)
         given_bytes, root = 0, 0
         if isinstance(step, AllToAll | AllReduce | AllGather | Rooted):
-            given_bytes = _whole_bytes(step.bytes, process.scope, where)
+            given_bytes = self._bytes(process, step.bytes, where)
         if isinstance(step, Rooted) and step.split is not None:
             root = Expression.of(step.at).whole(process.scope, where)
             if root >= size:
@@ -335,14 +360,6 @@ def _value(number: Number, scope: Mapping[str, Value], where: str) -> float:
     if isinstance(value, Progression):
         raise value.split_all()
     return value
-
-
-def _whole_bytes(number: Number, scope: Mapping[str, Value], where: str) -> int:
-    """Return a size rounded up to whole bytes."""
-    value = _value(number, scope, where)
-    if value < 0:
-        raise _below_zero(number, where, "bytes")
-    return ceil(value)
 
 
 def _below_zero(number: Number, where: str, what: str) -> UserError:
