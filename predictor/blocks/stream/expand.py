@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate, groupby
 from math import ceil
 from typing import cast
@@ -81,7 +82,6 @@ class Resolver:
     """
 
     def __init__(self, application: Application):
-        check_constants(application)
         self._expansion = _Expansion(application, MOST_INSTRUCTIONS, together=True)
         self.first: Mapping[str, int] = self._expansion.first  # number of process 0 of each label
         self.labels: list[tuple[str, ...]] = self._expansion.labels
@@ -126,7 +126,6 @@ class _Expansion:
     members: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)  # `_group`, by labels
     parts: dict[Hashable, dict[float, tuple[int, ...]]] = field(default_factory=dict)  # `_part`, by split number
     requests: dict[str, int] = field(default_factory=dict)  # numbers of requests, by name
-    fixed: frozenset[str] = field(init=False)  # names whose values a process never changes
     names: dict[str, tuple[str, ...]] = field(init=False)  # of all requests of each label's program
     made: int = 0  # instructions so far
     known: dict[Hashable, Value] = field(default_factory=dict)  # `_value`, of the present process
@@ -138,7 +137,6 @@ class _Expansion:
     def __post_init__(self) -> None:
         self.counts = self.application.counts()
         self.first = dict(zip(self.counts, accumulate(self.counts.values(), initial=0), strict=False))
-        self.fixed = frozenset((*self.application.numbers(), "index"))
         self.names = {label.name: tuple(sorted(set(_requests(label.program)))) for label in self.application.labels}
         self._actions = StepActions(
             compute=self._compute,
@@ -149,6 +147,11 @@ class _Expansion:
             branch=self._branch,
             loose=self._loose,
         )
+
+    @cached_property
+    def fixed(self) -> frozenset[str]:
+        """Names whose values a process never changes."""
+        return frozenset((*self.application.numbers(), "index"))
 
     def stream(self) -> Stream:
         programs: dict[Program, int] = {}
