@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from platforms.errors import UserError
 from predictor.blocks.application import Repeat
 from predictor.blocks.evaluation.cohort import Cohort
-from predictor.blocks.evaluation.exchange import Offer
+from predictor.blocks.evaluation.exchange import Side
 from predictor.blocks.evaluation.profile import Profile
 from predictor.blocks.evaluation.program import Instruction
 from predictor.blocks.machines.machine import Group
@@ -32,12 +32,12 @@ _SURE = 1e-8  # rounding error, relative to a period, above which nothing is ski
 
 @dataclass(frozen=True)
 class Standing:
-    """The state of a cohort or of an offered message."""
+    """The state of a cohort or of buffered messages."""
 
     place: tuple[Hashable, ...]  # everything that has to be equal when states are compared
     turns: tuple[int, ...]  # of the enclosing loops
     clock: Profile
-    who: Cohort | Offer
+    who: Cohort | Side
 
 
 @dataclass(frozen=True)
@@ -208,4 +208,4 @@ def _move(before: Standing, now: Standing, *, periods: int, shift_s: float) -> N
             for (begin, turn, times), earlier in zip(who.loops, before.turns, strict=True)
         )
     else:
-        who.times = who.times.plus(periods * shift_s)
+        who.buffered = who.times.plus(periods * shift_s)
