@@ -28,6 +28,7 @@ from predictor.blocks.options import (
 )
 from predictor.blocks.parts import KINDS, StepTime, total
 from predictor.blocks.series.command import add_series_arguments, check_series_arguments, run_series
+from predictor.blocks.series.points import VARY
 
 if TYPE_CHECKING:
     from predictor.blocks.evaluation.evaluate import LabelResult, Result
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
     from predictor.blocks.machines.machine import Machine
     from predictor.blocks.setting import Setting
     from predictor.blocks.stream.instructions import Stream
-from predictor.blocks.series.points import VARY
 
 _JOULES_PER_WH = 3600.0
 _ROUNDING = 1e-12  # share of a time below which a part of it is a rounding error

@@ -108,8 +108,8 @@ def evaluated_series(args: argparse.Namespace, points: Sequence[Point]) -> tuple
     found: dict[str, None] = {}
     for point, result in zip(points, results, strict=True):
         if not isinstance(result, UserError):
-            model = point.args.model
-            said = setting_from_arguments(point.args).cautions(model) if model.endswith(".json") else []
+            model = point.args.model  # only a calibration file has cautions
+            said = setting_from_arguments(point.args).cautions(model) if os.path.isfile(model) else []
             found |= dict.fromkeys((*said, *result.cautions))
     return results, list(found)
 
