@@ -107,8 +107,8 @@ def _written(schedule: Schedule, protocol: np.ndarray, *, looped: bool) -> _Writ
     written = [before.columns(0), turn.columns(fixed), after.columns(before.messages)]
     rank, code, argument, value = (np.concatenate(column) for column in zip(*written, strict=True))
     order = np.argsort(rank, kind="stable")
-    counts = [np.bincount(columns[0], minlength=ranks) for columns in written]
-    first = np.cumsum([0, *sum(counts)]).astype(np.int64)
+    counts = np.array([np.bincount(columns[0], minlength=ranks) for columns in written])
+    first = np.concatenate([[0], np.cumsum(counts.sum(axis=0))]).astype(np.int64)
     steps = Instructions(
         code[order].astype(np.uint8), argument[order].astype(np.int32), value[order].astype(float), first
     )
