@@ -70,7 +70,9 @@ def traffic(params: dict[str, Any], nranks: int, shares: Sequence[float] = ()) -
         if shape[axis] > 1:
             # A whole plane of the block, with the points beside it along the other two axes.
             sides = [own[a] + 2 for a in range(_AXES) if a != axis]
-            steps.append(_halo(places[axis], shape[axis], int(np.prod(shape[axis + 1 :])), _BYTES * sides[0] * sides[1]))
+            steps.append(
+                _halo(places[axis], shape[axis], int(np.prod(shape[axis + 1 :])), _BYTES * sides[0] * sides[1])
+            )
     iteration = (*steps, Collective(Op.ALLREDUCE, _BYTES))
     return Traffic(nranks, before=(), iteration=iteration, last=iteration, after=())
 
@@ -89,5 +91,9 @@ def _halo(place: np.ndarray, ranks: int, stride: int, size_bytes: np.ndarray) ->
     destination = np.concatenate([down - stride, up + stride])
     tag = np.repeat(np.array([_TAG_DOWN, _TAG_UP], np.int32), (len(down), len(up)))
     return Exchange(
-        source.astype(np.int32), destination.astype(np.int32), size_bytes[source].astype(np.int64), at_once=True, tag=tag
+        source.astype(np.int32),
+        destination.astype(np.int32),
+        size_bytes[source].astype(np.int64),
+        at_once=True,
+        tag=tag,
     )

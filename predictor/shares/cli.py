@@ -16,7 +16,7 @@ from apps.arguments.exit_status import exit_status
 from apps.arguments.programs import add_problem_arguments, problem_from_arguments
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
-from apps.programs.kernel import shared_names
+from apps.programs.kernel import shared_names, sized_names
 from apps.programs.problem import Problem
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
@@ -56,7 +56,10 @@ class Asked:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that asked_from_arguments reads, and those of the runner and the output."""
     add_platform_arguments(parser)
-    parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(shared_names())} (default: all)")
+    parser.add_argument(
+        "--app", metavar="A1,A2,...",
+        help=f"of {', '.join(shared_names())} (default: all that have classes, or with --size all that have a size)",
+    )  # fmt: skip
     add_problem_arguments(parser, default_class="B")
     parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
     add_placement_arguments(parser)
@@ -89,7 +92,7 @@ def asked_from_arguments(args: argparse.Namespace) -> Asked:
     Raises:
         UserError: The options do not fit together; or a kernel has equal shares only.
     """
-    apps = list(shared_names()) if args.app is None else names(args.app, "--app")
+    apps = _default_apps(args) if args.app is None else names(args.app, "--app")
     if args.write is not None:
         if len(apps) > 1:
             raise UserError("--write", f"there are {len(apps)} kernels", "Choose one with --app")
@@ -108,6 +111,12 @@ def asked_from_arguments(args: argparse.Namespace) -> Asked:
         problem = "the model divides the work evenly among the ranks"
         raise UserError(f"--predictor {model.name}", problem, f"Give {TAKE_SHARES}")
     return Asked(targets, model, settings)
+
+
+def _default_apps(args: argparse.Namespace) -> list[str]:
+    """Return the kernels that take unequal shares: those with a free size if --size is given, else the others."""
+    sized = set(sized_names())
+    return [name for name in shared_names() if (name in sized) == (args.size is not None)]
 
 
 def _unequal(asked: Problem) -> Problem:
