@@ -45,8 +45,8 @@ def test_the_published_value_does_not_depend_on_the_shares(app, ranks):
     assert run_iterations(spec, spec.target.iterations).verified
 
 
-# With the same bits on any number of ranks, sums of doubles in another order differ by about 1e-16; an error in the last
-# place of one point would make 2^-24 of a sum of 1e3.
+# Sums of the same doubles in another order differ by about 1e-16; an error in the last place of one point would make
+# 2^-24 of a sum of 1e3.
 @pytest.mark.parametrize(("grid", "ranks"), [("slabs", 7), ("pencils", 6), ("boxes", 12), ("boxes", 18)])
 def test_himeno_computes_the_same_pressure_in_any_shares(grid, ranks):
     target = target_of("himeno", grid, ranks)
@@ -58,9 +58,11 @@ def test_himeno_computes_the_same_pressure_in_any_shares(grid, ranks):
 
 @pytest.mark.parametrize(
     ("app", "preset", "ranks"),
-    [("cg", "S", 1), ("cg", "S", 8), ("cg", "S", 23), ("mg", "S", 16), ("mg", "S", 30)]
-    + [("lu", "W", 2), ("lu", "W", 12), ("lu", "W", 24)]
-    + [("himeno", "slabs", 9), ("himeno", "pencils", 15), ("himeno", "boxes", 24)],
+    [
+        *(("cg", "S", 1), ("cg", "S", 8), ("cg", "S", 23), ("mg", "S", 16), ("mg", "S", 30)),
+        *(("lu", "W", 2), ("lu", "W", 12), ("lu", "W", 24)),
+        *(("himeno", "slabs", 9), ("himeno", "pencils", 15), ("himeno", "boxes", 24)),
+    ],
 )
 def test_both_engines_do_what_is_declared(app, preset, ranks):
     target = target_of(app, preset, ranks)

@@ -13,7 +13,7 @@ _ROUNDING = 1e-6  # relative: simulated times are extrapolated over iterations, 
 
 
 def least_s(spec: RunSpec) -> float:
-    """Return a time that the simulated run cannot fall below, s; 0 where the speeds of the hosts are not known for sure.
+    """Return a time that the simulated run cannot fall below, s; 0 where the speeds of the hosts are not certain.
 
     Those of a real machine, of a platform that changes over time, and under options of SimGrid's are not.
 

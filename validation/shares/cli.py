@@ -131,8 +131,8 @@ def _lines(one: Compared, *, wide: bool) -> list[str]:
     if one.best is not None:
         best_s = duration(one.best.time_s, like_s=one.equal.time_s)
         said.append(
-            f"the best of {number_of(one.best.choices, 'choice')}{_left_out(one.best)} takes {best_s}; with the advised "
-            f"shares the time is {percent(one.loss_pct, signed=True)} % off"
+            f"the best of {number_of(one.best.choices, 'choice')}{_left_out(one.best)} takes {best_s}; "
+            f"with the advised shares the time is {percent(one.loss_pct, signed=True)} % off"
         )
     return [str(target), "", *table_lines(rows, left={0}, wide=wide), "", *folded_lines(said)]
 
