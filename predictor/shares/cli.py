@@ -41,7 +41,7 @@ from predictor.base import TAKE_SHARES, Prediction, Predictor, takes
 from predictor.defaults.choice import default_predictors
 from predictor.evidence.broker import Broker
 from predictor.registry import predictor
-from predictor.shares.advice import Advice, advise, compute_times, idle_s, lines_of_file, probe_request
+from predictor.shares.advice import BY_SPEED, Advice, advise, compute_times, idle_s, lines_of_file, probe_request
 
 
 @dataclass(frozen=True)
@@ -179,7 +179,19 @@ def _sentence(advice: Advice) -> str:
     made = [one.prediction for one in (advice.equal, advice.advised)]
     if made[0] is None or made[1] is None:
         return f"{advice.equal.predictor} has no answer: {advice.equal.refusal or advice.advised.refusal}"
-    return f"predicted by {advice.equal.predictor}: {gain_text(made[0].time_s, made[1].time_s)}"
+    gain = gain_text(made[0].time_s, made[1].time_s)
+    return f"predicted by {advice.equal.predictor}: {gain}{exponent_text(advice.exponent)}"
+
+
+def exponent_text(exponent: float) -> str:
+    """Return how the advised shares follow the speed of the nodes, where they are not in proportion to it.
+
+    >>> exponent_text(0.75)
+    '; because of the messages, the shares are in proportion to the power 0.75 of the speed'
+    """
+    if exponent == BY_SPEED:
+        return ""
+    return f"; because of the messages, the shares are in proportion to the power {exponent:g} of the speed"
 
 
 def gain_text(equal_s: float, advised_s: float) -> str:
@@ -208,6 +220,7 @@ def to_json(advice: Advice) -> dict[str, Any]:
         "class": equal.problem.label,
         "ranks": equal.nranks,
         "shares": advice.asked(),
+        "exponent": advice.exponent,
         "work_shares": advice.shares,
         "idle_equal_s": idle_s(equal, before),
         "idle_advised_s": idle_s(advised, after),

@@ -26,7 +26,15 @@ from platforms.terminal.table import Cell, table_lines
 from platforms.wording import number_of
 from predictor.evidence.broker import Broker
 from predictor.shares.advice import Advice, advise, idle_s, lines_of_file
-from predictor.shares.cli import Asked, add_arguments, asked_from_arguments, gain_text, to_json, written_lines
+from predictor.shares.cli import (
+    Asked,
+    add_arguments,
+    asked_from_arguments,
+    exponent_text,
+    gain_text,
+    to_json,
+    written_lines,
+)
 from validation.presentation.tables import error_cell
 from validation.shares.search import Searched, number_of_choices, searched
 
@@ -125,7 +133,7 @@ def _lines(one: Compared, *, wide: bool) -> list[str]:
         best = [f"{100 * one.best.shares[name]:.1f}"] if one.best else []
         times = [duration(value, like_s=one.equal.time_s) for value in (waits[name], waits_then[name])]
         rows.append([name, f"{100 * share:.1f}", *best, *times])
-    said = [f"simulated: {gain_text(one.equal.time_s, one.advised.time_s)}"]
+    said = [f"simulated: {gain_text(one.equal.time_s, one.advised.time_s)}{exponent_text(one.advice.exponent)}"]
     errors = [_error(answer.prediction, record) for answer, record in _answers(one)]
     said.append(f"{one.advice.equal.predictor}: error {errors[0]} with equal shares, {errors[1]} with the advised ones")
     if one.best is not None:
