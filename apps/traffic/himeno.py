@@ -64,8 +64,8 @@ def traffic(params: dict[str, Any], nranks: int, shares: Sequence[float] = ()) -
         for axis, p in zip("xyz", shape, strict=True)
     ]
     own = [count[place] for count, place in zip(counts, places, strict=True)]
-    computing = Compute(_FLOPS * (own[0].astype(float) * own[1] * own[2]))
-    steps: list[Step] = [computing]
+    points = own[0] * own[1] * own[2]
+    steps: list[Step] = [Compute((_FLOPS * points).astype(np.float64))]
     for axis in reversed(range(_AXES)):
         if shape[axis] > 1:
             # A whole plane of the block, with the points beside it along the other two axes.
