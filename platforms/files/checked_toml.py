@@ -41,23 +41,43 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     """
     try:
         text = input_text(path, most_bytes=MOST_BYTES)
-        for number, line in enumerate(text.split("\n"), 1):
-            if len(line) > MOST_LINE or line.count(".") > MOST_POINTS:
-                problem = f"a line of {len(line)} characters with {line.count('.')} points"
-                remedy = f"Break it into lines of at most {MOST_LINE} and {MOST_POINTS}"
-                raise PlatformError(f"{path}:{number}", problem, remedy)
-        table = tomllib.loads(text)
     except OSError as err:
         raise PlatformError(str(path), f"cannot be read: {err.strerror}", f"Give a {what} in TOML") from err
-    except ValueError as err:  # also text that is not UTF-8, and numbers of thousands of digits
-        raise PlatformError(str(path), f"not TOML: {err}", "Correct the line") from err
+    except ValueError as err:  # text that is not UTF-8
+        raise _not_toml(path, err) from err
+    return toml_values(text, path)
+
+
+def toml_values(text: str, path: str | Path) -> dict[str, Any]:
+    """Return the top-level table of a text.
+
+    Args:
+        text: The content of a TOML file.
+        path: The name of the file for error messages.
+
+    Raises:
+        PlatformError: The text is not TOML.
+    """
+    for number, line in enumerate(text.split("\n"), 1):
+        if len(line) > MOST_LINE or line.count(".") > MOST_POINTS:
+            problem = f"a line of {len(line)} characters with {line.count('.')} points"
+            remedy = f"Break it into lines of at most {MOST_LINE} and {MOST_POINTS}"
+            raise PlatformError(f"{path}:{number}", problem, remedy)
+    try:
+        table = tomllib.loads(text)
+    except ValueError as err:  # also numbers of thousands of digits
+        raise _not_toml(path, err) from err
     except RecursionError:
         raise _too_deep(path) from None
     _check_bounds(path, table)
     return table
 
 
-def _check_bounds(path: Path, table: dict[str, Any]) -> None:
+def _not_toml(path: str | Path, err: ValueError) -> PlatformError:
+    return PlatformError(str(path), f"not TOML: {err}", "Correct the line")
+
+
+def _check_bounds(path: str | Path, table: dict[str, Any]) -> None:
     """Refuse what Python reads, but TOML does not guarantee: integers beyond 64 bits and very deep nesting."""
     level: list[Any] = [table]
     for _ in range(MOST_DEPTH):
@@ -74,7 +94,7 @@ def _check_bounds(path: Path, table: dict[str, Any]) -> None:
     raise _too_deep(path)
 
 
-def _too_deep(path: Path) -> PlatformError:
+def _too_deep(path: str | Path) -> PlatformError:
     return PlatformError(str(path), f"tables or lists nested deeper than {MOST_DEPTH}", "Nest them less")
 
 

@@ -19,9 +19,9 @@ def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command line."""
     parser = CommandParser(
         prog="python -m validation.workbench",
-        description="Serve the workbench of a project folder: make and look at platforms, put suites of runs into a "
-        "queue, and see their results in a browser. Its platforms and suites are plain files (TOML, XML), which all "
-        "commands take.",
+        description="Serve the workbench of a project folder: make and look at platforms, draw systems of levels, edit "
+        "and evaluate applications in blocks, put suites of runs into a queue, and see their results in a browser. Its "
+        "platforms, applications and suites are plain files (TOML, XML), which all commands take.",
         epilog=f"docs/workbench.md. {EXIT_STATUSES}",
     )
     parser.add_argument(

@@ -13,6 +13,7 @@ from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import open_project
 from validation.workbench.queue.suites import Case
+from validation.workbench.work import checking
 
 HERE = "http://127.0.0.1:8765"
 
@@ -27,6 +28,13 @@ class StillDesk(Desk):
 
     def start(self):
         self.asked = []
+
+    def check(self, task, **values):
+        """Check drafts in this process, as a worker would."""
+        return next(getattr(checking, task)(self.project.folder, **values))
+
+    def evaluate(self, **values):
+        return next(checking.evaluate(self.project.folder, **values))
 
     def _read(self, task, **values):
         self.asked.append((task, values))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,8 @@ from validation.workbench.queue.tables import Tables
 from validation.workbench.work.process import Worker, WorkerEnded
 
 _SHOWN = 16  # platforms whose descriptions and pictures are kept in memory
-_LIMIT_S = 120.0  # to read a platform or a suite
+_LIMIT_S = 120.0  # to read a platform or a suite, or to evaluate an application
+_CHECK_S = 15.0  # to check a draft
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,8 @@ class Desk:
         self.closing = False  # the server ends; pages must not wait any more
         self._reader = Worker(project)
         self._reading = threading.Lock()
+        self._checker, self._checking = Worker(project), threading.Lock()
+        self._evaluator, self._evaluating = Worker(project), threading.Lock()
         self._shown: OrderedDict[tuple[object, ...], dict[str, Any]] = OrderedDict()
         self._adding = threading.Lock()
 
@@ -55,7 +59,8 @@ class Desk:
         if not self._stopped:
             self._stopped = True
             self._left = self._count_left()
-            self._reader.stop()
+            for worker in (self._reader, self._checker, self._evaluator):
+                worker.stop()
             self.dispatcher.stop()
             self.queue.tables.close()
 
@@ -118,12 +123,35 @@ class Desk:
             write_whole(self._queued(number), text.encode())
             return self.queue.add(name, owner, cases)
 
+    def check(self, task: str, **values: Any) -> dict[str, Any]:
+        """Return the answer of a task of ``validation.workbench.work.checking``, which is quick.
+
+        Raises:
+            UserError: The draft cannot be checked.
+        """
+        return self._asked(self._checker, self._checking, task, _CHECK_S, values)
+
+    def evaluate(self, *, name: str, text: str, words: Sequence[str]) -> dict[str, Any]:
+        """Return the result of an application, as ``validation.workbench.work.checking.evaluate`` yields it.
+
+        Raises:
+            UserError: The application or an option is wrong, or it takes too long.
+        """
+        values = {"name": name, "text": text, "words": list(words)}
+        return self._asked(self._evaluator, self._evaluating, "evaluate", _LIMIT_S, values)
+
     def _queued(self, suite: int) -> Path:
         return self.project.private / "queued" / f"{suite}.toml"
 
     def _read(self, task: str, **values: Any) -> dict[str, Any]:
-        with self._reading:
+        return self._asked(self._reader, self._reading, task, _LIMIT_S, values)
+
+    @staticmethod
+    def _asked(
+        worker: Worker, lock: threading.Lock, task: str, limit_s: float, values: Mapping[str, Any]
+    ) -> dict[str, Any]:  # fmt: skip
+        with lock:
             try:
-                return self._reader.value(task, time_limit_s=_LIMIT_S, **values)
+                return worker.value(task, time_limit_s=limit_s, **values)
             except WorkerEnded as err:
                 raise UserError("worker", str(err), "Try again, with less at once if it repeats") from None

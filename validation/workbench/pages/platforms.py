@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from platforms.errors import UserError
 from platforms.grids.network import network_names
+from validation.workbench.editing.drafts import unsaved
 from validation.workbench.project.platform_files import (
     MOST_CLUSTERS,
     MOST_UPLOAD_BYTES,
@@ -18,6 +19,7 @@ from validation.workbench.project.platform_files import (
     accept_upload,
     cluster_count,
     grid_text,
+    is_system,
     keep_grid,
     keep_upload,
     listed,
@@ -34,7 +36,8 @@ def show_list(request: Request) -> Response:
     """Answer with the list of platforms."""
     entries = listed(desk_of(request).project)
     return page(request, "platforms.html", files=[e for e in entries if e.is_file],
-                scenarios=[e for e in entries if not e.is_file], most_mb=MOST_UPLOAD_BYTES >> 20)  # fmt: skip
+                scenarios=[e for e in entries if not e.is_file],
+                unsaved=unsaved(desk_of(request).project, "platforms"), most_mb=MOST_UPLOAD_BYTES >> 20)  # fmt: skip
 
 
 def show_one(request: Request) -> Response:
@@ -43,7 +46,8 @@ def show_one(request: Request) -> Response:
     desk = desk_of(request)
     found = desk.show(name=located(desk.project, name))
     return page(request, "platform.html", platform=name, text=found["text"], hosts=found["hosts"],
-                is_file="." in name, is_toml=name.endswith(".toml"))  # fmt: skip
+                is_file="." in name, is_toml=name.endswith(".toml"),
+                is_system=is_system(desk.project, name))  # fmt: skip
 
 
 def draw_one(request: Request) -> Response:

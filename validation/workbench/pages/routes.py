@@ -9,7 +9,7 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from validation.workbench.pages import panel, platforms, queue, results
+from validation.workbench.pages import applications, panel, platforms, queue, results, systems
 from validation.workbench.web.answers import moved
 
 
@@ -29,6 +29,18 @@ ROUTES: list[BaseRoute] = [
     Route("/platforms/{name}", platforms.show_one),
     Route("/platforms/{name}/picture.svg", platforms.draw_one),
     Route("/platforms/{name}/file.{kind}", platforms.download),
+    Route("/systems/new", systems.show_new),
+    Route("/systems/new", systems.begin, methods=["POST"]),
+    Route("/systems/{name}", systems.show),
+    Route("/systems/{name}", systems.change, methods=["POST"]),
+    Route("/systems/{name}/draft.{kind}", systems.download),
+    Route("/hardware", systems.search),
+    Route("/applications", applications.show_list),
+    Route("/applications", applications.begin, methods=["POST"]),
+    Route("/applications/{name}", applications.show),
+    Route("/applications/{name}", applications.change, methods=["POST"]),
+    Route("/applications/{name}/draft.toml", applications.download),
+    Route("/applications/{name}/run", applications.show_run),
     Route("/panel", panel.show),
     Route("/panel", panel.queue, methods=["POST"]),
     Route("/panel/part", panel.look),

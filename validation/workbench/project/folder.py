@@ -38,6 +38,11 @@ class Project:
         return self.folder / "suites"
 
     @property
+    def applications(self) -> Path:
+        """The folder of the applications of blocks."""
+        return self.folder / "applications"
+
+    @property
     def private(self) -> Path:
         """The folder of the queue and of the suites as they were queued."""
         return self.folder / PRIVATE
@@ -79,7 +84,7 @@ def open_project(
     try:
         path.mkdir(parents=True, exist_ok=True)
         made = Project(path.resolve(), kept, scheduler, jobs, allow_programs)
-        for part in (made.platforms, made.suites):
+        for part in (made.platforms, made.suites, made.applications):
             part.mkdir(exist_ok=True)
         made.private.mkdir(mode=0o700, exist_ok=True)
         (made.private / "queued").mkdir(exist_ok=True)

@@ -12,6 +12,7 @@ from platforms.errors import UserError
 from platforms.files.writing import write_whole
 from platforms.grids.network import network_names
 from platforms.grids.scenario import NAMED, SCENARIOS
+from platforms.system.description import is_system_file
 from validation.workbench.project.folder import Project, checked_name, file_within
 
 ENDINGS = (".toml", ".xml")
@@ -51,6 +52,13 @@ def located(project: Project, name: str) -> str:
     if name in NAMED:
         return name
     return str(file_within(project.platforms, name, ENDINGS))
+
+
+def is_system(project: Project, name: str) -> bool:
+    """Return whether a platform is a file of a system of levels."""
+    if name in NAMED or not name.endswith(".toml"):
+        return False
+    return is_system_file(file_within(project.platforms, name, ENDINGS))
 
 
 def keep_upload(project: Project, file_name: str, content: bytes) -> Path:

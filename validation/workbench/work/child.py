@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from platforms.errors import UserError
+from validation.workbench.work.checking import check_application, check_system, evaluate, write_xml
 from validation.workbench.work.reading import count, expand, show
 from validation.workbench.work.running import Running
 
@@ -33,7 +34,9 @@ def main(words: Sequence[str]) -> int:
     try:
         with Running(folder, store, words[2] if len(words) > 2 else None) as running:
             tasks: dict[str, Task] = {
-                "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places
+                "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places,
+                "check_system": check_system, "write_xml": write_xml, "check_application": check_application,
+                "evaluate": evaluate,
             }  # fmt: skip
             while True:
                 _serve(json.loads(_next(requests)), tasks, folder, answers)

@@ -1,0 +1,147 @@
+"""The parts of a system as a tree: what a page lists and a canvas draws, also while the file is not sound yet."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+
+from validation.workbench.editing.toml_places import Path
+
+TITLES = {
+    "system": "System", "wan": "WAN", "lan": "LAN", "node": "Nodes", "unit": "Unit", "disk": "Disk", "link": "Link",
+}  # fmt: skip
+_MOST_PARTS = 4000
+_NUMBERED = re.compile(r"(wan|lan|node|unit|links)(?: (\d+))?")  # tables in the places of errors
+_NAMED = re.compile(r"\b(wan|lan|node|unit|disk) '([^']+)'")
+
+
+@dataclass(eq=False)
+class Part:
+    """A part of a system; two are the same only if they are one object."""
+
+    kind: str  # a key of TITLES
+    path: Path
+    name: str
+    values: Mapping[str, Any] = field(default_factory=dict)  # as the file has them; of a disk: none
+    parts: list[Part] = field(default_factory=list)
+    error: str = ""
+
+    @property
+    def id(self) -> str:
+        """The path as one word, for pages."""
+        return ".".join(map(str, self.path)) or "system"
+
+    @property
+    def title(self) -> str:
+        """A short description."""
+        values, number = self.values, self.values.get("count", 1)
+        times = f" \N{MULTIPLICATION SIGN} {number:,}" if isinstance(number, int) and number != 1 else ""
+        if self.kind in ("wan", "lan"):
+            wire = values.get("network") or "own values"
+            return f"{TITLES[self.kind]} {self.name}: {wire}"
+        if self.kind == "node":
+            return f"{self.name}{times}{f': {processor(values)}' if processor(values) else ''}"
+        if self.kind == "unit":
+            return f"{'GPU' if 'gpu' in values else 'CPU'} {processor(values)}{times}"
+        if self.kind == "disk":
+            return f"Disk {self.name}"
+        if self.kind == "link":
+            return f"Link {self.name}"
+        return f"System {self.name}" if self.name else "System"
+
+    @property
+    def slots(self) -> str:
+        """The labels that a unit takes, in words; empty for other parts, and for units that do not say."""
+        given = self.values.get("slots")
+        if not isinstance(given, Mapping):
+            return ""
+        words = [f"{'any label' if label == '*' else label}, up to {number}" for label, number in given.items()]
+        return "; ".join(words) or "no processes"
+
+    def all_parts(self) -> Iterator[Part]:
+        """Yield this part and the parts in it, in order."""
+        yield self
+        for one in self.parts:
+            yield from one.all_parts()
+
+
+def processor(values: Mapping[str, Any]) -> str:
+    """Return the processors that a node or a unit names, such as ``2 x xeon-e5-2670``; empty if it names none."""
+    name = values.get("cpu") or values.get("gpu") or ""
+    sockets = values.get("sockets", 1)
+    return f"{sockets} x {name}" if name and isinstance(sockets, int) and sockets > 1 else str(name)
+
+
+def tree_of(values: Mapping[str, Any]) -> Part:
+    """Return the tree of a system's values; parts without a name get the ones that the reader gives them."""
+    top = Part("system", (), str(values.get("name", "")), values)
+    naming = _Naming()
+    for key in ("wan", "lan"):
+        if isinstance(values.get(key), Mapping):
+            make = naming.wan if key == "wan" else naming.lan
+            top.parts.append(make(values[key], (key,), key))
+    return top
+
+
+def mark_error(tree: Part, where: str, text: str) -> Part:
+    """Put an error at the part that its place names, and return this part; without one that is the system."""
+    path: Path = ()
+    for word in where.split(", ")[1:]:
+        match = _NUMBERED.fullmatch(word)
+        if match is None:
+            break
+        path = (*path, match[1], *([int(match[2]) - 1] if match[2] else []))
+    found = [one for one in tree.all_parts() if path[: len(one.path)] == one.path]
+    part = max(found, key=lambda one: len(one.path))
+    for kind, name in _NAMED.findall(where):
+        inside = [one for one in part.all_parts() if one.kind == kind and one.name == name]
+        part = inside[0] if inside else part
+    part.error = text
+    return part
+
+
+class _Naming:
+    """Numbers for parts without a name, in the order of ``platforms.system.description``."""
+
+    def __init__(self) -> None:
+        self._wans, self._lans, self._groups, self._parts = count(1), count(1), count(1), count()
+
+    def wan(self, values: Mapping[str, Any], path: Path, usual: str | None = None) -> Part:
+        made = Part("wan", path, "", values)
+        for kind, make in (("wan", self.wan), ("lan", self.lan)):
+            made.parts += [make(one, (*path, kind, number)) for number, one in self._tables(values, kind)]
+        made.name = self._name(values, usual, "wan", self._wans)
+        for number, one in self._tables(values, "links"):
+            ends = one.get("between", one.get("to", "?"))
+            name = " - ".join(map(str, ends)) if isinstance(ends, list) else f"{ends} - hub"
+            made.parts.append(Part("link", (*path, "links", number), name, one))
+        return made
+
+    def lan(self, values: Mapping[str, Any], path: Path, usual: str | None = None) -> Part:
+        made = Part("lan", path, self._name(values, usual, "lan", self._lans), values)
+        made.parts = [self._node(one, (*path, "node", number)) for number, one in self._tables(values, "node")]
+        return made
+
+    def _node(self, values: Mapping[str, Any], path: Path) -> Part:
+        made = Part("node", path, self._name(values, None, "c", self._groups), values)
+        for number, one in self._tables(values, "unit"):
+            kind = "gpu" if "gpu" in one else "cpu"
+            made.parts.append(Part("unit", (*path, "unit", number), str(one.get("name", kind)), one))
+        disks = values.get("disks", [])
+        for number, disk in enumerate(disks if isinstance(disks, list) else ()):
+            made.parts.append(Part("disk", (*path, "disks", number), str(disk)))
+        return made
+
+    def _tables(self, values: Mapping[str, Any], key: str) -> list[tuple[int, Mapping[str, Any]]]:
+        given = values.get(key, [])
+        found = [(n, one) for n, one in enumerate(given) if isinstance(one, Mapping)] if isinstance(given, list) else []
+        return [pair for pair in found if next(self._parts) < _MOST_PARTS]
+
+    @staticmethod
+    def _name(values: Mapping[str, Any], usual: str | None, prefix: str, numbers: Iterator[int]) -> str:
+        if "name" in values:
+            return str(values["name"])
+        return usual if usual is not None else f"{prefix}{next(numbers)}"

@@ -1,0 +1,251 @@
+"""Changes of a system of levels: the operations that the canvas and the list of parts offer."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from platforms.errors import UserError
+from validation.workbench.editing.parts import Part, tree_of
+from validation.workbench.editing.toml_edit import TomlEdit, is_within
+from validation.workbench.editing.toml_places import Path
+
+NEW = """\
+[lan]
+network = "gigabit-ethernet"
+
+[[lan.node]]
+name = "node"
+count = 1
+cpu = "xeon-e5-2670"
+"""
+# Parts that can be added, and the kinds of parts that can have them.
+ADDED = {
+    "lan": ("wan", "lan"), "wan": ("wan",), "link": ("wan",), "node": ("lan",), "cpu": ("node",), "gpu": ("node",),
+    "disk": ("node",),
+}  # fmt: skip
+ADDED_TITLES = {
+    "lan": "LAN", "wan": "WAN within", "link": "Link of its own", "node": "Nodes", "cpu": "CPU", "gpu": "GPU",
+    "disk": "Disk",
+}  # fmt: skip
+_MOVES = {"node": ("lan",), "lan": ("wan",), "wan": ("wan",)}  # kind -> kinds that it can be moved into
+_UNIT_KEYS = ("cpu", "gpu", "sockets", "slots", "power", "thread_slowdown")
+_LIST = {"link": "links", "cpu": "unit", "gpu": "unit"}  # key of the list, where it is not the kind
+
+
+class SystemEdit:
+    """A system file that is being changed."""
+
+    def __init__(self, text: str):
+        """Begin with a text that is sound TOML."""
+        self._edit = TomlEdit(text)
+        self.tree = tree_of(self._edit.values)
+
+    @property
+    def values(self) -> Mapping[str, Any]:
+        """The values of the file as they are now."""
+        return self._edit.values
+
+    def result(self) -> str:
+        """Return the changed text."""
+        return self._edit.result()
+
+    def part(self, name: str) -> Part:
+        """Return the part of an id.
+
+        Raises:
+            UserError: There is no such part.
+        """
+        for one in self.tree.all_parts():
+            if one.id == name:
+                return one
+        raise UserError(f"part {name!r}", "the system has no such part", "Choose one from the list")
+
+    def set_value(self, part: Part, key: str, value: object) -> Path:
+        """Give a key of a part a value, ``table.key`` in a table of the part; None removes it.  Return its path."""
+        if part.kind == "disk":
+            self._set_disks(part, part.path[-1], value)
+            return part.path if value is not None else part.path[:-2]
+        outer, _, inner = key.partition(".")
+        if inner:
+            given = part.values.get(outer)
+            if isinstance(given, list):  # the ends of a link
+                ends = [value if number == int(inner) else one for number, one in enumerate(given)]
+                self._edit.set_key(part.path, outer, ["" if one is None else one for one in ends])
+                return part.path
+            table = {**given, inner: value} if isinstance(given, Mapping) else {inner: value}
+            table = {name: one for name, one in table.items() if one is not None}
+            self._edit.set_key(part.path, outer, table or None)
+        else:
+            self._edit.set_key(part.path, outer, value)
+        if outer == "name" and isinstance(value, str) and part.kind in ("lan", "wan"):
+            self._rename_in_links(part, value)
+        return part.path
+
+    def add(self, part: Part, kind: str) -> Path:
+        """Add a new part of a kind to a part, and return its path.
+
+        Raises:
+            UserError: Such a part cannot have one.
+        """
+        if part.kind not in ADDED.get(kind, ()):
+            raise UserError(f"{part.title}", f"it cannot have a {kind}", "Choose another part first")
+        if kind == "lan" and part.kind == "lan":
+            return self._add_beside(part)
+        if kind == "disk":
+            given = part.values.get("disks", [])
+            disks = [*(given if isinstance(given, list) else ()), "ssd-sata"]
+            self._edit.set_key(part.path, "disks", disks)
+            return (*part.path, "disks", len(disks) - 1)
+        if kind in ("cpu", "gpu"):
+            self._to_units(part)
+            if "bus" not in self._edit.table(part.path):
+                self._edit.set_key(part.path, "bus", "pcie3-x16")
+        if kind == "lan":
+            return self._add_lan(part.path)
+        made = self._edit.add_table(part.path, _LIST.get(kind, kind), self._new(part, kind))
+        if kind == "wan":
+            self._add_lan(made)
+            self._add_lan(made)
+        return made
+
+    def remove(self, part: Part) -> Path:
+        """Remove a part, and return the path of the part that it was in."""
+        if part.kind == "disk":
+            self._set_disks(part, part.path[-1], None)
+        elif not part.path or isinstance(part.path[-1], str):
+            raise UserError(part.title, "a system needs its top level", "Remove parts of it")
+        else:
+            self._edit.remove_table(part.path)
+        return part.path[:-2]
+
+    def copy(self, part: Part) -> Path:
+        """Add a copy of a part beside it, with a name of its own, and return its path."""
+        if part.kind == "disk":
+            raise UserError(part.title, "a node has a disk of a name once", "Add another disk")
+        if not part.path or isinstance(part.path[-1], str):
+            raise UserError(part.title, "a system has one top level", "Copy a part of it")
+        made = self._edit.copy_table(part.path)
+        if part.kind != "link":
+            self._edit.set_key(made, "name", self._free_name(part.name))
+            for inner in tree_of(self._edit.values).all_parts():
+                if inner.path != made and is_within(inner.path, made) and inner.kind in ("node", "lan", "wan"):
+                    self._edit.set_key(inner.path, "name", self._free_name(inner.name))
+        return made
+
+    def shift(self, part: Part, *, up: bool) -> Path:
+        """Exchange a part with the one before or after it, and return its new path; at the end nothing happens."""
+        number = part.path[-1] if part.path else None
+        if not isinstance(number, int) or part.kind == "disk":
+            return part.path
+        siblings = self._edit.table(part.path[:-2])[str(part.path[-2])]
+        there = number + (-1 if up else 1)
+        if not 0 <= there < len(siblings):
+            return part.path
+        self._edit.swap_with_next((*part.path[:-1], min(number, there)))
+        return (*part.path[:-1], there)
+
+    def targets(self, part: Part) -> list[Part]:
+        """Return the parts with which a part can be connected: what it can be moved into, and ends of new links."""
+        kinds = _MOVES.get(part.kind, ())
+        inside = [one for one in self.tree.all_parts() if is_within(one.path, part.path)]
+        found = [one for one in self.tree.all_parts() if one.kind in kinds and one not in inside]
+        found = [one for one in found if one.path != part.path[:-2]]
+        above = self._wan_of(part)
+        return found if above is None else found + [one for one in above.parts if one.kind != "link" and one != part]
+
+    def connect(self, part: Part, target: Part) -> Path:
+        """Connect two parts, and return the path of what was changed.
+
+        Nodes move into a LAN, and a LAN or a WAN into a WAN.  Two levels of the same WAN get a link with values of its
+        own; if the WAN is a star, the link from the first one to the hub.
+        """
+        if target not in self.targets(part):
+            raise UserError(part.title, f"it cannot be connected with {target.title}", "Choose another part")
+        above = self._wan_of(part)
+        if above is not None and target in above.parts:
+            return self._edit.add_table(above.path, "links", self._link(above, part.name, target.name))
+        kind = "node" if part.kind == "node" else part.kind
+        if isinstance(part.path[-1], str):
+            raise UserError(part.title, "it is the top level", "Connect another part")
+        return self._edit.move_table(part.path, target.path, kind)
+
+    def _wan_of(self, part: Part) -> Part | None:
+        if part.kind not in ("lan", "wan"):
+            return None
+        return next((one for one in self.tree.all_parts() if one.kind == "wan" and part in one.parts), None)
+
+    def _link(self, above: Part, first: str, second: str) -> dict[str, Any]:
+        ends: dict[str, Any] = {"between": [first, second]} if above.values.get("shape") == "mesh" else {"to": first}
+        return {**ends, "network": above.values.get("network", "wan-metro")}
+
+    def _add_lan(self, above: Path) -> Path:
+        """Add a LAN with a node to a WAN."""
+        made = self._edit.add_table(above, "lan", self._new(self.tree, "lan"))
+        self._edit.add_table(made, "node", self._new(self.tree, "node"))
+        return made
+
+    def _new(self, part: Part, kind: str) -> dict[str, Any]:
+        """Return the values of a new part."""
+        if kind == "node":
+            return {"name": self._free_name("node"), "count": 1, "cpu": "xeon-e5-2670"}
+        if kind == "lan":
+            return {"name": self._free_name("lan1"), "network": "gigabit-ethernet"}
+        if kind == "wan":
+            return {"name": self._free_name("wan1"), "network": "wan-metro"}
+        if kind == "link":
+            levels = [one.name for one in part.parts if one.kind != "link"] + ["", ""]
+            return self._link(part, levels[0], levels[1])
+        now = tree_of(self._edit.values)
+        units = [one.values for one in now.all_parts() if one.kind == "unit" and one.path[:-2] == part.path]
+        taken = {str(one.get("name", "gpu" if "gpu" in one else "cpu")) for one in units}
+        name = {"name": _free(taken, kind)} if kind in taken else {}
+        return {**name, **({"cpu": "xeon-e5-2670"} if kind == "cpu" else {"gpu": "tesla-k40"})}
+
+    def _add_beside(self, part: Part) -> Path:
+        """Add a LAN beside a LAN; a system of a single LAN becomes a WAN of two."""
+        if part.path == ("lan",):
+            self._edit.wrap_table("lan", "wan", {"network": "wan-metro"})
+            if "name" not in part.values:
+                self._edit.set_key(("wan", "lan", 0), "name", "lan1")
+            return self._add_lan(("wan",))
+        return self._add_lan(part.path[:-2])
+
+    def _to_units(self, part: Part) -> None:
+        """Write the single unit of a node as its first [[unit]]."""
+        if "unit" in part.values:
+            return
+        values = {key: part.values[key] for key in _UNIT_KEYS if key in part.values}
+        for key in values:
+            self._edit.set_key(part.path, key, None)
+        made = self._edit.add_table(part.path, "unit", {})
+        for key, value in values.items():
+            self._edit.set_key(made, key, value)
+
+    def _set_disks(self, part: Part, number: object, value: object) -> None:
+        node = part.path[:-2]
+        disks = list(self._edit.table(node)["disks"])
+        assert isinstance(number, int)
+        disks[number : number + 1] = [] if value is None else [value]
+        self._edit.set_key(node, "disks", disks or None)
+
+    def _rename_in_links(self, part: Part, name: str) -> None:
+        above = self._wan_of(part)
+        for link in above.parts if above is not None else ():
+            if link.kind != "link":
+                continue
+            if link.values.get("to") == part.name:
+                self._edit.set_key(link.path, "to", name)
+            ends = link.values.get("between")
+            if isinstance(ends, list) and part.name in ends:
+                self._edit.set_key(link.path, "between", [name if end == part.name else end for end in ends])
+
+    def _free_name(self, name: str) -> str:
+        return _free({one.name for one in tree_of(self._edit.values).all_parts()}, name)
+
+
+def _free(taken: set[str], name: str) -> str:
+    """Return a name that is not taken: the name itself, or with a number after it."""
+    stem = re.sub(r"\d+$", "", name) or name
+    return next(one for one in (name, *(f"{stem}{k}" for k in range(2, len(taken) + 3))) if one not in taken)

@@ -1,0 +1,218 @@
+"""The pages of applications of blocks: the list, the editor with text and steps, and their evaluation on a system."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from platforms.errors import UserError
+from platforms.system.scheduler import POLICIES
+from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID
+from validation.workbench.dispatch.desk import Desk
+from validation.workbench.editing import drafts
+from validation.workbench.editing.applications import EXAMPLE_FILES, ApplicationEdit, example, path_of
+from validation.workbench.editing.drafts import Draft
+from validation.workbench.editing.steps import EXAMPLES, Program, mark_error, programs_of
+from validation.workbench.editing.toml_places import places_of
+from validation.workbench.pages.editor import act, draft_fields, line_in, sound_values
+from validation.workbench.project.folder import Project
+from validation.workbench.project.platform_files import listed, located
+from validation.workbench.web.answers import desk_of, moved, page
+from validation.workbench.web.forms import posted, texts
+
+KIND = "applications"
+MODELS = (SIMGRID, HARDWARE, "galera+", "galera", "kask")
+_COUNT, _SET = "n:", "v:"  # before labels and variables, in the names of fields
+
+
+def show_list(request: Request) -> Response:
+    """Answer with the list of applications."""
+    return _list(request)
+
+
+async def begin(request: Request) -> Response:
+    """Begin the draft of a new application, from an example or empty."""
+    fields = texts(await posted(request))
+
+    def done() -> Response:
+        try:
+            text = example(fields.get("example", ""))
+            name = drafts.begin(desk_of(request).project, KIND, fields.get("file_name", ""), text)
+        except UserError as err:
+            return _list(request, fields, str(err), 400)
+        return moved(f"/applications/{name}")
+
+    return await run_in_threadpool(done)
+
+
+def _list(request: Request, given: Mapping[str, str] | None = None, error: str = "", status: int = 200) -> Response:
+    project = desk_of(request).project
+    unsaved = drafts.unsaved(project, KIND)
+    saved = [path.name for path in sorted(project.applications.glob("*.toml")) if path.is_file()]
+    names = sorted({*saved, *unsaved})
+    return page(request, "applications.html", status=status, names=names, unsaved=unsaved, examples=EXAMPLE_FILES,
+                given=given or {}, error=error)  # fmt: skip
+
+
+def show(request: Request) -> Response:
+    """Answer with the editor of an application."""
+    draft = Draft(desk_of(request).project, KIND, request.path_params["name"])
+    return _page(request, draft, request.query_params)
+
+
+async def change(request: Request) -> Response:
+    """Carry out one operation on the draft of an application."""
+
+    def apply(draft: Draft, fields: Mapping[str, str], seen: int) -> str:
+        if fields.get("op") in ("save", "save-over"):
+            wrong = _checked(desk_of(request), draft)["wrong"]
+            if wrong:
+                raise UserError(wrong[0], wrong[1], f"{wrong[2].rstrip('.')}; the draft is kept meanwhile")
+            draft.save(seen, over=fields["op"] == "save-over")
+            return fields.get("part", "")
+        return _changed(draft, fields, seen)
+
+    return await act(request, KIND, apply, _page, _place)
+
+
+def download(request: Request) -> Response:
+    """Answer with the draft as a file."""
+    draft = Draft(desk_of(request).project, KIND, request.path_params["name"])
+    headers = {"content-disposition": f'attachment; filename="{draft.name}"'}
+    return Response(draft.version.text, media_type="application/toml", headers=headers)
+
+
+def _changed(draft: Draft, fields: Mapping[str, str], seen: int) -> str:
+    op, version = fields.get("op", ""), draft.version
+    values, wrong = sound_values(draft)
+    if values is None:
+        raise UserError(wrong[0], wrong[1], "Correct the text first")
+    edit, path = ApplicationEdit(version.text), path_of(fields.get("part", ""))
+    if op == "add":
+        path = edit.add(path, fields.get("example", ""))
+    elif op == "set":
+        text = fields.get("step", "")
+        if text.strip() != edit.step_text(path):
+            path = edit.replace(path, text)
+    elif op == "copy":
+        path = edit.copy(path)
+    elif op == "delete":
+        path = edit.remove(path)
+    elif op in ("up", "down"):
+        path = edit.shift(path, up=op == "up")
+    else:
+        raise UserError(f"operation {op!r}", "there is none of this name", "Use the buttons of the page")
+    draft.change(replace(version, text=edit.result()), seen)
+    return ".".join(map(str, path))
+
+
+def _checked(desk: Desk, draft: Draft) -> dict[str, Any]:
+    return desk.check("check_application", name=draft.name, text=draft.version.text)
+
+
+def _page(
+    request: Request, draft: Draft, given: Mapping[str, str], error: str = "", status: int = 200
+) -> Response:  # fmt: skip
+    values, wrong = sound_values(draft)
+    programs: list[Program] = []
+    line, checked = None, None
+    if values is not None:
+        programs = programs_of(values, places_of(draft.version.text))
+        checked = _checked(desk_of(request), draft)
+        wrong = checked["wrong"] or []
+        if wrong:
+            line = mark_error(programs, wrong[0], str(UserError(*wrong)))
+    else:
+        line = line_in(wrong)
+    part = given.get("part", "")
+    chosen = {program.id for program in programs} | {step.id for one in programs for step in one.all_steps()}
+    while part and part not in chosen:
+        part = part.rpartition(".")[0]
+    part = part or (programs[0].id if programs else "")
+    return page(
+        request, "application.html", status=status, **draft_fields(draft, KIND), sound=values is not None,
+        programs=programs, part=part, step=_step_text(draft, part), examples=list(EXAMPLES), line=line,
+        wrong=str(UserError(*wrong)) if wrong else "", error=error,
+        checked=checked if checked and not wrong else None,
+    )  # fmt: skip
+
+
+def _step_text(draft: Draft, part: str) -> str | None:
+    """Return the text of the chosen step; None: a whole program is chosen, or the step has tables of its own."""
+    if not part or not part.rpartition(".")[2].isdecimal():
+        return None
+    try:
+        return ApplicationEdit(draft.version.text).step_text(path_of(part))
+    except UserError:
+        return None
+
+
+def _place(name: str, fields: Mapping[str, str]) -> str:
+    part = fields.get("part", "")
+    return f"/applications/{name}" + (f"?{urlencode({'part': part})}" if part else "")
+
+
+def show_run(request: Request) -> Response:
+    """Answer with the form that evaluates an application, and with the result if it was sent."""
+    desk = desk_of(request)
+    given = {"system": "", "model": "", "policy": "", "power": "", **request.query_params}
+    draft = Draft(desk.project, KIND, request.path_params["name"])
+    checked = _checked(desk, draft)
+    result, error, status, command = None, "", 200, ""
+    if checked["wrong"]:
+        error = str(UserError(*checked["wrong"]))
+    elif given.get("system"):
+        try:
+            words = _words(desk.project, given, checked)
+            result = desk.evaluate(name=draft.name, text=draft.version.text, words=words[1])
+            command = shlex.join(["gridval", "blocks", "run", f"{KIND}/{draft.name}", *words[0]])
+        except UserError as err:
+            error, status = str(err), 400
+    systems = _systems(desk.project)
+    return page(
+        request, "application_run.html", status=status, draft=draft, saved=draft.is_saved, checked=checked,
+        given=given, result=result, command=command, error=error, systems=systems, models=MODELS,
+        policies=list(POLICIES), powers=POWER_RULES, count_prefix=_COUNT, set_prefix=_SET,
+    )  # fmt: skip
+
+
+def _systems(project: Project) -> tuple[list[str], list[str]]:
+    """Return the systems that can be named: files of the project, and scenarios."""
+    entries = listed(project)
+    files = [one.name for one in entries if one.is_file and one.name.endswith(".toml")]
+    return files, [one.name for one in entries if not one.is_file]
+
+
+def _words(
+    project: Project, given: Mapping[str, str], checked: Mapping[str, Any]
+) -> tuple[list[str], list[str]]:  # fmt: skip
+    """Return the options of the command that evaluates, as a user types them and as the worker takes them.
+
+    Raises:
+        UserError: A value is not among the choices, or is no expression of one line.
+    """
+    name = given["system"]
+    place = located(project, name)
+    if place.endswith(".xml"):
+        raise UserError(f"system {name!r}", "not a system file or a scenario", "Choose one from the list")
+    words = []
+    for key, known in (("model", MODELS), ("policy", tuple(POLICIES)), ("power", POWER_RULES)):
+        value = given.get(key, known[0]) or known[0]
+        if value not in known:
+            raise UserError(key, f"{value!r} is not known", f"Choose one of {', '.join(known)}")
+        if value != known[0]:
+            words.append(f"--{key}={value}")
+    for prefix, option, own in ((_COUNT, "--count", checked["labels"]), (_SET, "--set", checked["variables"])):
+        for key, text in given.items():
+            one, value = key.removeprefix(prefix), text.strip()
+            if key.startswith(prefix) and value and value != str(own.get(one)):
+                words.append(f"{option}={one}={value}")
+    shown = name if place == name else f"{project.platforms.name}/{name}"
+    return [f"--system={shown}", *words], [f"--system={place}", *words]

@@ -1,0 +1,119 @@
+"""Operations on drafts that the editors of systems and applications have in common, and their answers."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response
+
+from platforms.errors import UserError
+from platforms.files.checked_toml import toml_values
+from validation.workbench.editing.drafts import Draft
+from validation.workbench.web.answers import desk_of, moved
+from validation.workbench.web.forms import posted, texts
+
+BY_SCRIPT = "x-editor"  # header of requests of editor.js, which takes the page's parts from the answer
+_changing = threading.Lock()  # of all drafts: a change reads the draft and writes it
+
+Show = Callable[[Request, Draft, Mapping[str, str], str, int], Response]
+Apply = Callable[[Draft, Mapping[str, str], int], str]  # changes the draft, and returns what is chosen then
+
+
+async def act(request: Request, kind: str, apply: Apply, show: Show, place: Callable[..., str]) -> Response:
+    """Carry out the operation of a form on a draft.
+
+    Args:
+        request: The form; its field ``op`` names the operation, ``seen`` has the stamp of the draft.
+        kind: The folder of the file.
+        apply: Carries out the operations of this editor.
+        show: Answers with the page of a draft; its arguments are the request, the draft, the fields, an error and the
+            status.
+        place: Returns the address of a draft's page from its name and the fields.
+    """
+    fields = texts(await posted(request))
+    name = request.path_params["name"]
+
+    def done() -> Response:
+        project = desk_of(request).project
+        with _changing:
+            draft = Draft(project, kind, name)
+            before = dict(fields)
+            try:
+                chosen = _common(draft, fields) or apply(draft, fields, seen_of(fields))
+            except UserError as err:
+                return show(request, Draft(project, kind, name), before, str(err), 400)
+        if fields.get("op") == "discard":
+            return _gone(request, kind, draft) or moved(place(name, fields))
+        now = {**fields, "part": fields.get("part", "") if chosen in ("", "-") else chosen}
+        if BY_SCRIPT in request.headers:
+            return show(request, draft, now, "", 200)
+        return moved(place(name, now))
+
+    return await run_in_threadpool(done)
+
+
+def seen_of(fields: Mapping[str, str]) -> int:
+    """Return the stamp of the draft that a form was made for."""
+    text = fields.get("seen", "")
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 16 else -1
+
+
+def new_text(draft: Draft, text: str) -> str:
+    """Return a text that a browser sent, with the line ends of the draft; its own text if nothing else differs."""
+    old = draft.version.text
+    plain = text.replace("\r\n", "\n").replace("\r", "\n")
+    if plain == old.replace("\r\n", "\n"):
+        return old
+    return plain.replace("\n", "\r\n") if "\r\n" in old else plain
+
+
+def _common(draft: Draft, fields: Mapping[str, str]) -> str:
+    """Carry out an operation that every editor has; return "-" if it was one, else nothing."""
+    op, seen = fields.get("op", ""), seen_of(fields)
+    if op in ("undo", "redo"):
+        (draft.undo if op == "undo" else draft.redo)(seen)
+    elif op == "text":
+        draft.change(replace(draft.version, text=new_text(draft, fields.get("text", ""))), seen)
+    elif op == "discard":
+        draft.discard(seen)
+    elif op != "place":  # which changes nothing: the address of the answer has the numbers of processes
+        return ""
+    return fields.get("part", "") or "-"
+
+
+def _gone(request: Request, kind: str, draft: Draft) -> Response | None:
+    """Return the way to the list of files if a draft was discarded whose file never was."""
+    if draft.file_text() is not None:
+        return None
+    return RedirectResponse(f"/{kind}", 303)
+
+
+def sound_values(draft: Draft) -> tuple[dict[str, Any] | None, list[str]]:
+    """Return the values of a draft's text, or None and the place, the problem and the remedy of what is no TOML."""
+    try:
+        return toml_values(draft.version.text, draft.name), []
+    except UserError as err:
+        return None, [err.where, err.problem, err.remedy]
+
+
+def line_in(problem: Sequence[str]) -> int | None:
+    """Return the line that an error of TOML names."""
+    words = " ".join(problem[:2]).replace(",", " ").replace(")", " ").split()
+    for before, after in pairwise(words):
+        if before == "line" and after.isdecimal():
+            return int(after)
+    last = problem[0].rpartition(":")[2]
+    return int(last) if last.isdecimal() else None
+
+
+def draft_fields(draft: Draft, folder: str) -> dict[str, Any]:
+    """Return what the templates of both editors need."""
+    return {
+        "draft": draft, "text": draft.version.text, "stale": draft.is_stale, "saved": draft.is_saved, "folder": folder
+    }  # fmt: skip
