@@ -95,8 +95,9 @@ class Site:
         for link in self.wan_links:
             of_id[link.name].set("bandwidth", f"{number_text(link.bandwidth_Bps)}Bps")
             of_id[link.name].set("latency", f"{number_text(link.latency_s)}s")
+        zone = next(tree.getroot().iter("zone"))
         for profile in shares:
-            add_profile(tree.getroot().find("zone"), profile)
+            add_profile(zone, profile)
         return read_platform(kept_file(etree.tostring(tree, xml_declaration=True, encoding="UTF-8")), self.name)
 
 

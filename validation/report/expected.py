@@ -39,7 +39,7 @@ def _signed(value: float) -> str:
 def coverage_table(results: pd.DataFrame) -> Table | None:
     """Return the table of how many true times lie in the intervals of each predictor; None: there are no intervals."""
     found = coverage(results)
-    rows = [
+    rows: list[list[Cell | str]] = [
         [
             str(row["predictor"]),
             Cell(f"{row['inside']} of {row['intervals']}", order=row["inside"]),
