@@ -25,7 +25,7 @@ from predictor.intervals.cases import Case
 from predictor.intervals.features import Features
 
 LEVEL = 0.9
-ENOUGH = 20.0  # effective number of cases that the weights must leave
+ENOUGH = 8.0  # effective number of cases that the weights must leave
 OTHER_PROGRAM = 3.0  # distance between two programs
 UNKNOWN = 1.0  # distance between a feature that is known and one that is not
 LEAST_SPREAD = 0.02  # share of the spread of all cases below which the local spread does not fall
