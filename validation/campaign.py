@@ -107,7 +107,7 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Campaign:
         predictors = ["hcf"]                # default as validation.run; "all" for every one; "mine.py:NAME" for yours
         iterations = "steady"               # or "full", or a number; default steady, full where a platform changes
         compute = "injected"                # or "none"
-        [random]                            # random platforms beside the others
+        [random]                            # random platforms beside the others; [[random]]: several such tables
         count = 100
         seed = 1
         clusters = [2, 5]                   # ranges, as in platforms/grids/random_grid.py
@@ -214,16 +214,19 @@ def _platforms(table: CheckedTable, folder: Path) -> Iterator[Platform]:
 
 
 def _random_grids(table: CheckedTable) -> Iterator[Grid]:
-    if not table.has("random"):
-        return
-
-    random = table.table("random", "random")
-    count, seed = random.integer("count"), random.integer("seed")
-    if not 1 <= count <= MOST_RANDOM or seed < 0:
-        remedy = f"Give a count from 1 to {MOST_RANDOM} and a seed of at least 0"
-        raise UserError(random.where, f"count {count}, seed {seed}", remedy)
-    ranges = _ranges(random)
-    yield from (random_grid(seed, number, ranges) for number in range(count))
+    """Yield the random grids of ``[random]``, or of each ``[[random]]``."""
+    several = isinstance(table.value("random", None), list)
+    every = table.tables("random") if several else [table.table("random", "random")] if table.has("random") else []
+    seeds = [random.integer("seed") for random in every]
+    for random, seed in zip(every, seeds, strict=True):
+        count = random.integer("count")
+        if not 1 <= count <= MOST_RANDOM or seed < 0:
+            remedy = f"Give a count from 1 to {MOST_RANDOM} and a seed of at least 0"
+            raise UserError(random.where, f"count {count}, seed {seed}", remedy)
+        if seeds.count(seed) > 1:  # their platforms would have the same names
+            raise UserError(f"{random.where}, seed", f"{seed} is the seed of another table too", "Give each its own")
+        ranges = _ranges(random)
+        yield from (random_grid(seed, number, ranges) for number in range(count))
 
 
 def _ranges(random: CheckedTable) -> Ranges:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from platforms.background.ground import Ground
 from platforms.background.statement import Background, NodeLoad
-from platforms.grids.grid import Grid
 
 if TYPE_CHECKING:  # slow to import
     import numpy as np
@@ -77,7 +77,7 @@ class Draw:
     latency: Mapping[str, float]  # by wide-area link: factor
 
 
-def drawn(background: Background, grid: Grid, *, seed: int, stream: int, number: int) -> Draw:
+def drawn(background: Background, grid: Ground, *, seed: int, stream: int, number: int) -> Draw:
     """Return one draw; it does not depend on those that were made before.
 
     Args:
@@ -88,7 +88,7 @@ def drawn(background: Background, grid: Grid, *, seed: int, stream: int, number:
         number: Number of the draw in its stream.
 
     Raises:
-        PlatformError: The background names a cluster that the grid has not.
+        PlatformError: The background names a cluster or a wide-area link that the grid has not.
     """
     # Imported here for a quick start: it is slow to import.
     import numpy as np
@@ -103,10 +103,13 @@ def drawn(background: Background, grid: Grid, *, seed: int, stream: int, number:
             assert load is not None
             nodes[host] = _availability(load, of_nodes, cluster.cores)
     names = [link.name for link in grid.wan_links]
+    quiet = {name: 1.0 for name in names if not background.shares(name)}
+    names = [name for name in names if name not in quiet]
     shares, factors = (
-        dict(zip(names, one.draw(of_links, len(names)), strict=True)) if one is not None else dict.fromkeys(names, 1.0)
+        {**(dict(zip(names, one.draw(of_links, len(names)), strict=True)) if one else dict.fromkeys(names, 1.0)),
+         **quiet}
         for one in (background.bandwidth, background.latency)
-    )
+    )  # fmt: skip
     return Draw(nodes, shares, factors)
 
 

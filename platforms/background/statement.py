@@ -5,18 +5,19 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
 from platforms.background.distributions import AVAILABILITY, BANDWIDTH, LATENCY, Distribution, read_distribution
+from platforms.background.ground import Ground
 from platforms.errors import PlatformError, known_names, matching
 from platforms.files.checked_toml import CheckedTable, read_toml
-from platforms.grids.grid import Grid
 
 _KEYS = {
     "": ("source", "nodes", "clusters", "wan"),
     "nodes": ("availability", "epoch_s"),
-    "wan": ("bandwidth", "latency"),
+    "wan": ("bandwidth", "latency", "links"),
 }
 EPOCH_RANGE_S = (1e-3, 1e9)
 
@@ -41,17 +42,28 @@ class Background:
     clusters: Mapping[str, NodeLoad]
     bandwidth: Distribution | None  # share of each wide-area link's, for a whole run; None: all of it
     latency: Distribution | None  # factor of each wide-area link's, for a whole run; None: 1
+    links: tuple[str, ...] = ()  # patterns of the names of the links that are shared; (): all wide-area links
 
     def of_cluster(self, name: str) -> NodeLoad | None:
         """Return the load of a cluster's nodes; None: there is none."""
         return self.clusters.get(name, self.nodes)
 
-    def check(self, grid: Grid) -> None:
-        """Check that the grid has every cluster that is named.
+    def shares(self, link: str) -> bool:
+        """Return whether a wide-area link of this name has load."""
+        return not self.links or any(fnmatchcase(link, pattern) for pattern in self.links)
+
+    def check(self, grid: Ground) -> None:
+        """Check that the grid has every cluster and wide-area link that is named.
 
         Raises:
             PlatformError: It has not.
         """
+        names = [link.name for link in grid.wan_links]
+        for pattern in self.links:
+            if not any(fnmatchcase(name, pattern) for name in names):
+                problem = f"grid {grid.name} has no wide-area link {pattern!r}"
+                remedy = f"Known: {', '.join(names) or 'none'}"
+                raise PlatformError(f"background {self.name}, wan, links", problem, remedy)
         known = [cluster.name for cluster in grid.clusters]
         for name in self.clusters:
             if name not in known:
@@ -93,7 +105,10 @@ def _background(name: str, values: dict[str, Any], where: str) -> Background:
     bandwidth, latency = read_distribution(wan, BANDWIDTH), read_distribution(wan, LATENCY)
     if nodes is None and not clusters and bandwidth is None and latency is None:
         raise PlatformError(where, "it states no load", "Give [nodes] or [wan]")
-    return Background(name, top.text("source", ""), nodes, clusters, bandwidth, latency)
+    links = tuple(wan.list_of("links", [], str, "names of links"))
+    if links and bandwidth is None and latency is None:
+        raise PlatformError(f"{where}, wan", "links are named, but no load of theirs", "Give bandwidth or latency")
+    return Background(name, top.text("source", ""), nodes, clusters, bandwidth, latency, links)
 
 
 def _node_load(table: CheckedTable) -> NodeLoad:

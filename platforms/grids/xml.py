@@ -82,11 +82,12 @@ def platform_xml(grid: Grid, profiles: Sequence[Profile] = ()) -> bytes:
             direction = {"direction": "UP" if forward else "DOWN"} if link.duplex else {}
             etree.SubElement(route, "link_ctn", {"id": link.name, **direction})
     for profile in profiles:
-        _add_profile(zone, profile)
+        add_profile(zone, profile)
     return HEADER + etree.tostring(root, pretty_print=True)
 
 
-def _add_profile(zone: _Element, profile: Profile) -> None:
+def add_profile(zone: _Element, profile: Profile) -> None:
+    """Add the profile of a host to the zone of a platform file."""
     # Imported here for a quick start: it is slow to import.
     from lxml import etree
 

@@ -25,7 +25,7 @@ from predictor.intervals.cases import Case
 from predictor.intervals.features import Features
 
 LEVEL = 0.9
-ENOUGH = 20.0  # effective number of cases that the weights must leave
+ENOUGH = 8.0  # effective number of cases that the weights must leave
 OTHER_PROGRAM = 3.0  # distance between two programs
 UNKNOWN = 1.0  # distance between a feature that is known and one that is not
 LEAST_SPREAD = 0.02  # share of the spread of all cases below which the local spread does not fall
@@ -65,6 +65,10 @@ class Calibration:
         return kinds if len(set(kinds)) > 1 else [case.grid for case in self.cases]
 
     @cached_property
+    def _apps_of_cases(self) -> np.ndarray:
+        return np.array([case.features.app for case in self.cases])
+
+    @cached_property
     def _errors(self) -> np.ndarray:
         return np.array([case.log_error for case in self.cases])
 
@@ -79,53 +83,62 @@ class Calibration:
 
     def expected(self, features: Features) -> Expected:
         """Return the interval of ln(true / predicted) for a prediction with these features."""
-        middle, below, above = self._local(features, np.ones(len(self.cases), bool))
+        middle, below, above = (float(one[0]) for one in self._local([features], np.ones((1, len(self.cases)), bool)))
         stretch = self.stretch(known=features.app in self.apps)
         return Expected(middle - stretch * below, middle + stretch * above)
 
     def stretch(self, *, known: bool) -> float:
         """Return the factor by which spreads are stretched, for programs that have cases or for others."""
         if known not in self._stretches:
-            scores = sorted(self._score(i, known) for i in range(len(self.cases)))
+            scores = np.sort(self._scores(known=known))
             rank = math.ceil(self.level * (len(scores) + 1))
-            self._stretches[known] = scores[min(rank, len(scores)) - 1]
+            self._stretches[known] = float(scores[min(rank, len(scores)) - 1])
         return self._stretches[known]
 
-    def _score(self, i: int, known: bool) -> float:
-        """Return the stretch that just covers case i, without the cases of its group and, unless known, program."""
-        own = self.cases[i]
-        kept = [
-            group != self._groups[i] and (known or case.features.app != own.features.app)
-            for case, group in zip(self.cases, self._groups, strict=True)
-        ]
-        if not any(kept):
-            return math.inf
-        middle, below, above = self._local(own.features, np.array(kept))
-        error = own.log_error
-        return (middle - error) / below if error < middle else (error - middle) / above
+    def _scores(self, *, known: bool) -> np.ndarray:
+        """Return the stretch that just covers each case, without the cases of its group and, unless known, program."""
+        groups, apps = np.array(self._groups), self._apps_of_cases
+        kept = groups[:, None] != groups[None, :]
+        if not known:
+            kept &= apps[:, None] != apps[None, :]
+        scores, possible = np.full(len(groups), math.inf), kept.any(axis=1)
+        features = [case.features for case, one in zip(self.cases, possible, strict=True) if one]
+        if features:
+            middle, below, above = self._local(features, kept[possible])
+            error = self._errors[possible]
+            scores[possible] = np.where(error < middle, (middle - error) / below, (error - middle) / above)
+        return scores
 
-    def _local(self, features: Features, kept: np.ndarray) -> tuple[float, float, float]:
-        """Return the median of the errors like this one, and their spread below and above it."""
+    def _local(self, features: Sequence[Features], kept: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return the medians of the errors like each of these, and their spreads below and above.
+
+        Args:
+            features: The features of some predictions.
+            kept: Which cases count, by prediction and case.
+        """
         weights = self._weights(features, kept)
         order = np.argsort(self._errors, kind="stable")
-        errors, shares = self._errors[order], weights[order] / weights.sum()
-        places = np.cumsum(shares) - shares / 2
-        low, middle, high = np.interp([(1 - self.level) / 2, 0.5, (1 + self.level) / 2], places, errors)
+        errors, shares = self._errors[order], weights[:, order] / weights.sum(axis=1, keepdims=True)
+        places = np.cumsum(shares, axis=1) - shares / 2
+        wanted = [(1 - self.level) / 2, 0.5, (1 + self.level) / 2]
+        low, middle, high = np.array([np.interp(wanted, one, errors) for one in places]).T
         least = max(LEAST_SPREAD * self._spread_of_all, 1e-9)
-        return float(middle), max(float(middle - low), least), max(float(high - middle), least)
+        return middle, np.maximum(middle - low, least), np.maximum(high - middle, least)
 
-    def _weights(self, features: Features, kept: np.ndarray) -> np.ndarray:
-        """Return the weights of all cases, 0 for those that are not kept."""
-        own = np.array(features.coordinates())
-        apart = np.abs(self._coordinates - own)
-        one_unknown = np.isnan(self._coordinates) != np.isnan(own)
+    def _weights(self, features: Sequence[Features], kept: np.ndarray) -> np.ndarray:
+        """Return the weights of all cases for each prediction, 0 for those that are not kept."""
+        own = np.array([one.coordinates() for one in features])[:, None, :]
+        apart = np.abs(self._coordinates[None, :, :] - own)
+        one_unknown = np.isnan(self._coordinates)[None, :, :] != np.isnan(own)
         apart = np.where(one_unknown, UNKNOWN, np.nan_to_num(apart, nan=0.0))
-        other = np.array([case.features.app != features.app for case in self.cases])
-        squares = (apart**2).sum(axis=1) + OTHER_PROGRAM**2 * other
-        squares = np.where(kept, squares - squares[kept].min(), np.inf)
-        enough = min(ENOUGH, 0.8 * kept.sum())
+        other = self._apps_of_cases[None, :] != np.array([one.app for one in features])[:, None]
+        squares = np.where(kept, (apart**2).sum(axis=2) + OTHER_PROGRAM**2 * other, np.inf)
+        squares -= squares.min(axis=1, keepdims=True)
+        enough = np.minimum(ENOUGH, 0.8 * kept.sum(axis=1))
+        weights, rows = np.zeros_like(squares), np.arange(len(squares))
         for width in _WIDTHS:
-            weights: np.ndarray = np.exp(-squares / (2 * width**2))
-            if weights.sum() ** 2 >= enough * (weights**2).sum():
+            weights[rows] = np.exp(-squares[rows] / (2 * width**2))
+            rows = rows[weights[rows].sum(axis=1) ** 2 < enough[rows] * (weights[rows] ** 2).sum(axis=1)]
+            if len(rows) == 0:
                 break
         return weights

@@ -24,14 +24,14 @@ class Case:
     """A prediction and its truth."""
 
     predictor: str
-    grid: str  # name of the platform; cases of one grid resemble each other
+    grid: str  # name of the platform, and of its network if that has one; cases of one grid resemble each other
     features: Features
     log_error: float  # ln(true time / predicted time)
 
     @property
     def kind(self) -> str:
-        """The kind of its grid: random grids of one seed share the ranges from which they are drawn."""
-        return re.sub(r"^random-(\d+)-\d+$", r"random-\1", self.grid)
+        """The kind of its grid: random grids of one seed share their ranges, others of one named network its links."""
+        return re.sub(r"^(random-\d+)-\d+$", r"\1", self.grid).rpartition(" ")[2]
 
 
 def case_of_row(row: Mapping[str, str]) -> Case:

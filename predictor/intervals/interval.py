@@ -18,7 +18,7 @@ from predictor.intervals.features import Features, features_of
 if TYPE_CHECKING:
     from predictor.intervals.calibration import Calibration
 
-LEAST_CASES = 50  # of a predictor; fewer make no calibration
+LEAST_CASES = 36  # of a predictor: fewer leave the coverage uncertain by more than sqrt(0.9 x 0.1 / 36) = 5 %
 FARTHEST = 2.0  # times the largest calibrated extrapolation in the number of ranks
 
 

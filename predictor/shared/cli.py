@@ -24,13 +24,17 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.arguments import (
     add_placement_arguments,
-    add_scenario_arguments,
+    add_platform_arguments,
     grid_from_arguments,
     placement_from_arguments,
+    platform_from_arguments,
 )
-from platforms.background.statement import asked_background, background_names
+from platforms.background.loaded import Loadable
+from platforms.background.site import site_of
+from platforms.background.statement import Background, asked_background, background_names
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
+from platforms.model.platform import Platform
 from platforms.terminal.progress import Progress, doing
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration
@@ -73,7 +77,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--background", metavar="NAME|FILE.toml", required=True,
         help=f"load of nodes and wide-area links: {', '.join(background_names())}, or a file of your own",
     )  # fmt: skip
-    add_scenario_arguments(parser)
+    add_platform_arguments(parser)
     parser.add_argument("--app", metavar="A1,A2,...", required=True, help=f"of {', '.join(kernel_names())}")
     add_problem_arguments(parser, default_class="A")
     parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
@@ -124,18 +128,35 @@ def asked_from_arguments(args: argparse.Namespace) -> Asked:
     models = tuple(predictor(name) for name in names(args.predictor, "--predictor"))
     problems = [problem_from_arguments(args, app, default_class="A") for app in names(args.app, "--app")]
     settings = settings_from_arguments(args)
-    grid = grid_from_arguments(args)
-    background.check(grid)
-    with doing("reading the platform"):
-        # Imported here for a quick start: it is slow to import.
-        from platforms.read.read import materialise
-
-        platform = materialise(grid)
+    platform, grid = _ground(args, background)
     placement = placement_from_arguments(args, platform, args.ranks)
     targets = tuple(Target(one, platform, placement) for one in problems)
     for target in targets:
         settings.spec(target)  # raises an error for impossible settings before anything runs
     return Asked(targets, models, Load(grid, background, args.draws, args.seed), settings)
+
+
+def _ground(args: argparse.Namespace, background: Background) -> tuple[Platform, Loadable]:
+    """Return the quiet platform, and the grid or site that has the load."""
+    # Imported here for a quick start: it is slow to import.
+    from platforms.read.read import materialise
+
+    if args.platform is None:
+        if args.clusters:
+            platform_from_arguments(args)  # raises an error: a scenario names its clusters
+        grid = grid_from_arguments(args)
+        background.check(grid)
+        with doing("reading the platform"):
+            return materialise(grid), grid
+    platform = platform_from_arguments(args)
+    with doing("looking for wide-area links"):
+        site = site_of(platform, background.links)
+    background.check(site)
+    if not site.wan_links and (background.bandwidth or background.latency):
+        problem = f"[wan] of background {background.name}: no link is crossed between clusters alone"
+        remedy = "Tell the clusters with --clusters, name the links with links = [...] in [wan], or leave [wan] out"
+        raise UserError(f"platform {platform.name}", problem, remedy)
+    return platform, site
 
 
 def forecasts(asked: Asked, broker: Gatherer) -> list[Forecast | Refused]:

@@ -12,8 +12,8 @@ from math import inf
 
 from apps.spec.target import Target
 from platforms.background.draws import FORECASTS, Draw, drawn
+from platforms.background.loaded import Loadable
 from platforms.background.statement import Background
-from platforms.grids.grid import Grid
 from predictor.answers.answers import fit
 from predictor.base import Gatherer, Prediction, Predictor
 from predictor.shared.responses import Response, TimeOf, response, shares_between
@@ -50,7 +50,7 @@ class Forecast:
 class Load:
     """The background of a grid, and the draws that are made of it."""
 
-    grid: Grid
+    grid: Loadable
     background: Background
     draws: int
     seed: int

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from itertools import permutations
 from typing import TYPE_CHECKING
 
-from platforms.grids.grid import Grid
+from platforms.background.loaded import Loadable
+from platforms.background.site import Site
 from predictor.base import OutOfRange
 
 if TYPE_CHECKING:  # it imports NumPy, which is slow to import
@@ -31,7 +32,7 @@ class Stretch:
         return max(self.latency, self.rate)
 
 
-def stretches(quiet: Grid, loaded: Grid) -> dict[tuple[str, str], Stretch]:
+def stretches(quiet: Loadable, loaded: Loadable) -> dict[tuple[str, str], Stretch]:
     """Return the change of the way between each two clusters, in both directions.
 
     The grids differ in their wide-area links only; the second one has slower ones.
@@ -49,7 +50,7 @@ def stretches(quiet: Grid, loaded: Grid) -> dict[tuple[str, str], Stretch]:
     }
 
 
-def loaded_network(network: NetworkModel, quiet: Grid, loaded: Grid) -> NetworkModel:
+def loaded_network(network: NetworkModel, quiet: Loadable, loaded: Loadable) -> NetworkModel:
     """Return a network that was measured on the quiet grid, as it is on the loaded one.
 
     A link of which the measurement showed no limit gets what is left of its declared bandwidth, in the proportion in
@@ -61,24 +62,22 @@ def loaded_network(network: NetworkModel, quiet: Grid, loaded: Grid) -> NetworkM
     # Imported here for a quick start: it is slow to import.
     import numpy as np
 
-    if quiet.wan_shape == "star" and any(link.duplex for link in quiet.wan_links):
+    if _has_duplex_hub(quiet):
         problem = "the measurement does not tell the two directions of links to a hub apart"
-        raise OutOfRange(f"dpgraph on {quiet.name}", problem, "Use dpgraph-known, or a mesh")
+        raise OutOfRange(f"dpgraph on {quiet.name}", problem, "Use dpgraph-known, or links without directions")
     cluster_of = {host: cluster.name for cluster in quiet.clusters for host in cluster.host_names}
     changed = stretches(quiet, loaded)
     ways, capacity, timing = dict(network.ways), dict(network.capacity_Bps), network.timing
     rows, slower = list(range(len(timing.latency_s))), [1.0] * len(timing.latency_s)
     added: dict[tuple[int, tuple[str, str]], int] = {}  # the row of a class of paths between two clusters
-    for (a, b), way in network.ways.items():
-        ends = cluster_of[a], cluster_of[b]
-        if ends[0] == ends[1]:
-            continue
+    between = [(a, b) for a, b in network.ways if cluster_of[a] != cluster_of[b]]
+    for (a, b), route in zip(between, quiet.routes(between), strict=True):
+        way, ends = network.ways[a, b], (cluster_of[a], cluster_of[b])
         by = changed[ends]
         if (way.timing_class, ends) not in added:
             added[way.timing_class, ends] = len(rows)
             rows.append(way.timing_class)
             slower.append(by.latency)
-        (route,) = quiet.routes([(a, b)])
         share = min(1.0, way.bound_Bps / route.bandwidth_Bps)  # of the links' bandwidth that a flow gets
         ways[a, b] = replace(
             way,
@@ -94,8 +93,22 @@ def loaded_network(network: NetworkModel, quiet: Grid, loaded: Grid) -> NetworkM
     return replace(network, ways=ways, capacity_Bps=capacity, timing=timing)
 
 
-def _shared_links(loaded: Grid, here: str, there: str) -> Iterator[tuple[str, float]]:
+def _has_duplex_hub(quiet: Loadable) -> bool:
+    """Return whether a wide-area link with two directions leads from a cluster to several others."""
+    if isinstance(quiet, Site):
+        return any(link.duplex and link.hub_of is not None for link in quiet.wan_links)
+    return quiet.wan_shape == "star" and any(link.duplex for link in quiet.wan_links)
+
+
+def _shared_links(loaded: Loadable, here: str, there: str) -> Iterator[tuple[str, float]]:
     """Yield the wide-area links between two clusters by their names in a measured network, and their bandwidths."""
+    if isinstance(loaded, Site):
+        for one in loaded.crossed(here, there):
+            if one.hub_of is not None:
+                yield f"out of {one.hub_of}", one.bandwidth_Bps
+            yield f"{here} to {there}", one.bandwidth_Bps
+            yield "{} and {}".format(*sorted((here, there))), one.bandwidth_Bps
+        return
     for link, _ in loaded.wan_route(here, there):
         if link.second is None:
             yield f"out of {link.first}", link.wire.bandwidth_Bps

@@ -9,8 +9,7 @@ from typing import Protocol
 
 from apps.spec.target import Target
 from platforms.background.draws import Draw
-from platforms.background.loaded import loaded_grid
-from platforms.grids.grid import Grid
+from platforms.background.loaded import Loadable, loaded_grid
 from predictor.base import Model, OutOfRange, Prediction
 from predictor.dpgraph.predictors import GraphModel
 from predictor.shared.networks import loaded_network, stretches
@@ -33,7 +32,7 @@ class Response(Protocol):
         """
 
 
-def response(model: Model, target: Target, grid: Grid, quiet: Prediction) -> Response:
+def response(model: Model, target: Target, grid: Loadable, quiet: Prediction) -> Response:
     """Return how a fitted model answers to load.
 
     Args:
@@ -62,7 +61,7 @@ class AdditiveResponse:
     """
 
     target: Target
-    grid: Grid
+    grid: Loadable
     quiet: Prediction
 
     @property
@@ -92,7 +91,7 @@ class GraphResponse:
 
     model: GraphModel
     target: Target
-    grid: Grid
+    grid: Loadable
 
     @property
     def waits(self) -> int:

@@ -87,6 +87,7 @@ def test_cases_of_a_kind_of_grids_are_left_out_together():
     cases = [case(number) for number in range(60)]
     alone = [replace(one, grid=f"site{number}") for number, one in enumerate(cases)]
     assert {one.kind for one in cases} == {"random-11", "random-12"}
+    assert replace(cases[0], grid="grid4x2 metro").kind == replace(cases[0], grid="grid4x4 metro").kind == "metro"
     assert Calibration(cases).stretch(known=True) > 2 * Calibration(alone).stretch(known=True)
 
 

@@ -133,3 +133,25 @@ def test_wrong_options_are_one_line(more, said, capsys):
     error = capsys.readouterr().err
     assert said in error
     assert error.count("\n") == 1
+
+
+def test_a_platform_file_gives_the_distribution_of_the_grid_that_it_is_made_of(tmp_path, capsys):
+    # The file has the grid's hosts and links, so that equal draws give equal times.
+    options = (
+        "--app ep --class S --draws 10 --no-store --predictor hcf-constant --background workstations --json".split()
+    )
+    assert main([*ASKED, *options[4:]]) == 0
+    of_grid = json.loads(capsys.readouterr().out)["forecasts"][0]["times_s"]
+    file = materialise(GRID).path
+    assert main(["--platform", str(file), *options]) == 0
+    assert json.loads(capsys.readouterr().out)["forecasts"][0]["times_s"] == pytest.approx(of_grid, rel=1e-9)
+
+
+def test_a_load_of_the_wide_area_needs_wide_area_links(tmp_path, capsys):
+    load = tmp_path / "load.toml"
+    load.write_text('[wan]\nbandwidth = { kind = "constant", value = 0.5 }\n')
+    file = materialise(named_grid("kask")).path
+    assert main(["--platform", str(file), "--background", str(load), "--app", "ep", "--no-store"]) == 2
+    said = capsys.readouterr().err
+    assert "no link is crossed between clusters alone. Tell the clusters with --clusters" in said
+    assert said.count("\n") == 1

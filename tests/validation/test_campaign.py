@@ -73,6 +73,13 @@ def test_random_platforms_keep_to_their_ranges_and_to_their_seed(campaign_file):
     assert grids[0].content_hash in {case.target.platform.content_hash for case in again.cases}
 
 
+def test_several_tables_of_random_platforms_have_each_its_own_ranges(campaign_file):
+    tables = "[[random]]\ncount = 2\nseed = 1\nclusters = [2, 2]\n[[random]]\ncount = 1\nseed = 2\nclusters = [3, 3]\n"
+    cases = read_campaign(campaign_file(f'apps = ["mg"]\nclasses = ["S"]\n{tables}')).cases
+    found = [(case.target.platform.name, len(case.target.platform.clusters)) for case in cases]
+    assert found == [("random-1-0", 2), ("random-1-1", 2), ("random-2-0", 3)]
+
+
 def test_files_are_found_beside_the_campaign(campaign_file, tmp_path):
     (tmp_path / "lab.toml").write_text("[[clusters]]\nnodes = 3\nspeed_gflops = 10\n")
     (case,) = read_campaign(campaign_file('scenarios = ["lab.toml"]\napps = ["mg"]\nclasses = ["S"]')).cases
@@ -166,6 +173,8 @@ def test_graph_predictors_take_part(campaign_file, capsys):
         ("[random]\ncount = 0\nseed = 1", "count 0"),
         ("[random]\ncount = 1\nseed = 1\nnodes = [5, 2]", "smallest <= largest"),
         ("[random]\ncount = 1\nseed = 1\nnodes = [5]", "smallest and the largest"),
+        ("[[random]]\ncount = 1\nseed = 1\n[[random]]\ncount = 2\nseed = 1", "seed: 1 is the seed of another"),
+        ("random = 3", "not a table"),
         ("scenarios = [", "not TOML"),
     ],
 )

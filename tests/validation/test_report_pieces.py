@@ -22,6 +22,7 @@ from validation.presentation.dots import error_text
 from validation.presentation.plots import overview_figure, results_figure, write_figures
 from validation.report import tables
 from validation.report.errors import cautions
+from validation.report.expected import coverage_table, interval_cell, range_cell
 from validation.report.figures.errors import distribution_figure, scatter_figure, share_figure
 from validation.report.figures.gantt import gantt_figure
 from validation.report.figures.parts import COMMUNICATION, COMPUTATION, Bar, Group, parts_figure, parts_of
@@ -43,6 +44,26 @@ def a_figure(word="seconds"):
     axes.grid(color="0.9")
     axes.legend()
     return figure
+
+
+def test_an_interval_tells_its_ends_whether_it_was_missed_and_why_there_is_none():
+    row = {"interval_low_s": 1.5, "interval_high_s": 20.25, "in_interval": True}
+    assert (interval_cell(row, None).text, interval_cell(row, None).order) == ("1.5 to 20.25", 1.5)
+    missed = interval_cell({**row, "in_interval": False}, None)
+    assert (missed.text, missed.mark) == ("1.5 to 20.25, missed", "outside")
+    none = interval_cell({**row, "interval_low_s": None}, "several ranks on a node")
+    assert (none.text, none.note) == (tables.NOTHING, "several ranks on a node")
+    expected = range_cell({"range_low_pct": -5.0, "range_high_pct": 250.0, "in_range": True})
+    assert expected.text == "\N{MINUS SIGN}5 to +250"
+
+
+def test_the_table_of_intervals_counts_the_true_times_inside():
+    columns = {"predictor": ["p"] * 3 + ["q"], "predicted_s": 2.0, "simulated_s": [1.0, 2.0, 5.0, 1.0]}
+    results = pd.DataFrame({**columns, "interval_low_s": [1.0, 1.0, 1.0, np.nan], "interval_high_s": 3.0})
+    made = coverage_table(results)
+    assert [cell.text for cell in made.rows[0]] == ["p", "2 of 3", "67", "9 to 99", "0", "1", "100"]
+    assert len(made.rows) == 1
+    assert coverage_table(results[results["predictor"] == "q"]) is None
 
 
 def test_two_pictures_share_no_names():

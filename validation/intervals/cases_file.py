@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 from platforms.simgrid.installed import simgrid_version
 from predictor.intervals.cases import CASE_COLUMNS, Case
@@ -21,12 +22,18 @@ def cases_of(results: pd.DataFrame) -> list[Case]:
     return [
         Case(
             str(row["predictor"]),
-            str(row["scenario"]),
+            _grid(row),
             features_of_row(row),
             math.log(float(row["simulated_s"]) / float(row["predicted_s"])),
         )
         for row in records(usable)
     ]
+
+
+def _grid(row: Mapping[str, Any]) -> str:
+    """Return the name of a result's grid, with its network if that is a named one."""
+    name, network = str(row["scenario"]), row.get("network")
+    return name if network is None or name.startswith("random-") else f"{name} {network}"
 
 
 def cases_text(results: pd.DataFrame, command: str) -> str:

@@ -11,6 +11,7 @@ from predictor.registry import HCF_FAMILY
 from validation.comparison.dataframes import records
 from validation.comparison.metrics import ALL_APPS, published_errors
 from validation.presentation.tables import told_apart_by, truth_name
+from validation.report.expected import interval_cell, range_cell
 from validation.report.gather import Gathered
 from validation.report.tables import (
     NOTHING,
@@ -19,7 +20,6 @@ from validation.report.tables import (
     interval,
     known,
     number,
-    number_text,
     numbers,
     table,
     text_or_nothing,
@@ -127,20 +127,21 @@ def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
     results = gathered.results
     truth = truth_name(results["truth"])
     told_apart = told_apart_by(records(results), _TOLD_ONCE)
-    ranges = results["range_low_pct"].notna().any()
+    ranges, intervals = (results[name].notna().any() for name in ("range_low_pct", "interval_low_s"))
     energy = gathered.invocation.energy and results["energy_simulated_j"].notna().any()
     columns = [
         *words("platform", *told_apart, "program"),
         *numbers("ranks"),
         *words("predictor"),
         *numbers("predicted s", f"{truth} s", "error, %", "|error|, %"),
+        *(numbers("90 % interval, s") if intervals else []),
         *(numbers("expected error, %") if ranges else []),
         *words("cautions"),
         *numbers("computation, %", "probe T_cp, s", "probe T_cm, s"),
         *(numbers("energy predicted, J", f"energy {truth}, J", "energy error, %") if energy else []),
     ]
     rows = []
-    for row in gathered.rows:
+    for note, row in zip(gathered.notes, gathered.rows, strict=True):
         cells = [
             row["scenario"],
             *(text_or_nothing(row[name]) for name in told_apart),
@@ -151,7 +152,8 @@ def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
             number(row["simulated_s"], "{:.5g}"),
             number(row["error_pct"], "{:+.2f}"),
             number(row["abs_error_pct"], "{:.2f}", mark=error_class(row["abs_error_pct"])),
-            *([_range(row)] if ranges else []),
+            *([interval_cell(row, note.no_interval)] if intervals else []),
+            *([range_cell(row)] if ranges else []),
             _cautions(row, cautions),
             number(None if row["compute_share"] is None else 100 * row["compute_share"], "{:.1f}"),
             number(row["probe_cp_s"]),
@@ -162,18 +164,6 @@ def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
             cells.append(number(row["energy_error_pct"], "{:+.2f}"))
         rows.append(cells)
     return table("results", f"All predictions and their {truth} times", columns, rows, wide=True)
-
-
-def _range(row: dict[str, Any]) -> Cell:
-    low, high = row["range_low_pct"], row["range_high_pct"]
-    if not known(low):
-        return Cell(NOTHING, note="the validity map has no such cases")
-    text = f"{_signed(low)} to {_signed(high)}"
-    return Cell(text, order=low) if row["in_range"] else Cell(f"{text}, missed", order=low, mark="outside")
-
-
-def _signed(value: float) -> str:
-    return number_text(value, "{:+,.0f}" if abs(value) >= 100 else "{:+.3g}")
 
 
 class Caution:

@@ -48,6 +48,7 @@ class PredictionNote:
     parts: Mapping[str, float]  # parts of the predicted time, s
     refusal: str | None  # reason why there is no prediction
     evidence: tuple[str, ...]  # kinds of its evidence, as in EvidenceRequest
+    no_interval: str | None = None  # reason why the prediction has no interval
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from validation.comparison.metrics import summarise
 from validation.presentation.tables import truth_name
 from validation.report import errors, graph, league, pictures
+from validation.report.expected import coverage_table
 from validation.report.facts import GLOSSARY, settings_facts, version_facts
 from validation.report.gather import Gathered
 from validation.report.lede import lede, title
@@ -78,7 +79,7 @@ def _context(gathered: Gathered, progress: Progress) -> dict[str, Any]:
     }
     if not gathered.rows:
         empty = dict.fromkeys(("lede", "sections", "files", "repeated", "cautions"), ())
-        nothing = dict.fromkeys(("refusals", "summary", "results", "regimes"))
+        nothing = dict.fromkeys(("refusals", "summary", "results", "regimes", "coverage"))
         return {**common, **empty, **nothing, "title": "No results", "more_files": 0, "more_runs": 0}
     results = gathered.results
     summary = summarise(results)
@@ -94,6 +95,7 @@ def _context(gathered: Gathered, progress: Progress) -> dict[str, Any]:
         "results": errors.results_table(gathered, cautions),
         "cautions": cautions,
         "refusals": errors.refusals_table(gathered),
+        "coverage": coverage_table(results),
         "regimes": results["range_low_pct"].notna().any(),
         "sections": _sections(gathered, results, progress),
         "predictions": gathered.answered,

@@ -85,6 +85,7 @@ class Reporter:
                 parts={} if answer.prediction is None else dict(answer.prediction.parts),
                 refusal=answer.refusal,
                 evidence=tuple(one.request.kind for one in answer.evidence),
+                no_interval=None if answer.prediction is None else answer.prediction.no_interval,
             )
         )
         self._graph(answer)
