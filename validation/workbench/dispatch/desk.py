@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 import threading
 from collections import OrderedDict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,12 +17,13 @@ from validation.workbench.dispatch.dispatcher import Dispatcher
 from validation.workbench.project.folder import Project
 from validation.workbench.project.suite_files import check_files
 from validation.workbench.queue.states import Queue
-from validation.workbench.queue.suites import RUNNING, WAITING, Case
+from validation.workbench.queue.suites import DONE, RUNNING, WAITING, Case
 from validation.workbench.queue.tables import Tables
 from validation.workbench.work.process import Worker, WorkerEnded
 
 _SHOWN = 16  # platforms whose descriptions and pictures are kept in memory
 _LIMIT_S = 120.0  # to read a platform or a suite
+_SHOWING_S = 900.0  # to record a timeline, or to write a report or another table
 
 
 @dataclass(frozen=True)
@@ -42,6 +46,8 @@ class Desk:
         self.closing = False  # the server ends; pages must not wait any more
         self._reader = Worker(project)
         self._reading = threading.Lock()
+        self._shower = Worker(project)  # for what takes long, so that pages do not wait for it; started when needed
+        self._showing = threading.Lock()
         self._shown: OrderedDict[tuple[object, ...], dict[str, Any]] = OrderedDict()
         self._adding = threading.Lock()
 
@@ -56,6 +62,7 @@ class Desk:
             self._stopped = True
             self._left = self._count_left()
             self._reader.stop()
+            self._shower.stop()
             self.dispatcher.stop()
             self.queue.tables.close()
 
@@ -118,12 +125,90 @@ class Desk:
             write_whole(self._queued(number), text.encode())
             return self.queue.add(name, owner, cases)
 
+    def remove(self, number: int) -> None:
+        """Remove a suite from the queue, with its results; its file in the project and the store stay.
+
+        Raises:
+            UserError: There is no such suite.
+        """
+        self.dispatcher.cancel(number)
+        self.queue.remove(number)
+        recorded = (self.project.private / "timelines").glob(f"{number}-*.json")
+        for path in (self._queued(number), self.report_of(number), *recorded):
+            path.unlink(missing_ok=True)
+
+    def timeline(self, run: int) -> dict[str, Any] | None:
+        """Return the timeline of a run as ``validation.workbench.work.showing.timeline`` yields it; None: not recorded."""
+        path = self._timeline(run)
+        found: dict[str, Any] | None = json.loads(path.read_text("utf-8")) if path.is_file() else None
+        return found
+
+    def record(self, run: int) -> None:
+        """Record the timeline of a run.
+
+        Raises:
+            UserError: It cannot be recorded, or takes too long.
+        """
+        known = self.queue.run(run)
+        text = self.text_of(known["suite"])
+        check_files(self.project, text)
+        found = self._show("timeline", text=text, case=known["number"], known=known["platform_hash"])
+        write_whole(_made(self._timeline(run)), json.dumps(found).encode())
+
+    def report_of(self, suite: int) -> Path:
+        """Return the path of a suite's report page, which may not be there yet."""
+        return self.project.private / "reports" / f"{suite}.html"
+
+    def write_report(self, number: int) -> None:
+        """Write the report page of a suite.
+
+        Raises:
+            UserError: Not all of its runs are done, or there are too many.
+        """
+        suite, text = self.queue.suite(number), self.text_of(number)
+        if suite.counts[DONE] < suite.total:
+            problem = f"{suite.counts[DONE]} of {suite.total} runs are done"
+            raise UserError("report", problem, "Wait for the others, or try the failed ones again")
+        check_files(self.project, text)
+        path = str(_made(self.report_of(number)))
+        self._show("report", text=text, store=str(self.project.store), path=path, name=suite.name)
+
+    def as_parquet(self, lines: Iterable[str]) -> bytes:
+        """Return a table in CSV as Parquet.
+
+        Raises:
+            UserError: The library for it is not installed.
+        """
+        with tempfile.TemporaryDirectory(dir=self.project.private) as folder:
+            path, to = Path(folder) / "results.csv", Path(folder) / "results.parquet"
+            with path.open("w", encoding="utf-8", newline="") as file:
+                file.writelines(lines)
+            self._show("parquet", path=str(path), to=str(to))
+            return to.read_bytes()
+
+    def _timeline(self, run: int) -> Path:
+        return self.project.private / "timelines" / f"{self.queue.run(run)['suite']}-{run}.json"
+
     def _queued(self, suite: int) -> Path:
         return self.project.private / "queued" / f"{suite}.toml"
 
     def _read(self, task: str, **values: Any) -> dict[str, Any]:
         with self._reading:
-            try:
-                return self._reader.value(task, time_limit_s=_LIMIT_S, **values)
-            except WorkerEnded as err:
-                raise UserError("worker", str(err), "Try again, with less at once if it repeats") from None
+            return _value(self._reader, task, _LIMIT_S, values)
+
+    def _show(self, task: str, **values: Any) -> dict[str, Any]:
+        with self._showing:
+            return _value(self._shower, task, _SHOWING_S, values)
+
+
+def _value(worker: Worker, task: str, limit_s: float, values: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return worker.value(task, time_limit_s=limit_s, **values)
+    except WorkerEnded as err:
+        raise UserError("worker", str(err), "Try again, with less at once if it repeats") from None
+
+
+def _made(path: Path) -> Path:
+    """Return a path whose folder exists."""
+    path.parent.mkdir(exist_ok=True)
+    return path

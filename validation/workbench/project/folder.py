@@ -38,6 +38,11 @@ class Project:
         return self.folder / "suites"
 
     @property
+    def measured(self) -> Path:
+        """The folder of measured run times, which the results are shown beside."""
+        return self.folder / "measured"
+
+    @property
     def private(self) -> Path:
         """The folder of the queue and of the suites as they were queued."""
         return self.folder / PRIVATE

@@ -18,6 +18,8 @@ from typing import Any, TextIO
 from platforms.errors import UserError
 from validation.workbench.work.reading import count, expand, show
 from validation.workbench.work.running import Running
+from validation.workbench.work.showing import report, timeline
+from validation.workbench.work.tables import parquet
 
 Task = Callable[..., Iterator[dict[str, Any]]]
 
@@ -33,7 +35,8 @@ def main(words: Sequence[str]) -> int:
     try:
         with Running(folder, store, words[2] if len(words) > 2 else None) as running:
             tasks: dict[str, Task] = {
-                "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places
+                "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places,
+                "timeline": timeline, "report": report, "parquet": parquet,
             }  # fmt: skip
             while True:
                 _serve(json.loads(_next(requests)), tasks, folder, answers)

@@ -1,0 +1,194 @@
+"""Figures of the results: a quantity over a parameter, and the front of time and energy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from platforms.errors import UserError, known_names
+from validation.workbench.project.measured import measured_times
+from validation.workbench.queue.results import ResultsView
+from validation.workbench.queue.series import (
+    MEASURED,
+    MOST_LINES,
+    PARAMETERS,
+    QUANTITIES,
+    SIMULATED,
+    Choice,
+    Line,
+    Quantity,
+    Row,
+    Series,
+    case_word,
+    choices_of,
+    front,
+    series,
+)
+from validation.workbench.web.answers import desk_of, page
+from validation.workbench.web.plot import Curve, Mark, count_axis, name_axis, number_axis, plot, symbol
+
+MOST_DRAWN = 5000  # results of a figure
+MOST_FRONT = 60  # rows of the table of a front
+NAMES = {"app": "kernel or program", "efficiency": "efficiency of the kernel"}  # of parameters; others are their own
+_TRUTHS = (SIMULATED, MEASURED)
+
+
+def show_figure(request: Request) -> Response:
+    """Answer with the figure of a quantity over a parameter, both chosen in the address."""
+    query = request.query_params
+    quantity = QUANTITIES[_known(query.get("show", "time"), "show", tuple(QUANTITIES))]
+    view, rows, context = _drawn(request)
+    parameter = query.get("over") or _best_parameter(rows)
+    _known(parameter, "over", PARAMETERS)
+    measured, wrong = measured_times(desk_of(request).project)
+    found = series(rows, quantity, parameter, measured)
+    values = [point.value for line in found.lines for point in line.points]
+    drawn = None
+    if values:
+        drawn = _figure(found, quantity, parameter, _row_names(request, rows))
+    address = view.address()
+    tabs = [
+        ("show", [(key, one.title, _address("figure", address, key, parameter)) for key, one in QUANTITIES.items()],
+         quantity.key),
+        ("over", [(key, NAMES.get(key, key), _address("figure", address, quantity.key, key)) for key in PARAMETERS],
+         parameter),
+    ]  # fmt: skip
+    styles = _styles(found.lines)
+    legend = [(symbol(styles[line.kind, line.case]), line.name) for line in found.lines]
+    return page(request, "figure.html", **context, drawn=drawn, legend_entries=legend, tabs=tabs, quantity=quantity,
+                over=NAMES.get(parameter, parameter), found=found, wrong=wrong, kept={"show": quantity.key, "over": parameter},
+                most_lines=MOST_LINES)  # fmt: skip
+
+
+def show_front(request: Request) -> Response:
+    """Answer with the front of time and energy: the runs that no other run beats in both."""
+    _, rows, context = _drawn(request)
+    found = choices_of(rows)
+    fronts = {kind: front(choices) for kind, choices in found.items()}
+    order = {kind: number for number, kind in enumerate(kind for kind in found if kind not in _TRUTHS)}
+    drawn, legend = None, []
+    if found:
+        curves = []
+        for kind, choices in list(found.items())[:MOST_LINES]:
+            style = order.get(kind)
+            marks = [_choice_mark(one) for one in fronts[kind]]
+            curves.append(Curve(kind, style, marks, stairs=True))
+            if kind in _TRUTHS or len(found) == 1:
+                curves.append(Curve(kind, style, [_choice_mark(one) for one in choices], joined=False))
+            legend.append((symbol(style), f"{kind}: {len(fronts[kind])} of {len(choices)} on the front"))
+        every = [one for choices in found.values() for one in choices]
+        x = number_axis("time, s", [one.time_s for one in every])
+        y = number_axis("energy of the nodes in use, J", [one.energy_j for one in every])
+        drawn = plot("Energy over time of each run, with the runs that no other one beats", x, y, curves)
+    truths = next((fronts[kind] for kind in _TRUTHS if kind in fronts), [])
+    listed = [(one, _said_case(one.row, rows)) for one in truths[:MOST_FRONT]]
+    return page(request, "front.html", **context, drawn=drawn, legend_entries=legend, listed=listed, kept={},
+                more=max(0, len(truths) - MOST_FRONT))  # fmt: skip
+
+
+def _drawn(request: Request) -> tuple[ResultsView, list[dict[str, Any]], dict[str, Any]]:
+    """Return the view of an address, its results, and what all pages of figures need."""
+    desk = desk_of(request)
+    view = ResultsView.of(request.query_params)
+    suites = desk.queue.suites()
+    names = {suite.id: f"{suite.name} ({suite.id})" for suite in suites}
+    rows = view.drawn(desk.queue.tables, MOST_DRAWN + 1)
+    for row in rows:
+        row["suite_name"] = names.get(row["suite"], "")
+    context = {
+        "view": view, "choices": view.choices(desk.queue.tables), "chosen": dict(view.filters), "suites": suites,
+        "suite": next((suite for suite in suites if suite.id == view.suite), None),
+        "other": next((suite for suite in suites if suite.id == view.other), None),
+        "cut": len(rows) > MOST_DRAWN, "most": MOST_DRAWN,
+    }  # fmt: skip
+    return view, rows[:MOST_DRAWN], context
+
+
+def _known(value: str, key: str, known: Sequence[str]) -> str:
+    if value not in known:
+        raise UserError(f"{key} {value!r}", "no such choice", known_names(value, known))
+    return value
+
+
+def _best_parameter(rows: Sequence[Row]) -> str:
+    """Return the first parameter that has several values."""
+    return next((key for key in PARAMETERS if len({row[key] for row in rows}) > 1), PARAMETERS[0])
+
+
+def _address(page_name: str, address: str, show: str, over: str) -> str:
+    more = urlencode({"show": show, "over": over})
+    return f"/results/{page_name}?{address}{'&' if address else ''}{more}"
+
+
+def _row_names(request: Request, rows: Sequence[Row]) -> dict[Any, str]:
+    return {row["suite"]: row["suite_name"] for row in rows}
+
+
+def _figure(found: Series, quantity: Quantity, parameter: str, suites: dict[Any, str]) -> object:
+    """Return the plot of lines; ``suites`` has the names of suites by number."""
+    values = [point.value for line in found.lines for point in line.points]
+    named: dict[Any, float] = {}
+    for line in found.lines:
+        for point in line.points:
+            named.setdefault(point.at, len(named))
+    title = NAMES.get(parameter, parameter)
+    if parameter == "ranks":
+        x, place = count_axis(title, [float(one) for one in named]), float
+    else:
+        if parameter in ("class", "efficiency"):
+            named = {one: at for at, one in enumerate(sorted(named, key=lambda one: (one is None, one)))}
+        words = [suites.get(one, str(one)) if parameter == "suite" else _word(one) for one in named]
+        x, place = name_axis(title, words), named.__getitem__
+    y = number_axis(quantity.label, values, may_log=quantity.key in ("time", "energy", "speedup"), zero=True)
+    styles = _styles(found.lines)
+    curves = [
+        Curve(
+            line.name, styles[line.kind, line.case],
+            [
+                Mark(place(point.at), point.value, f"{line.name}, {title} {_word(point.at)}: {point.value:.5g} {quantity.unit}",
+                     f"/results/{point.result}")
+                for point in sorted(line.points, key=lambda one: place(one.at))
+            ],
+        )
+        for line in found.lines
+    ]  # fmt: skip
+    return plot(f"{quantity.title} over {title}, {len(curves)} lines", x, y, curves, line_at=_line_at(quantity))
+
+
+def _line_at(quantity: Quantity) -> float | None:
+    return 0.0 if quantity.key == "error" else None
+
+
+def _styles(lines: Sequence[Line]) -> dict[tuple[str, str], int | None]:
+    """Return the style of each line: black for the truth of a single case, colours for all others."""
+    found: dict[tuple[str, str], int | None] = {}
+    black = {line.kind: sum(other.kind == line.kind for other in lines) == 1 for line in lines}
+    taken = 0
+    for line in lines:
+        if line.kind in _TRUTHS and black[line.kind] and None not in found.values():
+            found[line.kind, line.case] = None
+        else:
+            found[line.kind, line.case] = taken
+            taken += 1
+    return found
+
+
+def _word(value: object) -> str:
+    return "none" if value is None else str(value)
+
+
+def _choice_mark(one: Choice) -> Mark:
+    row = one.row
+    said = f"{one.kind}, {row['app']} {row['class'] or ''} on {row['ranks']} ranks of {row['platform']}: "
+    return Mark(one.time_s, one.energy_j, f"{said}{one.time_s:.5g} s, {one.energy_j:.5g} J", f"/results/{row['id']}")
+
+
+def _said_case(row: Row, rows: Sequence[Row]) -> str:
+    """Return what tells the run of a row from the others."""
+    telling = [key for key in ("suite", "platform", "network", "app", "class", "mapping", "efficiency")
+               if len({one[key] for one in rows}) > 1]  # fmt: skip
+    return ", ".join(case_word(key, row) for key in telling) or f"{row['app']} {row['class'] or ''}".strip()
