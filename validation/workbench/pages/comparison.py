@@ -28,7 +28,9 @@ def show(request: Request) -> Response:
     rows = found.ordered(order)
 
     def address(number: int, sort: str) -> str:
-        pairs = [("first", first), ("second", second)] + [("sort", sort)] * bool(sort) + [("page", number)] * (number > 1)
+        pairs = (
+            [("first", first), ("second", second)] + [("sort", sort)] * bool(sort) + [("page", number)] * (number > 1)
+        )
         return f"/results/compare?{urlencode(pairs)}"
 
     return page(request, "compare.html", suites=suites, first=desk.queue.suite(first), second=desk.queue.suite(second),

@@ -14,10 +14,11 @@ from validation.workbench.project.measured import measured_times
 from validation.workbench.queue.results import ResultsView
 from validation.workbench.queue.series import (
     MEASURED,
-    MOST_LINES,
+    MOST_CASES,
+    MOST_KINDS,
     PARAMETERS,
     QUANTITIES,
-    SIMULATED,
+    TRUTHS,
     Choice,
     Line,
     Quantity,
@@ -27,14 +28,14 @@ from validation.workbench.queue.series import (
     choices_of,
     front,
     series,
+    telling_keys,
 )
 from validation.workbench.web.answers import desk_of, page
-from validation.workbench.web.plot import Curve, Mark, count_axis, name_axis, number_axis, plot, symbol
+from validation.workbench.web.plot import Curve, Mark, Style, count_axis, name_axis, number_axis, plot, symbol
 
 MOST_DRAWN = 5000  # results of a figure
 MOST_FRONT = 60  # rows of the table of a front
 NAMES = {"app": "kernel or program", "efficiency": "efficiency of the kernel"}  # of parameters; others are their own
-_TRUTHS = (SIMULATED, MEASURED)
 
 
 def show_figure(request: Request) -> Response:
@@ -57,11 +58,10 @@ def show_figure(request: Request) -> Response:
         ("over", [(key, NAMES.get(key, key), _address("figure", address, quantity.key, key)) for key in PARAMETERS],
          parameter),
     ]  # fmt: skip
-    styles = _styles(found.lines)
-    legend = [(symbol(styles[line.kind, line.case]), line.name) for line in found.lines]
+    legend = [(symbol(_style(line, found)), line.name) for line in found.lines]
     return page(request, "figure.html", **context, drawn=drawn, legend_entries=legend, tabs=tabs, quantity=quantity,
                 over=NAMES.get(parameter, parameter), found=found, wrong=wrong, kept={"show": quantity.key, "over": parameter},
-                most_lines=MOST_LINES)  # fmt: skip
+                most_cases=MOST_CASES)  # fmt: skip
 
 
 def show_front(request: Request) -> Response:
@@ -69,22 +69,22 @@ def show_front(request: Request) -> Response:
     _, rows, context = _drawn(request)
     found = choices_of(rows)
     fronts = {kind: front(choices) for kind, choices in found.items()}
-    order = {kind: number for number, kind in enumerate(kind for kind in found if kind not in _TRUTHS)}
+    order = {kind: number for number, kind in enumerate(kind for kind in found if kind not in TRUTHS)}
     drawn, legend = None, []
     if found:
         curves = []
-        for kind, choices in list(found.items())[:MOST_LINES]:
-            style = order.get(kind)
+        for kind, choices in list(found.items())[: MOST_KINDS + 1]:
+            style = Style(order.get(kind), order.get(kind), kind == MEASURED)
             marks = [_choice_mark(one) for one in fronts[kind]]
             curves.append(Curve(kind, style, marks, stairs=True))
-            if kind in _TRUTHS or len(found) == 1:
+            if kind in TRUTHS or len(found) == 1:
                 curves.append(Curve(kind, style, [_choice_mark(one) for one in choices], joined=False))
             legend.append((symbol(style), f"{kind}: {len(fronts[kind])} of {len(choices)} on the front"))
         every = [one for choices in found.values() for one in choices]
         x = number_axis("time, s", [one.time_s for one in every])
         y = number_axis("energy of the nodes in use, J", [one.energy_j for one in every])
         drawn = plot("Energy over time of each run, with the runs that no other one beats", x, y, curves)
-    truths = next((fronts[kind] for kind in _TRUTHS if kind in fronts), [])
+    truths = next((fronts[kind] for kind in TRUTHS if kind in fronts), [])
     listed = [(one, _said_case(one.row, rows)) for one in truths[:MOST_FRONT]]
     return page(request, "front.html", **context, drawn=drawn, legend_entries=legend, listed=listed, kept={},
                 more=max(0, len(truths) - MOST_FRONT))  # fmt: skip
@@ -144,10 +144,9 @@ def _figure(found: Series, quantity: Quantity, parameter: str, suites: dict[Any,
         words = [suites.get(one, str(one)) if parameter == "suite" else _word(one) for one in named]
         x, place = name_axis(title, words), named.__getitem__
     y = number_axis(quantity.label, values, may_log=quantity.key in ("time", "energy", "speedup"), zero=True)
-    styles = _styles(found.lines)
     curves = [
         Curve(
-            line.name, styles[line.kind, line.case],
+            line.name, _style(line, found),
             [
                 Mark(place(point.at), point.value, f"{line.name}, {title} {_word(point.at)}: {point.value:.5g} {quantity.unit}",
                      f"/results/{point.result}")
@@ -163,18 +162,11 @@ def _line_at(quantity: Quantity) -> float | None:
     return 0.0 if quantity.key == "error" else None
 
 
-def _styles(lines: Sequence[Line]) -> dict[tuple[str, str], int | None]:
-    """Return the style of each line: black for the truth of a single case, colours for all others."""
-    found: dict[tuple[str, str], int | None] = {}
-    black = {line.kind: sum(other.kind == line.kind for other in lines) == 1 for line in lines}
-    taken = 0
-    for line in lines:
-        if line.kind in _TRUTHS and black[line.kind] and None not in found.values():
-            found[line.kind, line.case] = None
-        else:
-            found[line.kind, line.case] = taken
-            taken += 1
-    return found
+def _style(line: Line, found: Series) -> Style:
+    """Return the style of a line: of a single case the truth is black, of several each has a colour."""
+    mark = None if line.kind in TRUTHS else found.predictors.index(line.kind)
+    color = mark if len(found.cases) == 1 else found.cases.index(line.case)
+    return Style(color, mark, line.kind == MEASURED)
 
 
 def _word(value: object) -> str:
@@ -189,6 +181,5 @@ def _choice_mark(one: Choice) -> Mark:
 
 def _said_case(row: Row, rows: Sequence[Row]) -> str:
     """Return what tells the run of a row from the others."""
-    telling = [key for key in ("suite", "platform", "network", "app", "class", "mapping", "efficiency")
-               if len({one[key] for one in rows}) > 1]  # fmt: skip
+    telling = telling_keys(rows, [key for key in PARAMETERS if key != "ranks"])
     return ", ".join(case_word(key, row) for key in telling) or f"{row['app']} {row['class'] or ''}".strip()

@@ -38,6 +38,11 @@ class Project:
         return self.folder / "suites"
 
     @property
+    def programs(self) -> Path:
+        """The folder of the user's own programs."""
+        return self.folder / "programs"
+
+    @property
     def measured(self) -> Path:
         """The folder of measured run times, which the results are shown beside."""
         return self.folder / "measured"

@@ -41,6 +41,7 @@ class Comparison:
     pairs: tuple[Pair, ...]
     only_first: int  # predictions without a partner
     only_second: int
+    differing: tuple[tuple[str, Any, Any], ...]  # what has one value in each suite, but not the same one
 
     @property
     def predictors(self) -> list[tuple[str, int, float | None, float | None]]:
@@ -51,9 +52,9 @@ class Comparison:
         rows = []
         for name, pairs in found.items():
             both = [pair for pair in pairs if pair.error_change_pct is not None]
-            first, second = ([one["abs_error_pct"] for one in side] for side in (
-                [pair.first for pair in both], [pair.second for pair in both]))  # fmt: skip
-            rows.append((name, len(pairs), fmean(first) if both else None, fmean(second) if both else None))
+            first = fmean(pair.first["abs_error_pct"] for pair in both) if both else None
+            second = fmean(pair.second["abs_error_pct"] for pair in both) if both else None
+            rows.append((name, len(pairs), first, second))
         return rows
 
     @property
@@ -71,20 +72,32 @@ class Comparison:
 
 
 def compared(tables: Tables, first: int, second: int) -> Comparison:
-    """Return the comparison of two suites."""
-    one, other = _cases(tables, first), _cases(tables, second)
-    pairs = tuple(
-        Pair(dict(zip(CASE, case, strict=True)), row, other[case]) for case, row in one.items() if case in other
+    """Return the comparison of two suites.
+
+    Predictions belong together if all of CASE is the same, except what has one value in the whole first suite and
+    another one in the whole second suite, such as the network that was exchanged.
+    """
+    one, other = _rows(tables, first), _rows(tables, second)
+    differing = tuple(
+        (key, one[0][key], other[0][key])
+        for key in CASE
+        if one
+        and other
+        and one[0][key] != other[0][key]
+        and all(len({r[key] for r in rows}) == 1 for rows in (one, other))
     )
-    return Comparison(pairs, len(one) - len(pairs), len(other) - len(pairs))
+    keys = [key for key in CASE if key not in {name for name, _, _ in differing}]
+    partners, found = {tuple(row[key] for key in keys): row for row in other}, {}
+    for row in one:
+        case = tuple(row[key] for key in keys)
+        if case in partners:
+            found[case] = Pair({key: row[key] for key in CASE}, row, partners[case])
+    return Comparison(tuple(found.values()), len(one) - len(found), len(other) - len(found), differing)
 
 
-def _cases(tables: Tables, suite: int) -> dict[tuple[Any, ...], dict[str, Any]]:
+def _rows(tables: Tables, suite: int) -> list[dict[str, Any]]:
     query = f"SELECT {', '.join((*CASE, *_VALUES))} FROM results WHERE suite = ? ORDER BY run, id"
-    found = {}
-    for row in tables.rows(query, (suite,)):
-        found[tuple(row[key] for key in CASE)] = {key: row[key] for key in _VALUES}
-    return found
+    return [dict(row) for row in tables.rows(query, (suite,))]
 
 
 def _change_pct(one: float | None, other: float | None) -> float | None:

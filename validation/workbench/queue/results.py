@@ -103,7 +103,9 @@ class ResultsView:
     def drawn(self, tables: Tables, most: int) -> list[dict[str, Any]]:
         """Return the results on all pages with what figures need: at most so many, in the order of the suites."""
         where, values = self._where
-        of_fields = ", ".join(f"iif(json_valid(fields), json_extract(fields, '$.{key}'), NULL) AS {key}" for key in FIGURES)
+        of_fields = ", ".join(
+            f"iif(json_valid(fields), json_extract(fields, '$.{key}'), NULL) AS {key}" for key in FIGURES
+        )
         columns = f"id, suite, run, {', '.join(COLUMNS)}, {of_fields}"
         query = f"SELECT {columns} FROM results JOIN details ON result = id {where} ORDER BY suite, run, id LIMIT ?"
         return [dict(row) for row in tables.rows(query, [*values, most])]

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-PARAMETERS = ("ranks", "class", "platform", "network", "mapping", "efficiency", "app", "suite")
-MOST_LINES = 14  # so many styles differ
-SIMULATED, MEASURED = "simulated", "measured"
+PARAMETERS = ("ranks", "app", "class", "platform", "network", "mapping", "efficiency", "suite")
+MOST_CASES, MOST_KINDS = 7, 7  # of a figure: so many colours and marks differ
+SIMULATED, MEASURED = TRUTHS = ("simulated", "measured")
 Row = Mapping[str, Any]
 
 
@@ -70,8 +70,18 @@ class Series:
     """All lines of a figure."""
 
     lines: tuple[Line, ...]
-    left_out: int  # lines beyond MOST_LINES
+    left_out: int  # lines beyond MOST_CASES and MOST_KINDS
     base: str  # what speed-ups are relative to; empty: the figure shows none
+
+    @property
+    def cases(self) -> list[str]:
+        """The cases, in the order of the results."""
+        return list(dict.fromkeys(line.case for line in self.lines))
+
+    @property
+    def predictors(self) -> list[str]:
+        """The predictors, in the order of the results."""
+        return list(dict.fromkeys(line.kind for line in self.lines if line.kind not in TRUTHS))
 
 
 def series(
@@ -88,7 +98,7 @@ def series(
         measured: Returns the measured time of a row's run; None: there is none.
     """
     others = [key for key in PARAMETERS if key != parameter]
-    telling = [key for key in others if len({row[key] for row in rows}) > 1]
+    telling = telling_keys(rows, others)
     values = _Values(rows, measured)
     lines: dict[tuple[Any, ...], Line] = {}
     for row in rows:
@@ -100,9 +110,26 @@ def series(
                 if not line.points or (line.points[-1].result, line.points[-1].at) != (row["id"], row[parameter]):
                     line.points.append(Point(row[parameter], value, row["id"]))
     found = [_once(line) for line in lines.values()]
-    found.sort(key=lambda line: (line.kind not in (MEASURED, SIMULATED), line.kind != MEASURED))
+    found.sort(key=lambda line: (line.kind not in TRUTHS, line.kind != SIMULATED))
+    kept = Series(tuple(found), 0, "")
+    cases, kinds = kept.cases[:MOST_CASES], (*TRUTHS, *kept.predictors[:MOST_KINDS])
+    lines_kept = tuple(line for line in found if line.case in cases and line.kind in kinds)
     relative = values.base_text() if quantity.key in ("speedup", "efficiency") and found else ""
-    return Series(tuple(found[:MOST_LINES]), max(0, len(found) - MOST_LINES), relative)
+    return Series(lines_kept, len(found) - len(lines_kept), relative)
+
+
+def telling_keys(rows: Sequence[Row], keys: Sequence[str]) -> list[str]:
+    """Return the fewest of the keys that tell all cases apart: an efficiency that comes with the kernel tells nothing.
+
+    The later a key stands, the sooner it is left out.
+    """
+    told = [key for key in keys if len({row[key] for row in rows}) > 1]
+    many = len({tuple(row[key] for key in told) for row in rows})
+    for key in reversed([key for key in told if key != "suite"]):
+        fewer = [one for one in told if one != key]
+        if len({tuple(row[one] for one in fewer) for row in rows}) == many:
+            told = fewer
+    return told
 
 
 def case_word(key: str, row: Row) -> str:

@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 WIDTH, HEIGHT = 760, 400
 _LEFT, _RIGHT, _TOP, _BOTTOM = 78, 16, 14, 62
-_STYLES = 7  # distinct colours and markers in the style sheet
+_STYLES = 7  # distinct colours in the style sheet, and distinct marks here
 _LOGARITHMIC = 8.0  # largest value over smallest from which an axis is logarithmic
 _TICKS = 6  # about so many at an axis
 _MOST_NAMES = 12  # at an axis
@@ -29,11 +29,20 @@ class Mark:
 
 
 @dataclass(frozen=True)
+class Style:
+    """The look of a curve."""
+
+    color: int | None  # number of a colour; None: black
+    mark: int | None  # number of a mark; None: the round one of what is true
+    measured: bool = False  # what is true was measured
+
+
+@dataclass(frozen=True)
 class Curve:
     """Points with one style."""
 
     name: str
-    style: int | None  # number of the colour and the marker; None: black, for what is true
+    style: Style
     marks: Sequence[Mark]
     joined: bool = True  # by a line
     stairs: bool = False  # the line goes right, then down
@@ -108,7 +117,7 @@ def plot(title: str, x: Axis, y: Axis, curves: Sequence[Curve], *, line_at: floa
         title: What it shows, for those who do not see it.
         x: The axis from left to right.
         y: The axis from bottom to top.
-        curves: What is drawn, the first one on top.
+        curves: What is drawn, the last one on top.
         line_at: A value of ``y`` with a line across the plot.
     """
     parts = [*_grid(x, y)]
@@ -117,14 +126,16 @@ def plot(title: str, x: Axis, y: Axis, curves: Sequence[Curve], *, line_at: floa
         parts.append(Markup('<line class="zero" x1="{}" x2="{}" y1="{}" y2="{}"/>').format(
             _LEFT, WIDTH - _RIGHT, at, at))  # fmt: skip
     marked = sum(len(curve.marks) for curve in curves) <= MOST_MARKS
-    parts += [_curve(curve, x, y, marked=marked) for curve in reversed(curves)]
+    parts += [_curve(curve, x, y, marked=marked) for curve in curves]
     start = Markup('<svg class="plot" viewBox="0 0 {} {}" role="group" aria-label="{}">').format(WIDTH, HEIGHT, title)
     return start + Markup("\n").join(parts) + Markup("</svg>")
 
 
-def symbol(style: int | None) -> Markup:
+def symbol(style: Style) -> Markup:
     """Return the mark of a style alone, for a legend."""
-    start = Markup('<svg class="plot symbol" viewBox="0 0 26 14" aria-hidden="true"><g class="{}">').format(_class(style))
+    start = Markup('<svg class="plot symbol" viewBox="0 0 26 14" aria-hidden="true"><g class="{}">').format(
+        _class(style)
+    )
     return start + Markup('<path class="line" d="M1 7H25"/><path class="mark" d="{}"/></g></svg>').format(
         _marker(style, 13, 7)
     )
@@ -207,18 +218,18 @@ def _curve(curve: Curve, x: Axis, y: Axis, *, marked: bool) -> Markup:
     return Markup('<g class="{}">').format(_class(curve.style)) + Markup("").join(parts) + Markup("</g>")
 
 
-def _class(style: int | None) -> str:
-    if style is None:
-        return "truth"
-    return f"c{style % _STYLES}{' dashed' if style >= _STYLES else ''}"
+def _class(style: Style) -> str:
+    words = ["black" if style.color is None else f"c{style.color % _STYLES}"]
+    words += ["truth"] if style.mark is None else []
+    return " ".join([*words, "measured"] if style.measured else words)
 
 
-def _marker(style: int | None, x: float, y: float) -> str:
-    """Return the path of a mark: markers differ, so that lines are told apart without colours."""
-    if style is None:
-        return f"M{x - 4.5:.1f} {y:.1f}a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z"
+def _marker(style: Style, x: float, y: float) -> str:
+    """Return the path of a mark: marks differ, so that lines are told apart without colours."""
+    if style.mark is None:
+        return f"M{x - 6:.1f} {y:.1f}a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z"
     shapes = (
         "m-4 -4h8v8h-8z", "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z", "m0 -5l5 9h-10z", "m0 -5.5l5 5.5l-5 5.5l-5 -5.5z",
         "m0 5l5 -9h-10z", "m-1.7 -5h3.4v3.3h3.3v3.4h-3.3v3.3h-3.4v-3.3h-3.3v-3.4h3.3z", "m-5 0l9 -5v10z",
     )  # fmt: skip
-    return f"M{x:.1f} {y:.1f}{shapes[style % _STYLES]}"
+    return f"M{x:.1f} {y:.1f}{shapes[style.mark % _STYLES]}"

@@ -18,7 +18,7 @@ from validation.comparison.compare import runs, validate
 from validation.report.gather import Invocation
 from validation.report.intervals import timeline_json
 from validation.report.reporter import Reporter
-from validation.workbench.work.campaigns import campaign_of
+from validation.workbench.work.campaigns import campaign_of, content_of
 
 MOST_REPORTED = 2000  # runs of a report
 RECORDING_S = 120.0  # longest recording of a timeline
@@ -40,8 +40,10 @@ def timeline(folder: Path, text: str, case: int, known: str) -> Iterator[dict[st
     campaign = campaign_of(folder, text)
     chosen = campaign.cases[case]
     target, spec = chosen.target, chosen.settings.spec(chosen.target)
-    if target.platform.content_hash != known:
-        raise UserError(target.platform.name, "the platform has changed since the suite was queued", "Queue it again")
+    if content_of(target) != known:
+        raise UserError(
+            target.platform.name, "it, or the program, has changed since the suite was queued", "Queue it again"
+        )
     iterations = min(FIRST_TRY, target.iterations)
     found = record_timeline(spec, iterations=iterations, time_limit_s=RECORDING_S)
     clusters = [target.platform.cluster_of(host).name for host in target.placement]
