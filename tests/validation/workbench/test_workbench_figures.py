@@ -14,12 +14,12 @@ TIMES = {2: 12.0, 4: 6.0, 8: 4.0}
 
 
 def drawn(ranks, simulated_s, predictor="hcf", predicted_s=None, number=None, **more):
+    error = None if predicted_s is None else 100 * (predicted_s / simulated_s - 1)
     return {
-        "id": ranks if number is None else number, "run": ranks, "suite": 1, "platform": "grid4x2", "network": "gigabit",
-        "app": "cg", "class": "S", "ranks": ranks, "mapping": "block", "efficiency": 0.04, "predictor": predictor,
-        "predicted_s": predicted_s, "simulated_s": simulated_s, "truth": "simulation", "energy_predicted_j": None,
-        "energy_simulated_j": None,
-        "error_pct": None if predicted_s is None else 100 * (predicted_s / simulated_s - 1), **more,
+        "id": ranks if number is None else number, "run": ranks, "suite": 1, "platform": "grid4x2",
+        "network": "gigabit", "app": "cg", "class": "S", "ranks": ranks, "mapping": "block", "efficiency": 0.04,
+        "predictor": predictor, "predicted_s": predicted_s, "simulated_s": simulated_s, "truth": "simulation",
+        "energy_predicted_j": None, "energy_simulated_j": None, "error_pct": error, **more,
     }  # fmt: skip
 
 

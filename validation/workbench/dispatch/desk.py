@@ -138,7 +138,7 @@ class Desk:
             path.unlink(missing_ok=True)
 
     def timeline(self, run: int) -> dict[str, Any] | None:
-        """Return the timeline of a run as ``validation.workbench.work.showing.timeline`` yields it; None: not recorded."""
+        """Return the timeline of a run as ``work.showing.timeline`` yields it; None: it is not recorded."""
         path = self._timeline(run)
         found: dict[str, Any] | None = json.loads(path.read_text("utf-8")) if path.is_file() else None
         return found

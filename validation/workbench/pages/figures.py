@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
+from markupsafe import Markup
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -21,6 +22,7 @@ from validation.workbench.queue.series import (
     TRUTHS,
     Choice,
     Line,
+    Point,
     Quantity,
     Row,
     Series,
@@ -31,7 +33,7 @@ from validation.workbench.queue.series import (
     telling_keys,
 )
 from validation.workbench.web.answers import desk_of, page
-from validation.workbench.web.plot import Curve, Mark, Style, count_axis, name_axis, number_axis, plot, symbol
+from validation.workbench.web.plot import Axis, Curve, Mark, Style, count_axis, name_axis, number_axis, plot, symbol
 
 MOST_DRAWN = 5000  # results of a figure
 MOST_FRONT = 60  # rows of the table of a front
@@ -47,10 +49,9 @@ def show_figure(request: Request) -> Response:
     _known(parameter, "over", PARAMETERS)
     measured, wrong = measured_times(desk_of(request).project)
     found = series(rows, quantity, parameter, measured)
-    values = [point.value for line in found.lines for point in line.points]
     drawn = None
-    if values:
-        drawn = _figure(found, quantity, parameter, _row_names(request, rows))
+    if found.lines:
+        drawn = _figure(found, quantity, parameter, {row["suite"]: row["suite_name"] for row in rows})
     address = view.address()
     tabs = [
         ("show", [(key, one.title, _address("figure", address, key, parameter)) for key, one in QUANTITIES.items()],
@@ -60,7 +61,8 @@ def show_figure(request: Request) -> Response:
     ]  # fmt: skip
     legend = [(symbol(_style(line, found)), line.name) for line in found.lines]
     return page(request, "figure.html", **context, drawn=drawn, legend_entries=legend, tabs=tabs, quantity=quantity,
-                over=NAMES.get(parameter, parameter), found=found, wrong=wrong, kept={"show": quantity.key, "over": parameter},
+                over=NAMES.get(parameter, parameter), found=found, wrong=wrong,
+                kept={"show": quantity.key, "over": parameter},
                 most_cases=MOST_CASES)  # fmt: skip
 
 
@@ -124,38 +126,38 @@ def _address(page_name: str, address: str, show: str, over: str) -> str:
     return f"/results/{page_name}?{address}{'&' if address else ''}{more}"
 
 
-def _row_names(request: Request, rows: Sequence[Row]) -> dict[Any, str]:
-    return {row["suite"]: row["suite_name"] for row in rows}
-
-
-def _figure(found: Series, quantity: Quantity, parameter: str, suites: dict[Any, str]) -> object:
+def _figure(found: Series, quantity: Quantity, parameter: str, suites: Mapping[Any, str]) -> Markup:
     """Return the plot of lines; ``suites`` has the names of suites by number."""
-    values = [point.value for line in found.lines for point in line.points]
-    named: dict[Any, float] = {}
-    for line in found.lines:
-        for point in line.points:
-            named.setdefault(point.at, len(named))
-    title = NAMES.get(parameter, parameter)
-    if parameter == "ranks":
-        x, place = count_axis(title, [float(one) for one in named]), float
-    else:
-        if parameter in ("class", "efficiency"):
-            named = {one: at for at, one in enumerate(sorted(named, key=lambda one: (one is None, one)))}
-        words = [suites.get(one, str(one)) if parameter == "suite" else _word(one) for one in named]
-        x, place = name_axis(title, words), named.__getitem__
-    y = number_axis(quantity.label, values, may_log=quantity.key in ("time", "energy", "speedup"), zero=True)
+    points = [point for line in found.lines for point in line.points]
+    title, word = NAMES.get(parameter, parameter), suites.get if parameter == "suite" else _word
+    x, place = _axis(parameter, list(dict.fromkeys(point.at for point in points)), word)
+    logarithmic = quantity.key in ("time", "energy", "speedup")
+    y = number_axis(quantity.label, [point.value for point in points], may_log=logarithmic, zero=True)
+
+    def mark(line: Line, point: Point) -> Mark:
+        said = f"{line.name}, {title} {word(point.at)}: {point.value:.5g} {quantity.unit}"
+        return Mark(place(point.at), point.value, said, f"/results/{point.result}")
+
     curves = [
         Curve(
-            line.name, _style(line, found),
-            [
-                Mark(place(point.at), point.value, f"{line.name}, {title} {_word(point.at)}: {point.value:.5g} {quantity.unit}",
-                     f"/results/{point.result}")
-                for point in sorted(line.points, key=lambda one: place(one.at))
-            ],
+            line.name,
+            _style(line, found),
+            [mark(line, point) for point in sorted(line.points, key=lambda one: place(one.at))],
         )
         for line in found.lines
-    ]  # fmt: skip
+    ]
     return plot(f"{quantity.title} over {title}, {len(curves)} lines", x, y, curves, line_at=_line_at(quantity))
+
+
+def _axis(parameter: str, values: list[Any], word: Callable[[Any], str | None]) -> tuple[Axis, Callable[[Any], float]]:
+    """Return the axis of a parameter, and a function that returns where on it a value is."""
+    title = NAMES.get(parameter, parameter)
+    if parameter == "ranks":
+        return count_axis(title, [float(one) for one in values]), float
+    if parameter in ("class", "efficiency"):
+        values = sorted(values, key=lambda one: (one is None, one))
+    places = {one: float(at) for at, one in enumerate(values)}
+    return name_axis(title, [word(one) or "" for one in values]), places.__getitem__
 
 
 def _line_at(quantity: Quantity) -> float | None:

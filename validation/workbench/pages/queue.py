@@ -59,7 +59,8 @@ def _runs(request: Request) -> dict[str, Any]:
     runs = desk.queue.runs(number, state, offset=(at - 1) * RUNS, limit=RUNS)
     return {
         "suite": suite, "runs": runs, "state": state, "states": STATES, "at": at,
-        "pages": max(1, -(-many // RUNS)), "report": desk.report_of(number).is_file(), "trouble": desk.dispatcher.trouble,
+        "pages": max(1, -(-many // RUNS)),
+        "report": desk.report_of(number).is_file(), "trouble": desk.dispatcher.trouble,
     }  # fmt: skip
 
 

@@ -53,7 +53,8 @@ def _table(request: Request) -> dict[str, Any]:
     has_measured = any(row["measured_s"] is not None for row in rows)
     chosen = next((suite for suite in suites if suite.id == view.suite), None)
     return {
-        "view": view, "rows": rows, "has_measured": has_measured, "wrong": wrong, "many": many, "pages": max(1, -(-many // PAGE)), "columns": COLUMNS,
+        "view": view, "rows": rows, "has_measured": has_measured, "wrong": wrong,
+        "many": many, "pages": max(1, -(-many // PAGE)), "columns": COLUMNS,
         "titles": TITLES, "numbers": _NUMBERS, "choices": view.choices(tables), "chosen": dict(view.filters),
         "suites": suites, "parquet": has_parquet(),
         "suite": chosen, "command": None if chosen is None else suite_command(desk_of(request), chosen.id),
@@ -69,7 +70,8 @@ def show_one(request: Request) -> Response:
     measured, wrong = measured_times(desk.project)
     measured_s = measured({**found["fields"], "platform": found["fields"]["scenario"]})
     return page(request, "result.html", result=found, suite=suite, fields=found["fields"],
-                measured_s=measured_s, wrong=wrong, command=run_command(desk, found), whole=suite_command(desk, suite.id),
+                measured_s=measured_s, wrong=wrong, command=run_command(desk, found),
+                whole=suite_command(desk, suite.id),
                 unchanged=is_unchanged(desk, suite.id))  # fmt: skip
 
 

@@ -229,7 +229,8 @@ def _marker(style: Style, x: float, y: float) -> str:
     if style.mark is None:
         return f"M{x - 6:.1f} {y:.1f}a6 6 0 1 0 12 0a6 6 0 1 0 -12 0z"
     shapes = (
-        "m-4 -4h8v8h-8z", "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z", "m0 -5l5 9h-10z", "m0 -5.5l5 5.5l-5 5.5l-5 -5.5z",
+        "m-4 -4h8v8h-8z", "m-4.5 0a4.5 4.5 0 1 0 9 0a4.5 4.5 0 1 0 -9 0z", "m0 -5l5 9h-10z",
+        "m0 -5.5l5 5.5l-5 5.5l-5 -5.5z",
         "m0 5l5 -9h-10z", "m-1.7 -5h3.4v3.3h3.3v3.4h-3.3v3.3h-3.4v-3.3h-3.3v-3.4h3.3z", "m-5 0l9 -5v10z",
     )  # fmt: skip
     return f"M{x:.1f} {y:.1f}{shapes[style.mark % _STYLES]}"
