@@ -24,10 +24,11 @@ from validation.workbench.queue.suites import DONE, Case
 from validation.workbench.queue.tables import Tables
 
 RUNS, HOSTS, CLUSTERS = 10_000, 1_500, 5
-# 5 classes with 2 mappings on each of 1,000 numbers of ranks.
+# 5 classes on 5 networks with 2 mappings on each of 200 numbers of ranks.
 LARGE = {
-    "platforms": ["large.xml"], "apps": ["ep"], "classes": ["S", "W", "A", "B", "C"], "predictors": ["hcf"],
-    "mappings": ["block", "cyclic"], "ranks": "1-1000",
+    "platforms": ["two-hundred.toml"], "apps": ["ep"], "classes": ["S", "W", "A", "B", "C"], "predictors": ["hcf"],
+    "mappings": ["block", "cyclic"], "ranks": "1-200",
+    "networks": ["gigabit", "metro", "continental", "infiniband", "fast-ethernet"],
 }  # fmt: skip
 SUITE = 'scenarios = ["grid3x9"]\n'
 
@@ -79,6 +80,8 @@ def fill(folder: Path, store: Path) -> None:
     assert queue.suite(suite).counts[DONE] == RUNS
     queue.tables.close()
     (project.platforms / "large.xml").write_text(platform_xml())
+    clusters = "[[clusters]]\nnodes = 50\nspeed_gflops = 40\n" * 4
+    (project.platforms / "two-hundred.toml").write_text(f'network = "gigabit"\n{clusters}')
 
 
 class Browser:
