@@ -83,7 +83,19 @@ def picture(driver, name):
     if folder:
         driver.execute_script("document.activeElement.blur(); document.querySelector('footer').hidden = true")
         driver.execute_script("window.scrollTo(0, 0)")
-        driver.save_screenshot(str(Path(folder) / f"{name}.png"))
+        path = Path(folder) / f"workbench-{name}.png"
+        driver.save_screenshot(str(path))
+        trim(path)
+
+
+def trim(path):
+    """Leave out the empty rows at the end of a picture, and all but 64 colours."""
+    from PIL import Image, ImageChops
+
+    with Image.open(path) as taken:
+        whole = taken.convert("RGB")
+    drawn = ImageChops.difference(whole, Image.new("RGB", whole.size, "white")).getbbox()
+    whole.crop((0, 0, whole.width, min(whole.height, drawn[3] + 20))).quantize(64).save(path, optimize=True)
 
 
 def until(driver, condition):
