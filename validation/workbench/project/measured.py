@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping
+from pathlib import Path
 from typing import Any
 
 from platforms.errors import UserError
 from validation.workbench.project.folder import Project
 
 ENDING = ".csv"
+_Key = tuple[str, str | None, str, int]  # app, class, platform and ranks
 Times = Callable[[Mapping[str, Any]], float | None]
 
 
@@ -21,17 +24,15 @@ def measured_times(project: Project) -> tuple[Times, str]:
     paths = sorted(path for path in project.measured.glob(f"*{ENDING}") if path.is_file())
     if not paths:
         return lambda row: None, ""
-    # Imported here for a quick start: it is slow to import.
-    from validation.comparison.truth import read_measured
-
-    times_s: dict[tuple[str, str | None, str, int], float] = {}
+    times_s: dict[_Key, float] = {}
     wrong = []
     for path in paths:
         try:
             if not path.resolve().is_relative_to(project.folder):
                 raise UserError(path.name, "a link to a file outside of the project folder", "Copy the file")
-            times_s |= read_measured(path).times_s
-        except UserError as err:
+            state = path.stat()
+            times_s |= _read(path, state.st_mtime_ns, state.st_size)
+        except (UserError, OSError) as err:
             wrong.append(str(err))
 
     def time_s(row: Mapping[str, Any]) -> float | None:
@@ -39,3 +40,12 @@ def measured_times(project: Project) -> tuple[Times, str]:
         return times_s.get((row["app"], None, row["platform"], row["ranks"])) if of_class is None else of_class
 
     return time_s, " ".join(wrong)
+
+
+@functools.lru_cache(maxsize=64)
+def _read(path: Path, changed_ns: int, size: int) -> Mapping[_Key, float]:
+    """Return the times of a file, which is read again when it has changed."""
+    # Imported here for a quick start: it is slow to import.
+    from validation.comparison.truth import read_measured
+
+    return read_measured(path).times_s
