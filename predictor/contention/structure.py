@@ -53,7 +53,7 @@ class Structure:
         paths, protocol = ground.at(sizes_of(network, ground, self._sizes), steps.size_bytes)
         host = np.tile(np.array([self._number[name] for name in target.placement], np.int32), (len(s_per_op), 1))
         given = np.tile(np.array(s_per_op)[:, None], (1, nranks))
-        times_s, _ = runs(steps, share(steps, paths, host, protocol), protocol, given, target.iterations)
+        times_s, _, _ = runs(steps, share(steps, paths, host, protocol), protocol, given, target.iterations)
         return [float(time_s) for time_s in times_s]
 
     def s_per_op(self, target: Target, time_s: float) -> tuple[float, bool]:

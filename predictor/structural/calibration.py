@@ -241,7 +241,7 @@ def _end_s(load: Exchange, paths: Paths, hosts: int) -> float:
     host, protocol = np.arange(hosts, dtype=np.int32)[None], np.zeros(2, np.uint8)
     wide = _wide(paths)
     shares = share(schedule, wide, host, protocol, times=False)
-    times_s, _ = runs(schedule, shares, protocol, np.zeros((1, hosts)), 1, network=(wide, host))
+    times_s, _, _ = runs(schedule, shares, protocol, np.zeros((1, hosts)), 1, network=(wide, host))
     return float(times_s[0])
 
 

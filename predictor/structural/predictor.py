@@ -12,10 +12,11 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from apps.errors import KernelError
-from apps.probes.network.measure import LateReceive
+from apps.probes.network.measure import LateReceive, NetworkPlan
 from apps.programs.problem import Problem
 from apps.spec.target import Target
 from apps.traffic import DECLARED, EXPECTED, accepts, describes, traffic
@@ -213,12 +214,17 @@ def _line_requests(known: Sequence[Target], evidence: Sequence[Evidence]) -> lis
 
 
 def _network_request(together: Target) -> EvidenceRequest:
+    return EvidenceRequest("exchange", together, plan=_network_plan(together.platform, together.placement))
+
+
+@lru_cache(maxsize=16)
+def _network_plan(platform: Platform, placement: tuple[str, ...]) -> NetworkPlan:
+    """Return the plan that measures the network between some hosts; programs on the same hosts share it."""
     # Imported here for a quick start: they are slow to import.
     from predictor.network.survey import layout
     from predictor.structural.sharing_survey import network_plan
 
-    plan = network_plan(together.platform, layout(together.platform, together.placement))
-    return EvidenceRequest("exchange", together, plan=plan)
+    return network_plan(platform, layout(platform, placement))
 
 
 def _size_requests(network: Evidence, problem: Problem, ranks: Sequence[int]) -> list[EvidenceRequest]:
@@ -251,11 +257,7 @@ def _is_line(evidence: Evidence) -> bool:
 
 def _has_loads(evidence: Evidence) -> bool:
     """Tell whether evidence is that of the network plan."""
-    # Imported here for a quick start: they are slow to import.
-    from predictor.structural.setting import where_of
-    from predictor.structural.sharing_survey import network_plan
-
-    return evidence.request.plan == network_plan(_platform(evidence), where_of(evidence))
+    return evidence.request.plan == _network_plan(_platform(evidence), evidence.request.target.placement)
 
 
 def _has_sizes(evidence: Evidence) -> bool:

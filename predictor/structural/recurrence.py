@@ -27,8 +27,9 @@ RUNS = Layout(
         "protocol": ("u1", "sizes"),
         "times_s": ("f8", "placements"),
         "drifts_s": ("f8", "placements"),
+        "met_s": ("f8", "placements"),
     },
-    written=frozenset(["times_s", "drifts_s"]),
+    written=frozenset(["times_s", "drifts_s", "met_s"]),
 )
 
 
@@ -40,8 +41,8 @@ def runs(
     iterations: int,
     *,
     network: tuple[Paths, np.ndarray] | None = None,
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the time of the whole program for each placement, and its possible error.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the time of the whole program for each placement, its possible error, and for how long messages meet.
 
     Args:
         schedule: The steps of the program.
@@ -55,7 +56,9 @@ def runs(
 
     Returns:
         By placement, the time of the slowest rank from its own start, s; and the difference between the last two
-        iterations evaluated times the number of iterations that were not evaluated, s.
+        iterations evaluated times the number of iterations that were not evaluated, s; and for how long messages of
+        different steps, or of different planes of a sweep, ask together for more than a link has, s, which the time
+        does not contain in full.
 
     Raises:
         TypeError: An array has items of another type than its description says.
@@ -63,9 +66,9 @@ def runs(
         MemoryError: There is not enough memory.
         UserError: The C files cannot be compiled.
     """
-    times_s, drifts_s = np.empty(len(s_per_flop)), np.empty(len(s_per_flop))
+    times_s, drifts_s, met_s = (np.empty(len(s_per_flop)) for _ in range(3))
     steps, found = SCHEDULE.filled(**schedule._asdict()), SHARES.filled(**shares._asdict())
-    given = RUNS.filled(s_per_flop=s_per_flop, protocol=protocol, times_s=times_s, drifts_s=drifts_s)
+    given = RUNS.filled(s_per_flop=s_per_flop, protocol=protocol, times_s=times_s, drifts_s=drifts_s, met_s=met_s)
     placed: tuple[Structure, Structure] | tuple[None, None] = (None, None)
     if network is not None:
         paths, hosts = network
@@ -74,4 +77,4 @@ def runs(
     LIBRARY.call("structural_check_run", steps, found, given)
     for part in parts(len(s_per_flop), _MOST_ITERATIONS * len(schedule.source)):
         LIBRARY.call("structural_run", steps, *placed, found, given, iterations, part.start, part.stop)
-    return times_s, drifts_s
+    return times_s, drifts_s, met_s

@@ -8,6 +8,7 @@ import pytest
 
 from platforms.errors import UserError
 from predictor.intervals.cases import read_cases
+from validation.comparison.dataframes import records
 from validation.intervals.cases_file import cases_of, cases_text
 from validation.intervals.cli import main, read_results
 from validation.intervals.coverage import COVERAGE_COLUMNS, coverage, with_intervals
@@ -47,9 +48,11 @@ def test_predictions_without_an_interval_do_not_count():
     table.loc[0, "predicted_s"] = NAN
     (row,) = coverage(table).to_dict("records")
     assert (row["answers"], row["intervals"], row["inside"]) == (3, 2, 2)
-    assert interval_sentence(table) == "True times inside the 90 % intervals: 2 of 2 (p); 1 prediction had none."
+    assert (
+        interval_sentence(records(table)) == "True times inside the 90 % intervals: 2 of 2 (p); 1 prediction had none."
+    )
     nowhere = table.assign(interval_low_s=NAN, interval_high_s=NAN)
-    assert interval_sentence(nowhere) is None
+    assert interval_sentence(records(nowhere)) is None
     assert coverage_text(coverage(nowhere)) == "No intervals: p."
 
 

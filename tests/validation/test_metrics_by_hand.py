@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import bootstrap
 
 from validation.comparison import metrics
+from validation.comparison.dataframes import records
 from validation.comparison.metrics import ALL_APPS, SEED, SUMMARY_COLUMNS, mean, published_errors, statistics, summarise
 from validation.ranking.front import PARETO_COLUMNS, pareto
 
@@ -106,12 +107,12 @@ def cases(changed=(), **values):
 
 
 def test_published_errors_are_those_of_the_six_scenarios_in_class_b_on_all_nodes():
-    assert published_errors(cases()) == PAPER
-    assert published_errors(pd.concat([cases(), cases()])) == PAPER
-    assert published_errors(cases([2], **{"class": "A"})) == {}
-    assert published_errors(cases([5], ranks=47)) == {}
-    assert published_errors(cases().iloc[:5]) == {}
-    assert published_errors(cases([0], scenario="grid4x12")) == {}
+    assert published_errors(records(cases())) == PAPER
+    assert published_errors(records(pd.concat([cases(), cases()]))) == PAPER
+    assert published_errors(records(cases([2], **{"class": "A"}))) == {}
+    assert published_errors(records(cases([5], ranks=47))) == {}
+    assert published_errors(records(cases().iloc[:5])) == {}
+    assert published_errors(records(cases([0], scenario="grid4x12"))) == {}
 
 
 # The front.

@@ -2,7 +2,6 @@
 
 import re
 
-import pandas as pd
 import pytest
 
 from validation.comparison.compare import COLUMNS
@@ -24,12 +23,8 @@ def result(predictor, predicted_s, simulated_s=10.0, **changed):
     return row | changed
 
 
-def table(*rows):
-    return pd.DataFrame(rows, columns=list(COLUMNS))
-
-
 def sentences(*rows):
-    return closing_sentences(table(*rows))
+    return closing_sentences(rows)
 
 
 def test_the_closest_is_told_with_a_bound_of_its_error():
@@ -127,16 +122,16 @@ def test_cautions_are_numbered_once_and_merged_by_their_numbers():
 def test_predictors_without_an_answer_have_one_line_with_the_reason():
     refused = [result(name, None, flags=f"{name}, 8 ranks on 4 nodes: one rank per node.") for name in ("x", "y")]
     rows = [*refused, result("x", 10.0, app="mg"), result("z", 10.0)]
-    assert refusal_lines(table(*rows)) == [
+    assert refusal_lines(rows) == [
         "x: no answer on 1 of 2 targets: 8 ranks on 4 nodes: one rank per node",
         "y: no answer: 8 ranks on 4 nodes: one rank per node",
     ]
-    shown = results_text(table(*rows))
+    shown = results_text(rows)
     assert not re.search(r"^\S* *y  ", shown, re.MULTILINE)  # no row in the table
 
 
 def test_the_table_has_the_columns_that_people_read():
-    lines = results_text(table(result("structural", 9.9312), result("hcf", 78.0, flags="too high"))).splitlines()
+    lines = results_text([result("structural", 9.9312), result("hcf", 78.0, flags="too high")]).splitlines()
     assert lines[0] == "grid2x8, network gigabit, 16 ranks"
     assert lines[2].split() == "program predictor predicted simulated error % cost % caution".split()
     assert lines[3].split() == "cg B structural 9.93 s 10.0 s -0.69 30.0".split()
@@ -146,7 +141,7 @@ def test_the_table_has_the_columns_that_people_read():
 
 def test_every_platform_has_a_title_where_there_are_several():
     rows = [result("hcf", 10.0, scenario=name, ranks=ranks) for name, ranks in (("x", 8), ("y", 16))]
-    lines = results_text(table(*rows)).splitlines()
+    lines = results_text(rows).splitlines()
     assert [line for line in lines if "ranks" in line] == [
         "x, network gigabit, 8 ranks",
         "y, network gigabit, 16 ranks",
@@ -154,14 +149,14 @@ def test_every_platform_has_a_title_where_there_are_several():
 
 
 def test_all_columns_are_shown_on_request():
-    shown = results_text(table(result("hcf", 78.0, probe_cp_s=1.0, probe_cm_s=2.0)), wide=True)
+    shown = results_text([result("hcf", 78.0, probe_cp_s=1.0, probe_cm_s=2.0)], wide=True)
     assert "probe T_cp s" in shown and "iterations" in shown and "5/75" in shown
 
 
 @pytest.mark.parametrize("predictors", [("dpgraph-li-duplex", "blocks-simgrid", "extrap-default")])
 def test_the_table_of_the_longest_names_fits_into_80_columns(predictors):
     rows = [result(name, 1.4e6, flags="a; b; c; d") for name in predictors]
-    assert max(map(len, results_text(table(*rows)).splitlines())) <= 80
+    assert max(map(len, results_text(rows).splitlines())) <= 80
 
 
 def test_names_are_listed_as_in_a_sentence():

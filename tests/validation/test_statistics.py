@@ -9,7 +9,8 @@ import pytest
 from scipy.stats import bootstrap
 
 from validation.campaign import main as campaign
-from validation.comparison.metrics import RESAMPLES, SEED, SUMMARY_COLUMNS, statistics, summarise
+from validation.comparison.dataframes import records
+from validation.comparison.metrics import RESAMPLES, SEED, SUMMARY_COLUMNS, statistics, summarise, summary_rows
 from validation.output.fail_above import too_wrong
 from validation.presentation.tables import summary_text
 from validation.run import main
@@ -87,15 +88,15 @@ def test_a_summary_has_rows_by_app_and_over_all_in_which_every_target_counts_the
 
 def test_the_table_shows_what_has_no_answer_and_hides_what_is_said_twice():
     rows = [("q", "cg", 1.1, 1), ("q", "cg", None, 2)]
-    *_, head, line = summary_text(summarise(results(rows)), {}).splitlines()
+    *_, head, line = summary_text(summary_rows(records(results(rows))), {}).splitlines()
     assert "largest" in head and "1 of 2" in line and line.split()[1] == "cg"
 
 
 def test_there_is_no_summary_where_every_line_would_repeat_one_result():
     rows = [("q", "cg", 1.1, 1), ("p", "cg", 1.2, 1), ("q", "mg", 1.2, 1)]
-    assert summary_text(summarise(results(rows)), {}) == ""
+    assert summary_text(summary_rows(records(results(rows))), {}) == ""
     # By hand: the two errors of q on cg are 10 and 30 %; mg alone is left out, all three together are not.
-    shown = summary_text(summarise(results([*rows, ("q", "cg", 1.3, 1)])), {})
+    shown = summary_text(summary_rows(records(results([*rows, ("q", "cg", 1.3, 1)]))), {})
     assert [line.split()[:4] for line in shown.splitlines()[3:]] == [
         ["q", "cg", "2", "20.0"],
         ["q", "all", "3", "20.0"],
@@ -104,11 +105,11 @@ def test_there_is_no_summary_where_every_line_would_repeat_one_result():
 
 def test_predictors_above_the_limit_are_named_with_their_errors_by_app():
     rows = [("good", "cg", 1.05, 1), ("bad", "cg", 1.04, 1), ("bad", "mg", 1.1, 1), ("mute", "cg", None, 1)]
-    summary = summarise(results(rows))
+    summary = summary_rows(records(results(rows)))
     # By hand: bad has errors of 4 and 10 %, mean 7 %; good has 5 %, which does not exceed 5.
     said = too_wrong(summary, 5 + 1e-9)
     assert said == "--fail-above 5: mean absolute error too large: bad 7 % (cg 4 %, mg 10 %); mute has no answer"
-    assert too_wrong(summarise(results(rows[:3])), 7.01) is None
+    assert too_wrong(summary_rows(records(results(rows[:3]))), 7.01) is None
 
 
 def test_a_command_fails_where_a_predictor_is_worse_than_allowed(capsys, tmp_path):
@@ -139,7 +140,7 @@ def test_a_limit_that_is_none_is_refused(text, refused):
 
 
 def test_a_mean_that_rounds_to_nothing_has_no_minus():
-    shown = summary_text(summarise(results([("hcf", "cg", 0.99999, 1.0)] * 2)), {}, wide=True)
+    shown = summary_text(summary_rows(records(results([("hcf", "cg", 0.99999, 1.0)] * 2))), {}, wide=True)
     assert shown.splitlines()[-1].split()[:4] == ["hcf", "cg", "2", "<0.01"]
 
 

@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 
 from predictor.registry import PREDICTORS, predictors
-from validation.comparison.metrics import published_errors, summarise
+from validation.comparison.dataframes import records
+from validation.comparison.metrics import published_errors, summarise, summary_rows
 from validation.presentation.tables import summary_text
 from validation.run import main
 
@@ -125,10 +126,10 @@ def test_published_errors_stand_beside_their_own_cases_only():
     ranks = [8, 16, 32, 27, 36, 48]  # Fanfakh 2019, Table (1)
     # Section 4-2.
     published = {"cg": 4.36, "mg": 5.79, "lu": 6.81}
-    assert published_errors(table(scenario=scenarios, ranks=ranks, **{"class": "B"})) == published
-    assert published_errors(table(scenario=scenarios, ranks=ranks, **{"class": "A"})) == {}
-    assert published_errors(table(scenario=scenarios, ranks=[8] * 6, **{"class": "B"})) == {}
-    assert published_errors(table(scenario=scenarios[:5], ranks=ranks[:5], **{"class": "B"})) == {}
+    assert published_errors(records(table(scenario=scenarios, ranks=ranks, **{"class": "B"}))) == published
+    assert published_errors(records(table(scenario=scenarios, ranks=ranks, **{"class": "A"}))) == {}
+    assert published_errors(records(table(scenario=scenarios, ranks=[8] * 6, **{"class": "B"}))) == {}
+    assert published_errors(records(table(scenario=scenarios[:5], ranks=ranks[:5], **{"class": "B"}))) == {}
 
 
 @pytest.mark.parametrize(
@@ -211,7 +212,7 @@ def test_published_errors_stand_beside_hcf_only():
         predictor=["hcf", "dpgraph"] * 2, app=["cg"] * 4, error_pct=[1.0] * 4, predicted_s=[1.01] * 4,
         simulated_s=[1] * 4, energy_error_pct=[math.nan] * 4,
     )  # fmt: skip
-    *_, hcf, dpgraph = summary_text(summarise(results), {"cg": 4.36}).splitlines()
+    *_, hcf, dpgraph = summary_text(summary_rows(records(results)), {"cg": 4.36}).splitlines()
     assert hcf.endswith("4.36")
     assert dpgraph.endswith("-")
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import csv
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from platforms.grids.scenario import SCENARIOS, named_grid
-from validation.comparison.dataframes import grouped
+from validation.comparison.dataframes import records
+from validation.comparison.rows import Row, column, largest, rows_by
 
 if TYPE_CHECKING:
     import numpy as np
@@ -32,6 +33,7 @@ SUMMARY_COLUMNS = (
     *("mean_abs_error_low_pct", "mean_abs_error_high_pct", "median_abs_error_pct", "max_abs_error_pct", "r2"),
     *("mean_abs_energy_error_pct", "max_abs_energy_error_pct"),
 )
+_FIRST_STATISTIC = SUMMARY_COLUMNS.index("mean_error_pct")
 
 
 @dataclass(frozen=True)
@@ -131,41 +133,52 @@ def _determination(predicted: Numbers, simulated: Numbers) -> float | None:
 
 
 def summarise(results: pd.DataFrame, *, seed: int = SEED) -> pd.DataFrame:
+    """Return the rows of ``summary_rows`` as a table, with NaN for what is unknown."""
+    # Imported here for a quick start: it is slow to import.
+    import pandas as pd
+
+    table = pd.DataFrame(summary_rows(records(results), seed=seed), columns=list(SUMMARY_COLUMNS))
+    return table.astype(dict.fromkeys(SUMMARY_COLUMNS[_FIRST_STATISTIC:], float))
+
+
+def summary_rows(results: Sequence[Row], *, seed: int = SEED) -> list[dict[str, Any]]:
     """Return the error statistics per predictor and app, and per predictor over all apps (app ``all``).
 
     The statistics are those of the errors in time, and the mean and largest absolute error of the energy if it is
     known.  Column ``cases`` is the number of targets; ``n`` is the number of targets that the predictor answers, and
-    only these enter the statistics.  In the rows over all apps every target has the same weight.
+    only these enter the statistics.  In the rows over all apps every target has the same weight.  The rows have
+    SUMMARY_COLUMNS; None: too few predictions.
+
+    Args:
+        results: The results, with the columns of validation.comparison.compare.Result.
+        seed: Seed of the resampling.
     """
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
-    over_all = results.assign(app=ALL_APPS)
-    rows = [
-        _summary(predictor, app, group, seed)
-        for table in (results, over_all)
-        for (predictor, app), group in grouped(table, ["predictor", "app"])
+    by_app = rows_by(results, "predictor", "app")
+    over_all = {(predictor, ALL_APPS): rows for (predictor,), rows in rows_by(results, "predictor").items()}
+    return [
+        _summary(predictor, app, rows, seed)
+        for groups in (by_app, over_all)
+        for (predictor, app), rows in groups.items()
     ]
-    return pd.DataFrame(rows, columns=list(SUMMARY_COLUMNS))
 
 
-def _summary(predictor: str, app: str, group: pd.DataFrame, seed: int) -> dict[str, Any]:
-    times = statistics(group["error_pct"], group["predicted_s"], group["simulated_s"], seed=seed)
-    energy_errors = group["energy_error_pct"].astype(float).abs()
+def _summary(predictor: str, app: str, rows: Sequence[Row], seed: int) -> dict[str, Any]:
+    times = statistics(*(column(rows, name) for name in ("error_pct", "predicted_s", "simulated_s")), seed=seed)
+    energy_errors = [abs(row["energy_error_pct"]) for row in rows if row["energy_error_pct"] is not None]
     return {
         "predictor": predictor,
         "app": app,
-        "cases": len(group),
+        "cases": len(rows),
         "n": times.n,
-        "mean_error_pct": _number(times.mean_pct),
-        "mean_abs_error_pct": _number(times.mean_abs_pct),
-        "mean_abs_error_low_pct": _number(times.low_pct),
-        "mean_abs_error_high_pct": _number(times.high_pct),
-        "median_abs_error_pct": _number(times.median_abs_pct),
-        "max_abs_error_pct": _number(times.max_abs_pct),
-        "r2": _number(times.r2),
-        "mean_abs_energy_error_pct": mean(energy_errors),
-        "max_abs_energy_error_pct": energy_errors.max(),
+        "mean_error_pct": times.mean_pct,
+        "mean_abs_error_pct": times.mean_abs_pct,
+        "mean_abs_error_low_pct": times.low_pct,
+        "mean_abs_error_high_pct": times.high_pct,
+        "median_abs_error_pct": times.median_abs_pct,
+        "max_abs_error_pct": times.max_abs_pct,
+        "r2": times.r2,
+        "mean_abs_energy_error_pct": mean(energy_errors) if energy_errors else None,
+        "max_abs_energy_error_pct": largest(energy_errors),
     }
 
 
@@ -175,19 +188,15 @@ def mean(values: Iterable[float]) -> float:
     return math.fsum(known) / len(known) if known else math.nan
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value  # NaN keeps the column numeric
-
-
-def published_errors(results: pd.DataFrame) -> dict[str, float]:
+def published_errors(results: Sequence[Row]) -> dict[str, float]:
     """Return the mean percentage errors by app that the HCF paper published, if the results are of the paper's cases.
 
     These are class B on all nodes of each of the six scenarios.  For other results the dictionary is empty.
     """
-    if set(results["class"]) != {"B"} or set(results["scenario"]) != set(SCENARIOS):
+    if set(column(results, "class")) != {"B"} or set(column(results, "scenario")) != set(SCENARIOS):
         return {}
     nodes = {name: sum(cluster.nodes for cluster in named_grid(name).clusters) for name in SCENARIOS}
-    if any(nodes[name] != ranks for name, ranks in zip(results["scenario"], results["ranks"], strict=True)):
+    if any(nodes[row["scenario"]] != row["ranks"] for row in results):
         return {}
     with open(Path(__file__).with_name("published.csv"), newline="") as file:
         return {row["app"]: float(row["mean_abs_error_pct"]) for row in csv.DictReader(file)}

@@ -76,11 +76,6 @@ def coverage(results: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=[first, *by, *others])
 
 
-def inside_of(told: pd.DataFrame) -> pd.Series[bool]:
-    """Return which of the results, all with an interval, have their true time in it."""
-    return told["simulated_s"].between(told["interval_low_s"], told["interval_high_s"])
-
-
 def _of_part(part: pd.DataFrame) -> dict[str, Any]:
     # Imported here for a quick start: it is slow to import.
     from scipy.stats import binomtest

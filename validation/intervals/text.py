@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import significant
 from platforms.wording import number_of
-from validation.comparison.dataframes import Column, grouped, rows_of
-from validation.intervals.coverage import inside_of
+from validation.comparison.dataframes import Column, rows_of
+from validation.comparison.rows import Row, known, rows_by
 from validation.presentation.tables import table_of
 
 if TYPE_CHECKING:
@@ -41,13 +41,16 @@ def coverage_text(table: pd.DataFrame, by: Sequence[str] = (), *, wide: bool = F
     return "\n".join(lines).lstrip("\n")
 
 
-def interval_sentence(results: pd.DataFrame) -> str | None:
+def interval_sentence(results: Sequence[Row]) -> str | None:
     """Return a sentence on how many true times lie in their intervals, by predictor; None: there are no intervals."""
-    told = results[results["interval_low_s"].notna()]
-    if told.empty:
+    told = known(results, "interval_low_s")
+    if not told:
         return None
-    parts = ((name, inside_of(part)) for name, part in grouped(told, "predictor"))
-    each = [f"{inside.sum()} of {len(inside)} ({name})" for name, inside in parts]
-    without = int(results["predicted_s"].notna().sum()) - len(told)
+    each = [f"{_inside(rows)} of {len(rows)} ({name})" for (name,), rows in rows_by(told, "predictor").items()]
+    without = len(known(results, "predicted_s")) - len(told)
     rest = f"; {number_of(without, 'prediction')} had none" if without else ""
     return f"True times inside the 90 % intervals: {', '.join(each)}{rest}."
+
+
+def _inside(told: Sequence[Row]) -> int:
+    return sum(row["interval_low_s"] <= row["simulated_s"] <= row["interval_high_s"] for row in told)

@@ -4,14 +4,12 @@ from __future__ import annotations
 
 import argparse
 import math
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from platforms.command import EXIT_STATUSES
 from platforms.errors import UserError
 from validation.comparison.metrics import ALL_APPS
-
-if TYPE_CHECKING:
-    import pandas as pd
+from validation.comparison.rows import Row, rows_by
 
 TOO_WRONG = 3  # exit status
 EXIT_STATUSES_AND_LIMIT = f"{EXIT_STATUSES} Also: {TOO_WRONG} the error of a predictor exceeds --fail-above."
@@ -43,19 +41,23 @@ def limit_from_arguments(args: argparse.Namespace) -> float | None:
     return limit_pct
 
 
-def too_wrong(summary: pd.DataFrame, limit_pct: float) -> str | None:
+def too_wrong(summary: Sequence[Row], limit_pct: float) -> str | None:
     """Return one line on the predictors whose mean absolute error over all apps exceeds the limit, or None.
 
     The line gives the errors by app.  A predictor without any answer counts as too wrong, because nothing is known of
     its error.
+
+    Args:
+        summary: The statistics, as ``summary_rows`` returns them.
+        limit_pct: The largest error that is allowed, %.
     """
     said = []
-    for predictor, rows in summary.groupby("predictor", sort=False):
-        errors = rows.set_index("app")["mean_abs_error_pct"]
+    for (predictor,), rows in rows_by(summary, "predictor").items():
+        errors = {row["app"]: row["mean_abs_error_pct"] for row in rows}
         over_all = errors.pop(ALL_APPS)
-        if math.isnan(over_all):
+        if over_all is None:
             said.append(f"{predictor} has no answer")
         elif over_all > limit_pct:
-            by_app = ", ".join(f"{app} {error:.4g} %" for app, error in errors.dropna().items())
+            by_app = ", ".join(f"{app} {error:.4g} %" for app, error in errors.items() if error is not None)
             said.append(f"{predictor} {over_all:.4g} %" + (f" ({by_app})" if len(errors) > 1 else ""))
     return f"--fail-above {limit_pct:g}: mean absolute error too large: {'; '.join(said)}" if said else None

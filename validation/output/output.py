@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,8 @@ from platforms.files.writing import write_csv, written_into
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import prose_lines
 from validation.comparison.dataframes import numbers_known, records
-from validation.comparison.metrics import published_errors, summarise
+from validation.comparison.metrics import SUMMARY_COLUMNS, published_errors, summary_rows
+from validation.comparison.rows import Row, distinct, rows_by, without_nan
 from validation.output.fail_above import TOO_WRONG, too_wrong
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ class Output:
         from validation.comparison.compare import Failure
 
         if not isinstance(outcome, Failure):
-            self._rows.append(outcome.to_json())
+            self._rows += without_nan([outcome.to_json()])
             return
         if isinstance(outcome.error, UserError):
             print(f"error: {outcome.error}", file=sys.stderr)
@@ -110,13 +111,12 @@ class Output:
 
     def _show(self, *, finished: bool) -> None:
         with doing("summing up the results"):
-            results = self.results()
-            summary = summarise(results)
-            league = self._league(results)
-            shown = self._as_text(results, summary, league)
+            summary = summary_rows(self._rows)
+            league = self._league()
+            shown = self._as_text(summary, league)
         try:  # write the files even if printing fails (a closed pipe), and print even if no file can be written
             if self._rows and self._folder is not None:
-                self._write(results, summary, league, self._folder)
+                self._write(summary, league, self._folder)
         finally:
             if self._rows or self._as_json:
                 print(shown, flush=True)
@@ -126,29 +126,29 @@ class Output:
             if said:
                 print(said, file=sys.stderr)
 
-    def _league(self, results: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    def _league(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the league, or none if no league is wanted."""
         of_choices = self._decision_costs is not None
-        if not self._rows or not (of_choices or _rivals(results) >= LEAGUE_FROM):
+        if not self._rows or not (of_choices or _rivals(self._rows) >= LEAGUE_FROM):
             return {}
         # Imported here for a quick start: it is slow to import.
         from validation.ranking.output import league_tables
 
-        return league_tables(results, self._decision_costs)
+        return league_tables(self.results(), self._decision_costs)
 
-    def _as_text(self, results: pd.DataFrame, summary: pd.DataFrame, league: Mapping[str, pd.DataFrame]) -> str:
+    def _as_text(self, summary: Sequence[Row], league: Mapping[str, pd.DataFrame]) -> str:
         """Return what is printed: one JSON object, or the tables and the closing sentences."""
         if self._as_json:
-            tables = {"results": results, "summary": summary, **league}
-            shown = {name: records(table) for name, table in tables.items()}
-            return json.dumps({**shown, "cautions": self._cautions.lines()})
+            shown = {"results": self._rows, "summary": summary}
+            ranked = {name: records(table) for name, table in league.items()}
+            return json.dumps({**shown, **ranked, "cautions": self._cautions.lines()})
         parts = []
         if self._decision_costs is None and self._rows:
             # Imported here for a quick start: it is slow to import.
             from validation.presentation.tables import results_text, summary_text
 
-            parts.append(results_text(results, energy=self._energy, wide=self._wide))
-            parts.append(summary_text(summary, published_errors(results), energy=self._energy, wide=self._wide))
+            parts.append(results_text(self._rows, energy=self._energy, wide=self._wide))
+            parts.append(summary_text(summary, published_errors(self._rows), energy=self._energy, wide=self._wide))
         if league:
             # Imported here for a quick start: it is slow to import.
             from validation.ranking.output import league_text
@@ -159,17 +159,19 @@ class Output:
             from validation.intervals.text import interval_sentence
             from validation.ranking.sentences import closing_sentences
 
-            covered = None if league else interval_sentence(results)  # the league has a table
-            sentences = [*closing_sentences(results), *([] if covered is None else [covered])]
+            covered = None if league else interval_sentence(self._rows)  # the league has a table
+            sentences = [*closing_sentences(self._rows), *([] if covered is None else [covered])]
             parts.append("\n".join(line for said in sentences for line in prose_lines(said)))
         return "\n\n".join(filter(None, parts))
 
-    def _write(
-        self, results: pd.DataFrame, summary: pd.DataFrame, league: Mapping[str, pd.DataFrame], folder: Path
-    ) -> None:
+    def _write(self, summary: Sequence[Row], league: Mapping[str, pd.DataFrame], folder: Path) -> None:
+        # Imported here for a quick start: it is slow to import.
+        import pandas as pd
+
+        results = self.results()
         with written_into("--out", folder):
             write_csv(results, folder / "results.csv")
-            write_csv(summary, folder / "summary.csv")
+            write_csv(pd.DataFrame(summary, columns=list(SUMMARY_COLUMNS)), folder / "summary.csv")
             if self._figures:
                 # Imported here for a quick start: it is slow to import.
                 from validation.presentation.plots import write_figures
@@ -192,9 +194,9 @@ def usable_folder(text: str) -> Path:
     return writing.usable_folder("--out", text)
 
 
-def _rivals(results: pd.DataFrame) -> int:
+def _rivals(results: Sequence[Row]) -> int:
     """Return the largest number of predictors that one target has; by default it depends on the target."""
     # Imported here for a quick start: it is slow to import.
     from validation.ranking.standing import CASE
 
-    return int(results.groupby(list(CASE), dropna=False)["predictor"].nunique().max())
+    return max(len(distinct(rows, "predictor")) for rows in rows_by(results, *CASE).values())

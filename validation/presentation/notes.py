@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
 
 from apps.results.cautions import kind_of, merged
 from platforms.terminal.prose import numbered_lines, prose_lines
 from platforms.wording import number_of
-from validation.comparison.dataframes import grouped
-
-if TYPE_CHECKING:
-    import pandas as pd
+from validation.comparison.rows import Row, rows_by
 
 
 class Notes:
@@ -40,7 +37,7 @@ def _cautions(flags: str) -> list[str]:
     return [one for one in flags.split("; ") if one]
 
 
-def refusal_lines(results: pd.DataFrame) -> list[str]:
+def refusal_lines(results: Sequence[Row]) -> list[str]:
     """Return a line for each predictor without an answer, with the reason; predictors with one reason share a line.
 
     A predictor that has different reasons on different targets is shown with the first.
@@ -48,15 +45,15 @@ def refusal_lines(results: pd.DataFrame) -> list[str]:
     Args:
         results: The results, with the columns of validation.comparison.compare.Result.
     """
-    refused = results[results["predicted_s"].isna()]
+    refused = [row for row in results if row["predicted_s"] is None]
+    cases = Counter(row["predictor"] for row in results)
     told: dict[str, list[str]] = {}
-    for name, rows in grouped(refused, "predictor"):
+    for (name,), rows in rows_by(refused, "predictor").items():
         reasons: dict[str, list[str]] = {}
-        for reason in rows["flags"]:
-            said = reason.removeprefix(name).lstrip(",: ").rstrip(".")
+        for row in rows:
+            said = row["flags"].removeprefix(name).lstrip(",: ").rstrip(".")
             reasons.setdefault(kind_of(said), []).append(said)
-        cases = int((results["predictor"] == name).sum())
-        where = "" if len(rows) == cases else f" on {len(rows)} of {number_of(cases, 'target')}"
+        where = "" if len(rows) == cases[name] else f" on {len(rows)} of {number_of(cases[name], 'target')}"
         more = "" if len(reasons) == 1 else f" (the first of {len(reasons)} reasons)"
         told.setdefault(f"no answer{where}{more}: {merged(next(iter(reasons.values())))}", []).append(name)
     texts = (f"{listed(names)}: {text}" for text, names in told.items())

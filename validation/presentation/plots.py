@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.files.writing import save_figure
+from validation.comparison.dataframes import records
 from validation.presentation.dots import draw_dots
 from validation.presentation.styles import label_decades, predictor_numbers, style_of
 from validation.presentation.tables import told_apart_by, truth_name
@@ -124,7 +125,7 @@ def _draw_single(axes: Axes, rows: pd.DataFrame, quantity: Quantity, numbers: Ma
     known = rows[rows[quantity.predicted].notna()]
     predicted = list(zip(known["predictor"], known[quantity.predicted].astype(float), strict=True))
     unit = quantity.label.rpartition(", ")[2]
-    draw_dots(axes, predicted, truth, truth_name=truth_name(rows), unit=unit, numbers=numbers)
+    draw_dots(axes, predicted, truth, truth_name=truth_name(rows["truth"]), unit=unit, numbers=numbers)
     axes.set_xlabel(quantity.label)
 
 
@@ -138,7 +139,7 @@ def _draw_cases(axes: Axes, rows: pd.DataFrame, quantity: Quantity, numbers: Map
     predictors = _answered(rows, quantity)
     axes.hlines(
         cases[quantity.simulated].astype(float), [i - 0.4 for i in range(len(cases))],
-        [i + 0.4 for i in range(len(cases))], color="black", linewidth=3, label=truth_name(rows),
+        [i + 0.4 for i in range(len(cases))], color="black", linewidth=3, label=truth_name(rows["truth"]),
     )  # fmt: skip
     for place, name in enumerate(predictors):
         lines = rows[rows["predictor"] == name]
@@ -174,7 +175,7 @@ def case_labels(cases: pd.DataFrame, *, told: tuple[str, ...] = ("scenario",)) -
 
     The label has the columns ``told`` and those of CASE_COLUMNS that differ between rows of one scenario and app.
     """
-    differing = told_apart_by(cases, CASE_COLUMNS)
+    differing = told_apart_by(records(cases), CASE_COLUMNS)
     wanted = [name for name in CASE_COLUMNS if name in told or name in differing]
     form = {"network": _network, "ranks": "{} ranks".format, "efficiency": "efficiency {:.3g}".format}
     texts = [cases[name].map(form.get(name, str)) for name in wanted]

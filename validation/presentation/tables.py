@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, percent, range_text, significant
@@ -12,12 +12,10 @@ from platforms.terminal.table import Cell, Group, table_lines
 from platforms.wording import number_of
 from predictor.answers.regime import TOLERATED_PCT
 from predictor.registry import HCF_FAMILY
-from validation.comparison.dataframes import Column, records
+from validation.comparison.dataframes import Column
 from validation.comparison.metrics import ALL_APPS
+from validation.comparison.rows import Row, column, distinct, known, rows_by
 from validation.presentation.notes import Notes, refusal_lines
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 GOOD_PCT = 5.0  # errors up to this size are green on a terminal, up to TOLERATED_PCT yellow, else red
 _NONE = "-"
@@ -26,7 +24,7 @@ _REPEATS = "repeats: from the shortest to the longest, % of their median; within
 _CASE_COLUMNS = ("network", "class", "ranks", "mapping", "efficiency")
 
 
-def results_text(results: pd.DataFrame, *, energy: bool = False, wide: bool = False) -> str:
+def results_text(results: Sequence[Row], *, energy: bool = False, wide: bool = False) -> str:
     """Return a table with one line per prediction, and below it the cautions and the predictors without an answer.
 
     Args:
@@ -34,14 +32,14 @@ def results_text(results: pd.DataFrame, *, energy: bool = False, wide: bool = Fa
         energy: Show energies too.
         wide: Show all columns, such as the probe's times and the iterations.
     """
-    notes = Notes(results["flags"].where(results["predicted_s"].notna(), ""))
+    answered = known(results, "predicted_s")
+    notes = Notes(column(answered, "flags"))
     legend: list[str] = []
     if wide:
         lines = _wide_lines(results, notes, energy=energy)
     else:
-        answered = results[results["predicted_s"].notna()]
-        legend = [] if answered.empty else [_LEGEND]
-        if answered["true_low_s"].notna().any():
+        legend = [_LEGEND] if answered else []
+        if known(answered, "true_low_s"):
             legend += prose_lines(_REPEATS)
         lines = _grouped_lines(answered, _time_columns(answered, notes))
         if energy:
@@ -51,58 +49,64 @@ def results_text(results: pd.DataFrame, *, energy: bool = False, wide: bool = Fa
     return "\n".join(lines).lstrip("\n")
 
 
-def _time_columns(results: pd.DataFrame, notes: Notes) -> dict[str, Column]:
-    times = list(zip(results["predicted_s"], results["simulated_s"], strict=True))
+def _time_columns(results: Sequence[Row], notes: Notes) -> dict[str, Column]:
     spread: dict[str, Column] = {}
-    if results["true_low_s"].notna().any():
-        width = (results["true_high_s"] - results["true_low_s"]) / results["simulated_s"]
-        spread["repeats %"] = [significant(100 * one) for one in width]
-        spread["within"] = ["yes" if within else "no" for within in results["in_repeats"]]
+    if known(results, "true_low_s"):
+        spread["repeats %"] = [significant(_spread_pct(row)) for row in results]
+        spread["within"] = ["yes" if row["in_repeats"] else "no" for row in results]
     return {
-        "predicted": [duration(predicted_s, like_s=true_s) for predicted_s, true_s in times],
-        truth_name(results): [duration(true_s) for _, true_s in times],
+        "predicted": [duration(row["predicted_s"], like_s=row["simulated_s"]) for row in results],
+        truth_name(column(results, "truth")): [duration(row["simulated_s"]) for row in results],
         **spread,
-        "error %": [error_cell(error) for error in results["error_pct"]],
-        "cost %": [significant(100 * share) for share in results["evidence_share"]],
-        "caution": [notes.numbers(flags) for flags in results["flags"]],
+        "error %": [error_cell(row["error_pct"]) for row in results],
+        "cost %": [significant(_percent(row["evidence_share"])) for row in results],
+        "caution": [notes.numbers(row["flags"]) for row in results],
     }
 
 
-def _short_energy_columns(results: pd.DataFrame) -> dict[str, Column]:
-    truth = truth_name(results)
+def _spread_pct(row: Row) -> float | None:
+    if row["true_low_s"] is None:
+        return None
+    return float(100 * (row["true_high_s"] - row["true_low_s"]) / row["simulated_s"])
+
+
+def _percent(share: float | None) -> float | None:
+    return None if share is None else 100 * share
+
+
+def _short_energy_columns(results: Sequence[Row]) -> dict[str, Column]:
+    truth = truth_name(column(results, "truth"))
     return {
-        "predicted J": results["energy_predicted_j"].map(significant),
-        truth + " J": results["energy_simulated_j"].map(significant),
-        "error %": [error_cell(error) for error in results["energy_error_pct"]],
-        "EDP J s": results["edp_predicted_js"].map(significant),
-        truth: results["edp_simulated_js"].map(significant),
+        "predicted J": [significant(row["energy_predicted_j"]) for row in results],
+        truth + " J": [significant(row["energy_simulated_j"]) for row in results],
+        "error %": [error_cell(row["energy_error_pct"]) for row in results],
+        "EDP J s": [significant(row["edp_predicted_js"]) for row in results],
+        truth: [significant(row["edp_simulated_js"]) for row in results],
     }
 
 
-def _grouped_lines(results: pd.DataFrame, columns: Mapping[str, Column]) -> list[str]:
+def _grouped_lines(results: Sequence[Row], columns: Mapping[str, Column]) -> list[str]:
     """Return a table whose lines are grouped by platform, ranks and what else differs, under a title for each."""
-    if results.empty:
+    if not results:
         return []
     differing = told_apart_by(results, ("mapping", "efficiency"))
     rows: list[Sequence[str | Cell] | Group] = [("program", "predictor", *columns)]
-    titles = [_title(row, differing) for row in records(results)]
+    titles = [_title(row, differing) for row in results]
     several = len(set(titles)) > 1
     before: tuple[str, str] | None = None
-    for number, (title, app, preset, name) in enumerate(
-        zip(titles, results["app"], results["class"], results["predictor"], strict=True)
-    ):
+    for number, (title, row) in enumerate(zip(titles, results, strict=True)):
         if several and (before is None or before[0] != title):
             rows.append(Group(title))
             before = None
-        program = f"{app} {preset}" if preset else app
+        program = f"{row['app']} {row['class']}" if row["class"] else row["app"]
         shown = "" if before == (title, program) else program
-        rows.append((shown, name, *(list(column)[number] for column in columns.values())))
+        rows.append((shown, row["predictor"], *(cells[number] for cells in columns.values())))
         before = (title, program)
     lines = table_lines(rows, left={0, 1})
     return lines if several else [*prose_lines(titles[0]), "", *lines]
 
 
-def _title(row: Mapping[str, Any], differing: Sequence[str]) -> str:
+def _title(row: Row, differing: Sequence[str]) -> str:
     network = f", network {row['network']}" if row["network"] else ""
     more = "".join(f", {name} {row[name]}" for name in differing)
     return f"{row['scenario']}{network}, {number_of(row['ranks'], 'rank')}{more}"
@@ -117,47 +121,46 @@ def error_cell(error_pct: float | None, *, signed: bool = True) -> str | Cell:
     return Cell(text, "green" if size <= GOOD_PCT else "yellow" if size <= TOLERATED_PCT else "red")
 
 
-def _wide_lines(results: pd.DataFrame, notes: Notes, *, energy: bool) -> list[str]:
+def _wide_lines(results: Sequence[Row], notes: Notes, *, energy: bool) -> list[str]:
+    def formatted(name: str, form: str) -> list[str]:
+        return format_column(column(results, name), form)
+
     columns: dict[str, Column] = {
-        "scenario": results["scenario"],
-        "app": results["app"],
-        **{name: results[name].map(str) for name in told_apart_by(results)},
-        "predictor": results["predictor"],
-        "probe T_cp s": format_column(results["probe_cp_s"], "{:.4g}"),
-        "probe T_cm s": format_column(results["probe_cm_s"], "{:.4g}"),
-        "compute %": format_column(100 * results["compute_share"], "{:.1f}"),
-        "predicted s": format_column(results["predicted_s"], "{:.5g}"),
-        truth_name(results) + " s": format_column(results["simulated_s"], "{:.5g}"),
+        "scenario": column(results, "scenario"),
+        "app": column(results, "app"),
+        **{name: [str(row[name]) for row in results] for name in told_apart_by(results)},
+        "predictor": column(results, "predictor"),
+        "probe T_cp s": formatted("probe_cp_s", "{:.4g}"),
+        "probe T_cm s": formatted("probe_cm_s", "{:.4g}"),
+        "compute %": format_column((_percent(row["compute_share"]) for row in results), "{:.1f}"),
+        "predicted s": formatted("predicted_s", "{:.5g}"),
+        truth_name(column(results, "truth")) + " s": formatted("simulated_s", "{:.5g}"),
         "iterations": [
-            f"{simulated}/{all_}" if all_ else _NONE
-            for simulated, all_ in zip(results["iterations_simulated"], results["iterations"], strict=True)
+            f"{row['iterations_simulated']}/{row['iterations']}" if row["iterations"] else _NONE for row in results
         ],
-        "bound": format_column(results["extrapolation_bound"], "{:.0e}"),
-        "error %": [error_cell(error) for error in results["error_pct"]],
-        "caution": [
-            "" if math.isnan(predicted_s) else notes.numbers(flags)
-            for predicted_s, flags in zip(results["predicted_s"].astype(float), results["flags"], strict=True)
-        ],
-        "evidence % of run": format_column(100 * results["evidence_share"], "{:.1f}"),
+        "bound": formatted("extrapolation_bound", "{:.0e}"),
+        "error %": [error_cell(row["error_pct"]) for row in results],
+        "caution": ["" if row["predicted_s"] is None else notes.numbers(row["flags"]) for row in results],
+        "evidence % of run": format_column((_percent(row["evidence_share"]) for row in results), "{:.1f}"),
     }
     if energy:
         columns |= _energy_columns(results)
     return table_of(columns, left=("scenario", "app", "predictor"), wide=True)
 
 
-def _energy_columns(results: pd.DataFrame) -> dict[str, Column]:
-    truth = truth_name(results)
+def _energy_columns(results: Sequence[Row]) -> dict[str, Column]:
+    truth = truth_name(column(results, "truth"))
     return {
-        "predicted J": format_column(results["energy_predicted_j"], "{:.5g}"),
-        truth + " J": format_column(results["energy_simulated_j"], "{:.5g}"),
-        "energy error %": [error_cell(error) for error in results["energy_error_pct"]],
-        "EDP predicted J s": format_column(results["edp_predicted_js"], "{:.5g}"),
-        "EDP " + truth + " J s": format_column(results["edp_simulated_js"], "{:.5g}"),
+        "predicted J": format_column(column(results, "energy_predicted_j"), "{:.5g}"),
+        truth + " J": format_column(column(results, "energy_simulated_j"), "{:.5g}"),
+        "energy error %": [error_cell(row["energy_error_pct"]) for row in results],
+        "EDP predicted J s": format_column(column(results, "edp_predicted_js"), "{:.5g}"),
+        "EDP " + truth + " J s": format_column(column(results, "edp_simulated_js"), "{:.5g}"),
     }
 
 
 def summary_text(
-    summary: pd.DataFrame, published: Mapping[str, float], *, energy: bool = False, wide: bool = False
+    summary: Sequence[Row], published: Mapping[str, float], *, energy: bool = False, wide: bool = False
 ) -> str:
     """Return a table of errors with one line per predictor and app, and one per predictor over all apps.
 
@@ -165,65 +168,72 @@ def summary_text(
     two targets of one app.
 
     Args:
-        summary: The statistics, as ``summarise`` returns them.
+        summary: The statistics, as ``summary_rows`` returns them.
         published: The HCF paper's errors by app, shown in the lines of the HCF predictors; empty: not applicable.
         energy: Show the errors of the energy too.
         wide: Show all statistics.
     """
-    if not (summary["cases"][summary["app"] != ALL_APPS] > 1).any():
+    of_apps = [row for row in summary if row["app"] != ALL_APPS]
+    if not any(row["cases"] > 1 for row in of_apps):
         return ""
-    apps = summary[summary["app"] != ALL_APPS].groupby("predictor")["app"].nunique()
-    several = summary["predictor"].map(apps) > 1  # with a single app the row over all apps repeats it
-    summary = summary[((summary["app"] != ALL_APPS) | several) & (summary["cases"] > 1)]
-    complete = summary["n"] == summary["cases"]
-    columns: dict[str, Column] = {"predictor": summary["predictor"], "app": summary["app"]}
-    columns["n"] = [
-        str(n) if all_ else f"{n} of {cases}"
-        for n, cases, all_ in zip(summary["n"], summary["cases"], complete, strict=True)
-    ]
+    apps = Counter(row["predictor"] for row in of_apps)  # with a single app the row over all apps repeats it
+    rows = [row for row in summary if row["cases"] > 1 and (row["app"] != ALL_APPS or apps[row["predictor"]] > 1)]
+
+    def errors(name: str, *, signed: bool = False) -> list[str | Cell]:
+        return [error_cell(row[name], signed=signed) for row in rows]
+
+    columns: dict[str, Column] = {"predictor": column(rows, "predictor"), "app": column(rows, "app")}
+    columns["n"] = [str(row["n"]) if row["n"] == row["cases"] else f"{row['n']} of {row['cases']}" for row in rows]
     if wide:
-        columns["mean signed"] = [error_cell(error) for error in summary["mean_error_pct"]]
-    columns["mean"] = [error_cell(error, signed=False) for error in summary["mean_abs_error_pct"]]
-    columns["95 % interval"] = format_interval(summary)
-    columns["median"] = [error_cell(error, signed=False) for error in summary["median_abs_error_pct"]]
-    columns["largest"] = [error_cell(error, signed=False) for error in summary["max_abs_error_pct"]]
+        columns["mean signed"] = errors("mean_error_pct", signed=True)
+    columns["mean"] = errors("mean_abs_error_pct")
+    columns["95 % interval"] = format_interval(
+        column(rows, "mean_abs_error_low_pct"), column(rows, "mean_abs_error_high_pct")
+    )
+    columns["median"] = errors("median_abs_error_pct")
+    columns["largest"] = errors("max_abs_error_pct")
     if wide:
-        columns["R²"] = format_column(summary["r2"], "{:.4g}")
+        columns["R²"] = format_column(column(rows, "r2"), "{:.4g}")
     if energy:
-        columns["energy mean"] = summary["mean_abs_energy_error_pct"].map(percent)
+        columns["energy mean"] = [percent(row["mean_abs_energy_error_pct"]) for row in rows]
         if wide:
-            columns["energy largest"] = summary["max_abs_energy_error_pct"].map(percent)
+            columns["energy largest"] = [percent(row["max_abs_energy_error_pct"]) for row in rows]
     if published:
-        of_hcf = summary["predictor"].isin(HCF_FAMILY)
-        columns["paper"] = summary["app"].map(published).where(of_hcf).map(percent)
+        columns["paper"] = [
+            percent(published.get(row["app"]) if row["predictor"] in HCF_FAMILY else None) for row in rows
+        ]
     lines = table_of(columns, left=("predictor", "app"), wide=wide)
     return "\n".join(["Absolute errors, %", "", *lines])
 
 
-def told_apart_by(results: pd.DataFrame, names: Sequence[str] = _CASE_COLUMNS) -> list[str]:
+def told_apart_by(results: Iterable[Row], names: Sequence[str] = _CASE_COLUMNS) -> list[str]:
     """Return those columns of ``names`` that differ between lines of one scenario and app."""
-    alike = results.groupby(["scenario", "app"])
-    return [name for name in names if (alike[name].nunique(dropna=False) > 1).any()]
+    alike = rows_by(results, "scenario", "app").values()
+    return [name for name in names if any(len(distinct(rows, name)) > 1 for rows in alike)]
 
 
-def truth_name(results: pd.DataFrame) -> str:
-    """Return the kind of truth of these results: simulated or measured."""
-    return "measured" if set(results["truth"]) == {"measurement"} else "simulated"
+def truth_name(truths: Iterable[str]) -> str:
+    """Return what the truth of results is called, simulated or measured, from their column ``truth``."""
+    return "measured" if set(truths) == {"measurement"} else "simulated"
 
 
-def format_interval(summary: pd.DataFrame) -> list[str]:
-    """Return a column with the interval of the mean absolute error."""
-    ends = zip(summary["mean_abs_error_low_pct"], summary["mean_abs_error_high_pct"], strict=True)
-    return [_NONE if math.isnan(low) else range_text(percent(low), percent(high)) for low, high in ends]
+def format_interval(low_pct: Iterable[float | None], high_pct: Iterable[float | None]) -> list[str]:
+    """Return a column of intervals from their ends, which are None or NaN where there is none."""
+    ends = zip(low_pct, high_pct, strict=True)
+    return [_NONE if _missing(low) else range_text(percent(low), percent(high)) for low, high in ends]
 
 
-def format_column(values: pd.Series[Any], form: str) -> pd.Series[str]:
+def format_column(values: Iterable[float | None], form: str) -> list[str]:
     """Return the formatted values, with a dash for missing ones."""
-    return values.map(lambda value: _NONE if value != value or value is None else form.format(value))
+    return [_NONE if _missing(value) else form.format(value) for value in values]
+
+
+def _missing(value: float | None) -> bool:
+    return value is None or math.isnan(value)
 
 
 def table_of(columns: Mapping[str, Column], *, left: Collection[str] = (), wide: bool = False) -> list[str]:
     """Return the lines of a table from its columns by heading; those named in ``left`` are left-aligned."""
-    cells = [[cell if isinstance(cell, Cell) else str(cell) for cell in column] for column in columns.values()]
+    cells = [[cell if isinstance(cell, Cell) else str(cell) for cell in values] for values in columns.values()]
     rows = [list(columns), *zip(*cells, strict=True)]
     return table_lines(rows, left={number for number, name in enumerate(columns) if name in left}, wide=wide)

@@ -29,7 +29,7 @@ def ranking_text(table: pd.DataFrame, *, wide: bool = False) -> str:
     if wide or (table["answered"] != cases).any():
         columns["answers"] = [str(n) if n == cases else f"{n} of {cases}" for n in table["answered"]]
     columns["mean %"] = [error_cell(error, signed=False) for error in table["mean_abs_error_pct"]]
-    columns["95 % interval"] = format_interval(table)
+    columns["95 % interval"] = format_interval(table["mean_abs_error_low_pct"], table["mean_abs_error_high_pct"])
     if wide:
         columns["median %"] = [error_cell(error, signed=False) for error in table["median_abs_error_pct"]]
     columns["largest"] = [error_cell(error, signed=False) for error in table["max_abs_error_pct"]]

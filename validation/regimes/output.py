@@ -27,7 +27,7 @@ def show(results: pd.DataFrame, folder: Path | None, *, as_json: bool, cautions:
     Raises:
         UserError: A file cannot be written.
     """
-    published = published_errors(results[results["base_network"] != RANDOM_NETWORK])
+    published = published_errors(records(results[results["base_network"] != RANDOM_NETWORK]))
     tables = {
         "thresholds": thresholds(results),
         "published": published_shares(results[results["predictor"].isin(HCF_FAMILY)], published),

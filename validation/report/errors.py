@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from predictor.registry import HCF_FAMILY
+from validation.comparison.dataframes import records
 from validation.comparison.metrics import ALL_APPS, published_errors
 from validation.presentation.tables import told_apart_by, truth_name
 from validation.report.gather import Gathered
@@ -35,7 +36,7 @@ _TOLD_ONCE = ("network", "class", "mapping", "clusters", "efficiency")
 
 def targets_table(gathered: Gathered) -> Table:
     """Return the table of targets and their true times."""
-    truth = truth_name(gathered.results)
+    truth = truth_name(gathered.results["truth"])
     columns = [
         *words("platform", "network", "program"),
         *numbers("ranks", "nodes"),
@@ -82,7 +83,7 @@ def summary_table(summary: pd.DataFrame, results: pd.DataFrame, *, energy: bool)
         results: The results, with the columns of validation.comparison.compare.Result.
         energy: Show the statistics of the energies too, if they are known.
     """
-    published = published_errors(results)
+    published = published_errors(records(results))
     shown = summary if summary["app"].nunique() != 2 else summary[summary["app"] != ALL_APPS]
     energy = energy and bool(summary["mean_abs_energy_error_pct"].notna().any())
     columns = [
@@ -124,8 +125,8 @@ def error_class(error_pct: float | None) -> str:
 def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
     """Return the table of predictions, without columns that only the table of targets needs."""
     results = gathered.results
-    truth = truth_name(results)
-    told_apart = told_apart_by(results, _TOLD_ONCE)
+    truth = truth_name(results["truth"])
+    told_apart = told_apart_by(records(results), _TOLD_ONCE)
     ranges = results["range_low_pct"].notna().any()
     energy = gathered.invocation.energy and results["energy_simulated_j"].notna().any()
     columns = [

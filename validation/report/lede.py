@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def title(results: pd.DataFrame) -> str:
     """Return the title of the report."""
     apps, platforms = (list(dict.fromkeys(results[name])) for name in ("app", "scenario"))
-    return f"Predicted and {truth_name(results)} run times: {_listed(apps)} on {_listed(platforms)}"
+    return f"Predicted and {truth_name(results['truth'])} run times: {_listed(apps)} on {_listed(platforms)}"
 
 
 def _listed(names: Sequence[str], most: int = 6) -> str:
@@ -28,7 +28,7 @@ def _listed(names: Sequence[str], most: int = 6) -> str:
 def lede(gathered: Gathered, results: pd.DataFrame, summary: pd.DataFrame) -> list[str]:
     """Return sentences on the number of predictions, the most accurate predictor and missing answers."""
     predictors = list(dict.fromkeys(results["predictor"]))
-    truth = "measured on a real machine" if truth_name(results) == "measured" else "simulated with SimGrid"
+    truth = "measured on a real machine" if truth_name(results["truth"]) == "measured" else "simulated with SimGrid"
     lines = [
         f"{number_of(gathered.answered, 'prediction')} of {number_of(len(gathered.cases), 'target')} by "
         f"{_listed(predictors, 20)}, compared with times that were {truth}."

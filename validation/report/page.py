@@ -110,7 +110,7 @@ def _resource(name: str) -> str:
 
 
 def _sections(gathered: Gathered, results: pd.DataFrame, progress: Progress) -> list[Section]:
-    truth = truth_name(results)
+    truth = truth_name(results["truth"])
     times = pictures.times_pictures(results, energy=gathered.invocation.energy)
     made = [
         Section("targets", "Targets", tables=[errors.targets_table(gathered)]),

@@ -104,7 +104,7 @@ def _distribution_picture(results: pd.DataFrame, app: str, place: int) -> Pictur
 def _quantity_picture(
     rows: pd.DataFrame, what: str, quantity: Quantity, name: str, numbers: Mapping[str, int]
 ) -> Picture:
-    truth = truth_name(rows)
+    truth = truth_name(rows["truth"])
     single = rows.groupby(list(CASE_COLUMNS), dropna=False).ngroups == 1
     title = f"{what}: {quantity.label}, predicted and {truth}"
     svg = inline_svg(results_figure(rows, rows["app"].iloc[0], quantity, numbers=numbers), name, title=title)
@@ -124,13 +124,13 @@ def _values_table(rows: pd.DataFrame, what: str, quantity: Quantity, name: str) 
          *(number(predicted.get((case["place"], one)), "{:.5g}") for one in predictors)]
         for label, case in zip(labels, cases.to_dict("records"), strict=True)
     ]  # fmt: skip
-    columns = [*words("case"), *numbers(truth_name(rows), *predictors)]
+    columns = [*words("case"), *numbers(truth_name(rows["truth"]), *predictors)]
     return table(name, f"{what}: {quantity.label}", columns, made)
 
 
 def scatter_pictures(results: pd.DataFrame) -> Iterator[Picture]:
     """Yield pictures of predicted over true times."""
-    truth = truth_name(results)
+    truth = truth_name(results["truth"])
     for place, app in enumerate(_together(results)):
         title = f"{_whose(app, results)}: predicted over {truth} time, with bands of 5 and 10 %"
         svg = inline_svg(scatter_figure(results, app), f"s{place}", title=title)
@@ -168,7 +168,7 @@ def _together(results: pd.DataFrame) -> list[str | None]:
 
 def parts_pictures(gathered: Gathered) -> Iterator[Picture]:
     """Yield pictures of computation and communication: one of all apps if it fits, otherwise one per app."""
-    truth = truth_name(gathered.results)
+    truth = truth_name(gathered.results["truth"])
     room = len(gathered.notes) + len(gathered.cases) <= MOST_BARS
     for place, app in enumerate([None] if room else _apps_drawn(gathered.results)):
         groups, left_out = _groups(gathered, app, truth)

@@ -9,6 +9,8 @@
 
 #include <math.h>
 
+#define ROUNDING 1e-9 /* relative */
+
 static void post_receives(Ranks *ranks)
 {
   for (int64_t r = 0; r < ranks->schedule->ranks; r++)
@@ -57,6 +59,42 @@ static void arrive(Ranks *ranks, int64_t m, bool at_once, double end)
   ranks->arrived[d] = larger(ranks->arrived[d], end);
 }
 
+/* Returns for how long a flow asks for a link together with flows of earlier steps, if it cannot serve them all. */
+static double beside_s(const Ranks *ranks, const Flow *flow, const int32_t *link, const double *weight, int links)
+{
+  const double *capacity = ranks->fluid->paths->capacity_Bps;
+  double found = 0.0;
+  for (int k = 0; k < links; k++) {
+    double asked = ranks->asked[link[k]] + weight[k] * flow->bound;
+    if (weight[k] > 0.0 && asked > capacity[link[k]] * (1 + ROUNDING))
+      found = larger(found, smaller(ranks->until[link[k]], flow->end) - flow->begin);
+  }
+  return found;
+}
+
+/* Notes for how long the flows of an exchange meet those of earlier steps, and when they leave their links. */
+static void meet(Ranks *ranks, int64_t first, int64_t end)
+{
+  const Schedule *schedule = ranks->schedule;
+  const Fluid *fluid = ranks->fluid;
+  double longest_s = 0.0;
+  int32_t link[MOST_LINKS];
+  double weight[MOST_LINKS];
+  for (int pass = 0; pass < 2; pass++)
+    for (int64_t m = first; m < end; m++) {
+      const Flow *flow = &fluid->flow[m - first];
+      int32_t a = fluid->host[schedule->source[m]], b = fluid->host[schedule->destination[m]];
+      int links = way_links(fluid->paths, a, b, link, weight);
+      if (pass == 0)
+        longest_s = larger(longest_s, beside_s(ranks, flow, link, weight, links));
+      for (int k = 0; pass == 1 && k < links; k++) {
+        ranks->until[link[k]] = larger(ranks->until[link[k]], flow->end);
+        ranks->asked[link[k]] = fluid->demand[link[k]];
+      }
+    }
+  ranks->met_s += longest_s;
+}
+
 static void send_as_flows(Ranks *ranks, int64_t exchange)
 {
   const Schedule *schedule = ranks->schedule;
@@ -74,6 +112,7 @@ static void send_as_flows(Ranks *ranks, int64_t exchange)
       ranks->waits[s] = (int32_t)(m - first);
   }
   fluid_run(ranks->fluid, schedule, exchange, begins_after, ranks);
+  meet(ranks, first, end);
   for (int64_t m = first; m < end; m++)
     arrive(ranks, m, at_once, ranks->fluid->flow[m - first].end);
 }

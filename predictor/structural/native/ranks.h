@@ -22,6 +22,10 @@ typedef struct {
   double *free;    /* time at which the load so far is through */
   double *comes;   /* time at which the first message of an exchange comes */
   int32_t *others; /* number of messages since the link was idle */
+  /* By link of the paths, if there are flows. */
+  double *until; /* time at which the flows of earlier steps have left it */
+  double *asked; /* what those of the last step on it could ask for, bytes/s */
+  double met_s;  /* for how long messages of different steps have asked together for more than a link has */
 } Ranks;
 
 #endif

@@ -22,18 +22,22 @@ static void close_ranks(Ranks *ranks)
   free(ranks->free);
   free(ranks->others);
   free(ranks->waits);
+  free(ranks->until);
 }
 
 /* Makes room for the ranks and links of one placement.  Returns DONE or NO_MEMORY. */
-static int open_ranks(Ranks *ranks, const Schedule *schedule, const Shares *shares, const uint8_t *protocol)
+static int open_ranks(Ranks *ranks, const Schedule *schedule, const Paths *paths, const Shares *shares,
+                      const uint8_t *protocol)
 {
+  int64_t links = paths ? paths->links : 0;
   *ranks = (Ranks){.schedule = schedule, .protocol = protocol};
   double *by_rank = array(6 * schedule->ranks, sizeof *by_rank), *by_link = array(2 * shares->links, sizeof *by_link);
   ranks->now = by_rank;
   ranks->free = by_link;
   ranks->others = array(shares->links, sizeof *ranks->others);
   ranks->waits = array(schedule->ranks, sizeof *ranks->waits);
-  if (!by_rank || !by_link || !ranks->others || !ranks->waits) {
+  ranks->until = array(2 * links, sizeof *ranks->until);
+  if (!by_rank || !by_link || !ranks->others || !ranks->waits || !ranks->until) {
     close_ranks(ranks);
     return NO_MEMORY;
   }
@@ -43,6 +47,7 @@ static int open_ranks(Ranks *ranks, const Schedule *schedule, const Shares *shar
   ranks->last = by_rank + 4 * schedule->ranks;
   ranks->start = by_rank + 5 * schedule->ranks;
   ranks->comes = by_link + shares->links;
+  ranks->asked = ranks->until + links;
   return DONE;
 }
 
@@ -56,6 +61,9 @@ static void begin(Ranks *ranks, const Shares *shares, const double *s_per_flop)
     ranks->free[l] = 0.0;
     ranks->others[l] = 0;
   }
+  for (int64_t l = 0; ranks->fluid && l < ranks->fluid->paths->links; l++)
+    ranks->until[l] = ranks->asked[l] = 0.0;
+  ranks->met_s = 0.0;
 }
 
 static void run_segment(Ranks *ranks, int segment)
@@ -88,14 +96,17 @@ static void go_on(Ranks *ranks, double time_s)
     ranks->now[r] += time_s;
   for (int64_t l = 0; l < ranks->shares.links; l++)
     ranks->free[l] += time_s;
+  for (int64_t l = 0; ranks->fluid && l < ranks->fluid->paths->links; l++)
+    ranks->until[l] += time_s;
 }
 
 /* Evaluates iterations before the last one until they are alike; returns the possible error of the others, s. */
 static double iterate(Ranks *ranks, int64_t iterations)
 {
   int64_t most = iterations - 1 < MOST_ITERATIONS ? iterations - 1 : MOST_ITERATIONS, done = 0;
-  double before = latest(ranks, NULL), period = 0.0, spread = INFINITY;
+  double before = latest(ranks, NULL), period = 0.0, spread = INFINITY, met_s = 0.0;
   while (done < most && !(done >= LEAST_ITERATIONS && spread <= SETTLED * period)) {
+    met_s = ranks->met_s;
     run_segment(ranks, ITERATION);
     done++;
     double now = latest(ranks, NULL);
@@ -105,10 +116,12 @@ static double iterate(Ranks *ranks, int64_t iterations)
   }
   int64_t missing = iterations - 1 - done;
   go_on(ranks, (double)missing * period);
+  if (done > 0)
+    ranks->met_s += (double)missing * (ranks->met_s - met_s);
   return missing > 0 ? (double)missing * spread : 0.0;
 }
 
-static void run(Ranks *ranks, int64_t iterations, double *time_s, double *drift_s)
+static void run(Ranks *ranks, int64_t iterations, double *time_s, double *drift_s, double *met_s)
 {
   run_segment(ranks, BARRIER);
   for (int64_t r = 0; r < ranks->schedule->ranks; r++)
@@ -118,6 +131,7 @@ static void run(Ranks *ranks, int64_t iterations, double *time_s, double *drift_
   run_segment(ranks, LAST);
   run_segment(ranks, AFTER);
   *time_s = latest(ranks, ranks->start);
+  *met_s = ranks->met_s;
 }
 
 /* Returns the most messages of an exchange that are flows; 0: there are none. */
@@ -136,7 +150,7 @@ int structural_run(const Schedule *schedule, const Paths *paths, const Placement
   Ranks ranks;
   Fluid fluid;
   int64_t flows = paths ? most_flows(schedule) : 0;
-  if (open_ranks(&ranks, schedule, shares, runs->protocol) != DONE)
+  if (open_ranks(&ranks, schedule, paths, shares, runs->protocol) != DONE)
     return NO_MEMORY;
   if (flows > 0 && fluid_open(&fluid, paths, flows) != DONE) {
     close_ranks(&ranks);
@@ -148,7 +162,7 @@ int structural_run(const Schedule *schedule, const Paths *paths, const Placement
     if (ranks.fluid)
       fluid.host = &placements->host[i * placements->ranks];
     begin(&ranks, &one, &runs->s_per_flop[i * runs->ranks]);
-    run(&ranks, iterations, &runs->times_s[i], &runs->drifts_s[i]);
+    run(&ranks, iterations, &runs->times_s[i], &runs->drifts_s[i], &runs->met_s[i]);
   }
   if (ranks.fluid)
     fluid_close(&fluid);

@@ -74,6 +74,7 @@ typedef struct {
   const uint8_t *protocol;  /* by size */
   double *times_s;          /* by placement */
   double *drifts_s;
+  double *met_s; /* for how long messages of different steps ask together for more than a link has */
 } Runs;
 
 /* Check that the data fit one another and that all indices are within their arrays, which the functions below rely on.

@@ -13,6 +13,8 @@
 
 #include <math.h>
 
+#define SHARED 0.2 /* of a stage */
+
 /* A rank in the grid. */
 typedef struct {
   int64_t rank;
@@ -31,8 +33,9 @@ static Place place_of(int64_t r, int64_t width, int64_t height, int64_t ahead)
   };
 }
 
-/* Finds when a rank ends its first and its last plane. */
-static void pass(Ranks *ranks, int64_t sweep, const Place *place, int64_t planes)
+/* Finds when a rank ends its first and its last plane; its messages meet those of other planes if the link that they
+ * load most is busy for much of a stage.  `met_s` is how long messages have met before the sweep. */
+static void pass(Ranks *ranks, int64_t sweep, const Place *place, int64_t planes, double met_s)
 {
   const Schedule *schedule = ranks->schedule;
   const double *first = ranks->first, *last = ranks->last;
@@ -59,6 +62,8 @@ static void pass(Ranks *ranks, int64_t sweep, const Place *place, int64_t planes
     if (place->sends[axis] && ranks->protocol[schedule->plane_size[at]] == SYNCHRONOUS)
       stage += ranks->shares.plane_s[at];
   }
+  if (load > SHARED * stage)
+    ranks->met_s = larger(ranks->met_s, met_s + (double)planes * load);
   ranks->first[r] = begin + work;
   ranks->last[r] = larger(begin_last + work, ranks->first[r] + (double)(planes - 1) * larger(stage, load));
 }
@@ -67,9 +72,10 @@ void sweep_run(Ranks *ranks, int64_t sweep)
 {
   const int64_t *shape = &ranks->schedule->shape[4 * sweep];
   int64_t width = shape[0], height = shape[1], forward = shape[2], planes = shape[3];
+  double met_s = ranks->met_s;
   for (int64_t i = 0; i < width * height; i++) {
     Place place = place_of(forward ? i : width * height - 1 - i, width, height, forward ? 1 : -1);
-    pass(ranks, sweep, &place, planes);
+    pass(ranks, sweep, &place, planes, met_s);
   }
   for (int64_t i = 0; i < width * height; i++)
     ranks->now[i] = ranks->last[i];

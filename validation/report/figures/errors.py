@@ -46,7 +46,7 @@ def scatter_figure(results: pd.DataFrame, app: str | None) -> Figure:
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high))
     if app is None:
         _name_apps(axes, rows, x="simulated_s")
-    axes.set_xlabel(f"{truth_name(results)} time, s")
+    axes.set_xlabel(f"{truth_name(results['truth'])} time, s")
     axes.set_ylabel("predicted time, s")
     return _finished(figure, axes, log_x=True)
 
