@@ -206,9 +206,9 @@ def test_two_users_share_the_queue_and_a_suite_of_60_runs_is_cancelled_and_conti
     chosen = {"platforms": ["grid3x9"], "apps": ["ep", "is", "cg"], "classes": ["S", "W"],
               "mappings": ["block", "cyclic"],
               "predictors": ["hcf"]}  # fmt: skip
-    long = queue_suite(ann, server.url, "long", "Ann", "1, 2, 4, 8, 16", networks=["gigabit"], **chosen)
-    number = long.rpartition("/")[2]
     with opened() as bob:
+        long = queue_suite(ann, server.url, "long", "Ann", "1, 2, 4, 8, 16", networks=["gigabit"], **chosen)
+        number = long.rpartition("/")[2]
         queue_suite(bob, server.url, "short", "Bob", "2", platforms=["grid4x2"], apps=["ep"], classes=["S"],
                     predictors=["hcf"])  # fmt: skip
         show(bob, f"{server.url}/queue")
