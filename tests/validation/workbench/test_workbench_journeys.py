@@ -109,6 +109,11 @@ def text(driver, part="main"):
     return driver.find_element("css selector", part).text
 
 
+def press(driver, button):
+    """Press a button of a list that is drawn anew with every change of the queue."""
+    driver.execute_script(f"document.getElementById('{button}').click()")
+
+
 def choose(driver, key, *values):
     for value in values:
         driver.execute_script(
@@ -215,11 +220,11 @@ def test_two_users_share_the_queue_and_a_suite_of_60_runs_is_cancelled_and_conti
         assert "Ann" in text(bob) and "Bob" in text(bob)
         until(bob, "/1 of 1 ended/.test(document.getElementById('list').textContent)")  # before Ann's many runs
         picture(bob, "queue")
-        bob.find_element("id", f"cancel-{number}").click()
+        press(bob, f"cancel-{number}")
         until(bob, f"!!document.getElementById('resume-{number}')")
         show(ann, f"{server.url}/queue/{number}")
         assert re.search(r"cancelled [1-9]", text(ann))
-        bob.find_element("id", f"resume-{number}").click()
+        press(bob, f"resume-{number}")
         until(ann, "/cancelled 0/.test(document.getElementById('runs').textContent)")  # without a reload
     until(ann, ended(ann))
     assert "failed 0" in text(ann)
