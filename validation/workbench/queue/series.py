@@ -139,9 +139,9 @@ def case_word(key: str, row: Row) -> str:
     value = row[key]
     if key == "ranks":
         return f"{value} {'rank' if value == 1 else 'ranks'}"
-    if key in ("class", "efficiency"):
-        return f"{key} {value}"
-    return "no network of its own" if value is None else str(value)
+    if value is None:
+        return "network of the file" if key == "network" else f"no {key}"
+    return f"{key} {value}" if key in ("class", "efficiency") else str(value)
 
 
 def _once(line: Line) -> Line:
