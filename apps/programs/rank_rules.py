@@ -44,11 +44,11 @@ def _multiple_of_grid_rows(params: Mapping[str, Any], size: int | None, nranks: 
 
 def _inner_points_along_every_axis(params: Mapping[str, Any], size: int | None, nranks: int) -> bool:
     """Return whether the longest side of the grid of ranks has at most N - 2 ranks, one inner point each (Himeno)."""
-    return size is not None and _longest_side(nranks, str(params["grid"])) <= size - 2
+    return size is not None and longest_side(nranks, str(params["grid"])) <= size - 2
 
 
 @cache
-def _longest_side(nranks: int, grid: str) -> int:
+def longest_side(nranks: int, grid: str) -> int:
     """Return the smallest px of all px >= py >= pz with px py pz = nranks, as apps/kernels/himeno/grid.c finds it.
 
     Slabs have py = pz = 1, pencils pz = 1.  Another word counts as boxes here; the kernel itself refuses it.

@@ -34,6 +34,7 @@ KINDS = {
     "probe": "simulated experiments with messages, blocks or disks",
     "recording": "events of a run",
     "fingerprints": "hashes of the iterations of a program",
+    "evaluation": "evaluation of an application in blocks",
 }
 # Earlier versions stored recordings under the kind "trace", and probes under "measurement".  Only the identity of a
 # probe names its experiments.

@@ -22,9 +22,15 @@ if TYPE_CHECKING:
     from apps.spec.run_spec import RunSpec
 
 COMPUTATION, SEND, RECEIVE, SEND_AND_RECEIVE, PROBE, OTHER = range(6)
-_FIRST_COLLECTIVE = 6
-# Names by number.  "other": the time of calls that neither compute nor communicate, such as MPI_Wtime.
-NAMES = ("computation", "send", "receive", "send and receive", "probe", "other", *(op.name.lower() for op in Op))
+FIRST_COLLECTIVE = 6  # plus the Op
+# Names by number.  "other": the time of calls that neither compute nor communicate, such as MPI_Wtime.  "waiting" (for
+# another process) and "disk" are told apart only where a model knows them.
+NAMES = (
+    *("computation", "send", "receive", "send and receive", "probe", "other"),
+    *(op.name.lower() for op in Op),
+    *("waiting", "disk"),
+)
+WAITING, DISK = len(NAMES) - 2, len(NAMES) - 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +66,7 @@ class Activities:
     simulated: int  # iterations among them that were simulated and are here; equal: the whole run is
     ranks: tuple[RankActivities, ...]
     messages: Messages
+    made: str = "simulated"  # how the iterations came about, in a word
 
     @property
     def known_iterations(self) -> int:
@@ -71,7 +78,7 @@ class Activities:
         """The part of the run that is here, in words."""
         if self.simulated == self.iterations:
             return "the whole run"
-        return f"the {self.simulated} of {self.iterations} iterations that were simulated"
+        return f"the {self.simulated} of {self.iterations} iterations that were {self.made}"
 
 
 def record_activities(spec: RunSpec, record: RunRecord, *, time_limit_s: float | None = None) -> Activities:
@@ -145,7 +152,7 @@ def _activity(events: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
     lookup[Kind.ELAPSE] = COMPUTATION
     activity: npt.NDArray[np.int64] = lookup[events["kind"]]
     collective = events["kind"] == Kind.COLLECTIVE
-    activity[collective] = _FIRST_COLLECTIVE + events["op"][collective].astype(np.int64)
+    activity[collective] = FIRST_COLLECTIVE + events["op"][collective].astype(np.int64)
     waits = np.flatnonzero(events["kind"] == Kind.WAIT)
     if not len(waits):
         return activity

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import otf2
 
-from apps.timelines.activities import COMPUTATION, NAMES
+from apps.timelines.activities import COMPUTATION, DISK, NAMES
 from apps.timelines.moments import Change, Moment, moments
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class _Writer:
         world = known.group("world", group_type=otf2.GroupType.COMM_GROUP, members=tuple(locations), **mpi)
         self._world = known.comm("world", group=world)
         self._activities = [
-            known.region(name, **({"paradigm": otf2.Paradigm.USER} if number == COMPUTATION else mpi))
+            known.region(name, **({"paradigm": otf2.Paradigm.USER} if number in (COMPUTATION, DISK) else mpi))
             for number, name in enumerate(NAMES)
         ]
         self._iterations = [known.region(f"iteration {one + 1}") for one in range(activities.known_iterations)]

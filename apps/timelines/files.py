@@ -13,6 +13,7 @@ from platforms.files.writing import check_writable, write_lines
 if TYPE_CHECKING:
     from apps.results.record import RunRecord
     from apps.spec.run_spec import RunSpec
+    from apps.timelines.activities import Activities
 
 TIMELINE = "--timeline"
 _CHROME, _PAJE, _OTF2 = "Chrome's trace format (Perfetto)", "Paje (ViTE)", "OTF2 (Vampir, otf2-print)"
@@ -78,13 +79,26 @@ def write_timeline(option: str, text: str, spec: RunSpec, record: RunRecord, tim
         UserError: As check_timeline, or the program calls a function that the recorder does not know.
         SimulationError: The run does not succeed.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here for a quick start: it is slow to import.
     from apps.timelines.activities import record_activities
+
+    check_timeline(option, text)
+    said = write_activities(option, text, record_activities(spec, record, time_limit_s=time_limit_s))
+    if spec.compute == "measured":
+        said += "; it is of a run of its own, and measured computation varies from run to run"
+    return said
+
+
+def write_activities(option: str, text: str, activities: Activities) -> str:
+    """Write a timeline, for whose file check_timeline was called; return what was written, in words.
+
+    Raises:
+        UserError: The file cannot be written.
+    """
+    # Imported here for a quick start: they are slow to import.
     from apps.timelines.chrome import chrome_lines
     from apps.timelines.paje import paje_lines
 
-    check_timeline(option, text)
-    activities = record_activities(spec, record, time_limit_s=time_limit_s)
     name = FORMATS[Path(text).suffix]
     if name == _OTF2:
         # Imported here because it may not be installed.
@@ -97,7 +111,4 @@ def write_timeline(option: str, text: str, spec: RunSpec, record: RunRecord, tim
     else:
         write_lines(option, text, (chrome_lines if name == _CHROME else paje_lines)(activities))
     count = sum(len(one.begin_s) for one in activities.ranks)
-    said = f"{text} shows {activities.scope}: {count:,} activities, {len(activities.messages.sent_s):,} messages"
-    if spec.compute == "measured":
-        said += "; it is of a run of its own, and measured computation varies from run to run"
-    return said
+    return f"{text} shows {activities.scope}: {count:,} activities, {len(activities.messages.sent_s):,} messages"

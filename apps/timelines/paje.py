@@ -5,7 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from apps.timelines.activities import COMPUTATION, NAMES, OTHER, PROBE, RECEIVE, SEND, SEND_AND_RECEIVE
+from apps.timelines.activities import (
+    COMPUTATION,
+    DISK,
+    NAMES,
+    OTHER,
+    PROBE,
+    RECEIVE,
+    SEND,
+    SEND_AND_RECEIVE,
+    WAITING,
+)
 from apps.timelines.moments import Change, Moment, moments
 from platforms.errors import printable
 
@@ -34,6 +44,7 @@ _EVENTS = (
 )
 _ORANGE, _PINK = "0.90 0.62 0.00", "0.80 0.47 0.65"
 _COLORS = {COMPUTATION: "0.00 0.45 0.70", OTHER: "0.70 0.70 0.70", PROBE: "0.94 0.89 0.26"}
+_COLORS |= {WAITING: "0.85 0.85 0.85", DISK: "0.00 0.62 0.45"}
 _COLORS |= dict.fromkeys((SEND, RECEIVE, SEND_AND_RECEIVE), _ORANGE)
 
 

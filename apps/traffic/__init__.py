@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # NumPy is slow to import, and most functions here do not nee
     from apps.traffic.shares import Cuts
     from apps.traffic.steps import Traffic
 
-DECLARED = ("bt", "cg", "ep", "ft", "lu", "mg", "sp")
+DECLARED = ("bt", "cg", "ep", "ft", "himeno", "lu", "mg", "sp")
 EXPECTED = ("is",)  # the messages depend on the data, and those that are to be expected are declared, for predictors
 # Declared too, but not for predictors and the engine s4u: its ranks start without the barrier that these begin with.
 _WITHOUT_BARRIER = ("dt",)

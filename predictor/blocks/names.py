@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from platforms.errors import UserError, nearest
+
 COMMUNICATION = ("p2p", "bcast", "scatter", "gather", "alltoall", "barrier", "disk_read", "disk_write")
 COLLECTIVES = ("bcast", "scatter", "gather", "alltoall", "barrier")  # blocks that any number of processes take part in
 MADE_OF = {"reduce": ("gather",), "allreduce": ("gather", "bcast"), "allgather": ("alltoall",)}
@@ -11,3 +13,13 @@ POWER_LAWS = ("monotone", "printed")
 POWER_RULES = ("idle-waiting", "active-waiting", "paper")  # of predictor.blocks.machines.power
 P_COUNTS = ("nodes", "processes")  # readings of P in Table 1
 ERRORS = ("mpe", "mse")  # that fits minimise: mean percentage error, mean squared error
+
+
+def check_rule(rule: str) -> None:
+    """Check the name of a power rule.
+
+    Raises:
+        UserError: The name is not in POWER_RULES.
+    """
+    if rule not in POWER_RULES:
+        raise UserError(f"--power {rule}", "no such rule", nearest(rule, POWER_RULES))

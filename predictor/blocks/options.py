@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import argparse
 import sys
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from platforms.errors import UserError, nearest
+from platforms.errors import UserError
 from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID
 
 if TYPE_CHECKING:
@@ -77,13 +76,6 @@ def add_power_argument(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def add_vary_argument(parser: argparse.ArgumentParser, verb: str) -> None:
-    """Add the option --vary, which ``settings_of`` reads; ``verb`` says what the command does for each value."""
-    parser.add_argument(
-        "--vary", metavar="NAME=V1,V2,...", help=f"{verb} for each of these values of a label's count or a variable"
-    )
-
-
 def machine_from_arguments(args: argparse.Namespace, setting: Setting) -> Machine:
     """Return the machine that the options name.
 
@@ -118,32 +110,6 @@ def setting_from_arguments(args: argparse.Namespace) -> Setting:
     if args.failure_rate is not None and not 0 <= args.failure_rate < float("inf"):
         raise UserError(f"--failure-rate {args.failure_rate}", "not a rate", "Give failures per second, 0 or more")
     return Setting(application, system, args.policy, args.failure_rate)
-
-
-def settings_of(setting: Setting, vary: str | None) -> list[tuple[dict[str, Any], Setting]]:
-    """Return a setting for each value of the varied name, after a table of name and value.
-
-    Args:
-        setting: The setting to be varied.
-        vary: Value of the option --vary; None: the setting itself is returned.
-
-    Raises:
-        UserError: If the application has neither a label nor a variable of the name, or a value is empty.
-    """
-    if vary is None:
-        return [({}, setting)]
-    name, _, values = vary.partition("=")
-    application = setting.application
-    labels, variables = [label.name for label in application.labels], list(application.variables)
-    if name not in labels + variables:
-        raise UserError(f"--vary {vary}", f"no label or variable {name!r}", nearest(name, labels + variables))
-    if not all(values.split(",")):
-        raise UserError(f"--vary {vary}", "an empty value", f"Write for example --vary {name}=2,4,16")
-    kind = "counts" if name in labels else "variables"
-    return [
-        ({name: value}, replace(setting, application=application.changed(**{kind: {name: value}})))
-        for value in values.split(",")
-    ]
 
 
 def changed(application: Application, args: argparse.Namespace) -> Application:

@@ -6,11 +6,16 @@ import argparse
 import json
 import sys
 import time
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from math import fsum
 from typing import TYPE_CHECKING, Any
 
+from apps.timelines.files import TIMELINE, check_timeline, timeline_formats
+from platforms.errors import UserError
 from platforms.terminal.progress import doing
-from platforms.terminal.prose import folded_lines
+from platforms.terminal.prose import folded_lines, prose_lines
+from platforms.terminal.quantities import significant
+from platforms.terminal.table import table_lines
 from platforms.wording import number_of
 from predictor.blocks.names import POWER_RULES
 from predictor.blocks.options import (
@@ -21,11 +26,19 @@ from predictor.blocks.options import (
     say_cautions,
     setting_from_arguments,
 )
+from predictor.blocks.parts import KINDS, StepTime, total
+from predictor.blocks.series.command import add_series_arguments, check_series_arguments, run_series
+from predictor.blocks.series.points import VARY
 
 if TYPE_CHECKING:
-    from predictor.blocks.evaluation.evaluate import Result
+    from predictor.blocks.evaluation.evaluate import LabelResult, Result
+    from predictor.blocks.machines.hardware_machine import HardwareMachine
+    from predictor.blocks.machines.machine import Machine
+    from predictor.blocks.setting import Setting
+    from predictor.blocks.stream.instructions import Stream
 
 _JOULES_PER_WH = 3600.0
+_ROUNDING = 1e-12  # share of a time below which a part of it is a rounding error
 _EVALUATED = {"graph": "a graph of messages", "cohorts": "cohorts of equal processes"}
 
 
@@ -36,10 +49,18 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
         help="an application's time, energy and success on a system",
         description="Evaluate an application: time and energy of every label, overall time, energy of all nodes in "
         "use, and probability of success (docs/blocks/applications.md).",
+        first="application --system --count --set --vary --out --parts --model --power --failure-rate".split(),
     )
     add_setting_arguments(parser)
     add_model_arguments(parser)
     add_power_argument(parser)
+    add_series_arguments(parser)
+    parser.add_argument("--parts", action="store_true", help="also print where the time goes, by label and step")
+    parser.add_argument(
+        TIMELINE, metavar="FILE",
+        help=f"write what each process does when, of the turns that are evaluated: {timeline_formats()} "
+        "(docs/programs/timelines.md); for the evaluator graph",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
 
@@ -50,6 +71,15 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: If a file or an option is wrong.
     """
+    check_series_arguments(args)
+    if args.wide and not (args.vary or args.parts):
+        raise UserError("--wide", f"goes only with {VARY} or --parts", "Leave it out")
+    if args.vary:
+        if args.timeline is not None:
+            raise UserError(f"{TIMELINE} {args.timeline}", f"does not go with {VARY}", "Write one timeline at a time")
+        return run_series(args)
+    if args.timeline is not None:
+        check_timeline(TIMELINE, args.timeline)
     # Imported here for a quick start: it is slow to import.
     from predictor.blocks.evaluation.evaluate import evaluate
 
@@ -57,14 +87,63 @@ def run(args: argparse.Namespace) -> int:
     machine = machine_from_arguments(args, setting)
     say_cautions(args, setting)
     started = time.perf_counter()
+    stream = _drawn(args, setting, machine) if args.timeline is not None else None
     with doing("evaluating the application"):
-        result = evaluate(setting.application, machine, evaluator=args.evaluator, power=args.power)
+        result = evaluate(
+            setting.application, machine, evaluator=args.evaluator, power=args.power, parts=args.parts
+        )  # fmt: skip
     wall_s = time.perf_counter() - started
     for caution in result.cautions:
         print(f"caution: {caution}", file=sys.stderr)
     shown = {**result_json(result, wall_s), "cautions": [*setting.cautions(args.model), *result.cautions]}
     print(json.dumps(shown) if args.json else result_text(result))
+    if args.parts and not args.json:
+        print("\n".join(("", *parts_lines(result, wide=args.wide))))
+    if stream is not None:
+        # Imported here for a quick start: they are slow to import.
+        from apps.timelines.files import write_activities
+        from predictor.blocks.graph.timeline import activities_of
+
+        with doing("writing the timeline"):
+            said = write_activities(TIMELINE, args.timeline, activities_of(*stream))
+        print(f"timeline: {said}", file=sys.stderr)
     return 0
+
+
+def _drawn(args: argparse.Namespace, setting: Setting, machine: Machine) -> tuple[Stream, HardwareMachine]:
+    """Return the instructions of which a timeline is drawn, and the machine that they run on.
+
+    Raises:
+        UserError: The application is evaluated in cohorts.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from predictor.blocks.evaluation.choice import chosen
+    from predictor.blocks.machines.hardware_machine import HardwareMachine
+
+    choice = chosen(setting.application, machine, args.evaluator)
+    if choice.stream is None or not isinstance(machine, HardwareMachine):
+        problem = "cohorts of equal processes have no timeline"
+        raise UserError(f"{TIMELINE} {args.timeline}", problem, "Add --evaluator graph, with model simgrid or hardware")
+    return choice.stream, machine
+
+
+def parts_lines(result: Result, *, wide: bool = False) -> list[str]:
+    """Return where the time goes as the lines of a table: for each label and step, the mean over its processes."""
+    rows: list[tuple[str, ...]] = [("label", "step", *KINDS, "idle", "sum")]
+
+    def add(label: LabelResult, parts: StepTime, *idle_s: float) -> None:
+        own_s = [*(getattr(parts, f"{kind}_s") for kind in KINDS), *idle_s]
+        least_s = _ROUNDING * label.processes * label.last_s
+        shown = [significant(one / label.processes, 4) if one > least_s else "0" for one in (*own_s, fsum(own_s))]
+        blank = [""] * (not idle_s)
+        rows.append((label.label, parts.step, *shown[:-1], *blank, shown[-1]))
+
+    for label in result.labels:
+        for one in label.steps:
+            add(label, one)
+        add(label, replace(total(label.steps), step="all"), label.idle_s)
+    said = "seconds of a process, the mean over its label; idle: from its end to that of the label's last process"
+    return [*prose_lines(said), *table_lines(rows, left={0, 1}, wide=wide)]
 
 
 def result_json(result: Result, wall_s: float) -> dict[str, Any]:

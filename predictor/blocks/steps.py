@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, NoReturn, TypeVar
+from typing import Generic, TypeVar
 
 from platforms.errors import UserError
 from predictor.blocks.application import (
@@ -98,12 +98,3 @@ def check_together(application: Application) -> None:
     single = only_one_by_one(application)
     if single is not None:
         raise UserError(*single, "Evaluate it with --model simgrid or hardware, and without --evaluator")
-
-
-def refuse_loose(who: object, step: Step, where: str) -> NoReturn:
-    """Refuse a step that ``check_together`` has refused before.
-
-    Raises:
-        TypeError: Always.
-    """
-    raise TypeError(f"{where}: {step!r} has no meaning here")

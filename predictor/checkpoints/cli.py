@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from collections.abc import Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from platforms.command import EXIT_STATUSES, CommandParser, exit_status
@@ -14,12 +15,11 @@ from predictor.blocks.options import (
     add_model_arguments,
     add_power_argument,
     add_setting_arguments,
-    add_vary_argument,
     machine_from_arguments,
     say_cautions,
     setting_from_arguments,
-    settings_of,
 )
+from predictor.blocks.series.points import add_vary_argument, points_of, where_text
 from predictor.reliability.names import INTERVALS
 
 if TYPE_CHECKING:
@@ -76,19 +76,21 @@ def rows_from_arguments(args: argparse.Namespace) -> tuple[str, list[Row]]:
     from predictor.checkpoints.report import Row
 
     intervals = _checked_intervals(args)
-    settings = settings_of(setting_from_arguments(args), args.vary)
+    points = points_of(args)
+    settings = [setting_from_arguments(point.args) for point in points]
     rows = []
-    for varied, setting in settings:
+    for point, setting in zip(points, settings, strict=True):
+        own = point.args
         run = placed(
-            setting, lambda one: machine_from_arguments(args, one),
-            power=args.power, checkpoint_s=args.checkpoint, repeat=args.repeat,
+            setting, partial(machine_from_arguments, own),
+            power=own.power, checkpoint_s=args.checkpoint, repeat=args.repeat,
         )  # fmt: skip
-        rows.append(Row(varied, run, expectations(run, intervals, restart_s=args.restart)))
+        rows.append(Row(point.values, run, expectations(run, intervals, restart_s=args.restart)))
     rows.sort(key=lambda row: (row.run.nodes, row.run.processes))
-    first = settings[0][1]
-    say_cautions(args, first)
+    first = settings[0]
+    say_cautions(points[0].args, first)
     times = "" if args.repeat == 1 else f"{args.repeat} times "
-    return f"{times}{first.application.name} on {first.system.name}, model {args.model}", rows
+    return f"{times}{first.application.name}{where_text(points, first.system.name)}", rows
 
 
 def _checked_intervals(args: argparse.Namespace) -> list[str]:

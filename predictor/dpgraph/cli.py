@@ -34,7 +34,10 @@ if TYPE_CHECKING:
     from predictor.dpgraph.on_platform import Analysis, PaperTimes
 
 COLLECTIVES = ("points", "messages")
-TIMES = ("network", "li")
+TIMES = ("network", "measured", "li")
+FIRST = (
+    "--scenario", "--app", "--class", "--program", "--ranks", "--what-if", "--timeline", "--draw", "--graphml",
+)  # fmt: skip
 _RANKS = 4
 # Options without effect where no platform is given.
 _ON_PLATFORM = (
@@ -52,18 +55,14 @@ def build_parser() -> argparse.ArgumentParser:
         "times: those of its elements, T_exec, its critical path, slack, the idle time of each cluster, and what would "
         "make it faster.",
         epilog=EXIT_STATUSES,
-        first=(
-            "--scenario",
-            "--app",
-            "--class",
-            "--program",
-            "--ranks",
-            "--what-if",
-            "--timeline",
-            "--draw",
-            "--graphml",
-        ),
+        first=FIRST,
     )
+    add_arguments(parser)
+    return parser
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of the command, which its comparison with a simulation has too."""
     add_platform_arguments(parser)
     parser.add_argument("--app", metavar="A", help="a kernel, such as is")
     add_problem_arguments(parser, default_class="S")
@@ -86,8 +85,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--draw", metavar="FILE", help="draw the graph to this .png, .svg or .pdf (up to 200 elements)")
     parser.add_argument(
         "--times", metavar="HOW", type=str.lower,
-        help=f"on a platform: {' or '.join(TIMES)}: network, messages on the platform's links, with waiting and shared "
-        "links (default); li, the Li paper's components of messages, measured between nodes",
+        help=f"on a platform: {', '.join(TIMES[:-1])} or {TIMES[-1]}: network, messages on the platform's links, with "
+        "waiting and shared links (default); measured, the same on links that messages between the nodes show, as "
+        "dpgraph measures them; li, the Li paper's components of messages, measured between nodes",
     )  # fmt: skip
     parser.add_argument(
         "--timeline", metavar="FILE",
@@ -110,7 +110,6 @@ def build_parser() -> argparse.ArgumentParser:
     add_wide_argument(parser)
     add_runner_arguments(parser)
     add_dry_run_argument(parser)
-    return parser
 
 
 def summary(graph: DPGraph) -> dict[str, Any]:
@@ -127,7 +126,12 @@ def summary(graph: DPGraph) -> dict[str, Any]:
     }
 
 
-def _problem(args: argparse.Namespace) -> Problem:
+def problem_of(args: argparse.Namespace) -> Problem:
+    """Return the problem that the options name.
+
+    Raises:
+        UserError: They name none, or an impossible one.
+    """
     own = own_problem_from_arguments(args)
     if own is not None:
         return own
@@ -149,7 +153,12 @@ def _checked_size(args: argparse.Namespace, problem: Problem) -> tuple[int, int]
     return nranks, iterations
 
 
-def _check(args: argparse.Namespace) -> None:
+def check_arguments(args: argparse.Namespace) -> None:
+    """Check the options that need no platform to be read.
+
+    Raises:
+        UserError: One is impossible, or does not go with another one.
+    """
     if args.collectives not in COLLECTIVES:
         raise UserError(
             f"--collectives {args.collectives}", "no such choice", known_names(args.collectives, COLLECTIVES)
@@ -171,7 +180,7 @@ def _check(args: argparse.Namespace) -> None:
             if getattr(args, option) is not None:
                 name = f"--{option.replace('_', '-')}"
                 raise UserError(name, "these times have no shared links and no dates", "Drop it, or --times li")
-    if not _has_platform(args):
+    if not has_platform(args):
         for option in _ON_PLATFORM:
             if getattr(args, option) not in (None, [], "reference"):
                 name = f"--{option.replace('_', '-')}"
@@ -179,10 +188,10 @@ def _check(args: argparse.Namespace) -> None:
 
 
 def _run(args: argparse.Namespace) -> int:
-    _check(args)
+    check_arguments(args)
     if args.dry_run:
         return _say_plan(args)
-    if _has_platform(args):
+    if has_platform(args):
         return _run_on_platform(args)
     said = Cautions()
     problem, recording = _recording(args, said)
@@ -214,7 +223,8 @@ def _title(args: argparse.Namespace, what: str) -> str:
     return what if args.elements is None else f"{what}, at most {args.elements} elements of each"
 
 
-def _has_platform(args: argparse.Namespace) -> bool:
+def has_platform(args: argparse.Namespace) -> bool:
+    """Tell whether the options name a platform."""
     return args.scenario is not None or args.platform is not None
 
 
@@ -231,12 +241,12 @@ def _run_on_platform(args: argparse.Namespace) -> int:
             said.say(*given.recording.cautions)
             target, recording = target_of(args, given.problem, given.recording.nranks), given.recording
         else:
-            target = target_of(args, _problem(args), args.ranks)
+            target = target_of(args, problem_of(args), args.ranks)
             recording = recorded(args, target, runner)
         found = paper_times(args, target, recording, runner) if args.times == "li" else None
-    made = analysis(args, target, recording) if found is None else found
+        made = analysis(args, target, recording, runner) if found is None else found
     said.say(*made.cautions)
-    _write_pictures(args, made)
+    write_pictures(args, made)
     if isinstance(made, Analysis):
         numbers, text = analysis_json(made), analysis_text(made, wide=args.wide)
     else:
@@ -248,7 +258,7 @@ def _run_on_platform(args: argparse.Namespace) -> int:
     return 0
 
 
-def _write_pictures(args: argparse.Namespace, found: Analysis | PaperTimes) -> None:
+def write_pictures(args: argparse.Namespace, found: Analysis | PaperTimes) -> None:
     """Write the files that the options name: the graph with its times, and its pictures."""
     graph, origin = found.graph, tuple(range(len(found.graph.nodes)))
     if args.elements is not None:
@@ -277,7 +287,7 @@ def _write_pictures(args: argparse.Namespace, found: Analysis | PaperTimes) -> N
         from predictor.dpgraph.on_platform import Analysis
         from predictor.dpgraph.timeline import draw_timeline
 
-        assert isinstance(found, Analysis)  # _check refuses the option with --times li
+        assert isinstance(found, Analysis)  # check_arguments refuses the option with --times li
         draw_timeline(found.timed, args.timeline, title=str(found.target))
 
 
@@ -294,7 +304,7 @@ def _recording(args: argparse.Namespace, said: Cautions) -> tuple[Problem, Recor
 
 def _to_record(args: argparse.Namespace) -> tuple[RunSpec, int]:
     """Return the run to record, and the number of its iterations that are recorded."""
-    problem = _problem(args)
+    problem = problem_of(args)
     nranks, iterations = _checked_size(args, problem)
     # Imported here for a quick start: it is slow to import.
     from apps.runs.neutral import neutral_platform
@@ -310,20 +320,12 @@ def _say_plan(args: argparse.Namespace) -> int:
 
     if given_from_arguments(args) is not None:
         raise UserError("--dry-run", "a recording is given, so nothing is simulated", "Leave it out")
-    if _has_platform(args):
+    if has_platform(args):
         # Imported here for a quick start: it is slow to import.
-        from predictor.dpgraph.on_platform import iterations_of, settings_of, target_from_arguments
+        from predictor.dpgraph.on_platform import plan_on_platform, target_from_arguments
 
-        target = target_from_arguments(args, _problem(args), args.ranks)
-        recording = settings_of(args).spec(target), iterations_of(args, target)
-        if args.times == "li":
-            # Imported here for a quick start: it is slow to import.
-            from predictor.dpgraph.li_times import plans
-
-            return print_plan(args, Plan(recordings=(recording,), experiments=tuple(plans(target))))
-    else:
-        recording = _to_record(args)
-    return print_plan(args, Plan(recordings=(recording,)))
+        return print_plan(args, plan_on_platform(args, target_from_arguments(args, problem_of(args), args.ranks)))
+    return print_plan(args, Plan(recordings=(_to_record(args),)))
 
 
 def _text(problem: Problem, numbers: Mapping[str, Any]) -> str:

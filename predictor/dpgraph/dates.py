@@ -33,6 +33,18 @@ class Step(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Moments:
+    """When each instruction of a program without a loop begins and ends, s."""
+
+    program: Program
+    begin_s: np.ndarray
+    end_s: np.ndarray
+    late_s: np.ndarray  # as Dates.late_s
+    started_s: np.ndarray  # by message; NaN: never
+    arrived_s: np.ndarray  # by message; NaN: never
+
+
+@dataclass(frozen=True)
 class Dates:
     """The dates of a program without a loop, s.  One entry per instruction, except where it says otherwise."""
 
@@ -70,6 +82,41 @@ def dates_of(
     Raises:
         UserError: As there.
     """
+    moments, links = _moments(program, network, placement, s_per_flop, cores)
+    begin_s, end_s = moments.begin_s, moments.end_s
+    return Dates(
+        program=program,
+        begin_s=begin_s,
+        end_s=end_s,
+        late_s=moments.late_s,
+        slack_s=links.slack_s(begin_s, end_s),
+        critical=links.critical(begin_s, end_s),
+        started_s=links.started_s,
+        arrived_s=links.arrived_s,
+    )
+
+
+def moments_of(
+    program: Program,
+    network: NetworkModel,
+    placement: tuple[str, ...],
+    s_per_flop: Sequence[float] | np.ndarray,
+    cores: Sequence[int] | None = None,
+) -> Moments:
+    """Return the dates of a program without a loop, but neither slack nor critical path, which take longer.
+
+    The arguments and errors are those of ``dates_of``.
+    """
+    return _moments(program, network, placement, s_per_flop, cores)[0]
+
+
+def _moments(
+    program: Program,
+    network: NetworkModel,
+    placement: tuple[str, ...],
+    s_per_flop: Sequence[float] | np.ndarray,
+    cores: Sequence[int] | None,
+) -> tuple[Moments, _Dependencies]:
     run = execute(_watched(program), network, placement, s_per_flop, cores, arrivals=True)
     assert run.arrived_s is not None
     marked = [dates_s[marks == _DONE] for marks, dates_s in zip(run.marks, run.marks_s, strict=True)]
@@ -82,16 +129,7 @@ def dates_of(
     late_s[waits] = np.clip(np.minimum(begun_s, end_s[waits]) - begin_s[waits], 0.0, None)
     probes = program.code == PROBE
     late_s[probes] = (end_s - begin_s)[probes]
-    return Dates(
-        program=program,
-        begin_s=begin_s,
-        end_s=end_s,
-        late_s=np.nan_to_num(late_s),
-        slack_s=links.slack_s(begin_s, end_s),
-        critical=links.critical(begin_s, end_s),
-        started_s=links.started_s,
-        arrived_s=run.arrived_s,
-    )
+    return Moments(program, begin_s, end_s, np.nan_to_num(late_s), links.started_s, run.arrived_s), links
 
 
 def _watched(program: Program) -> Program:

@@ -44,7 +44,7 @@ class LiTimes:
     @property
     def t_exec_s(self) -> float:
         """Execution time of section 3.2, s. It is the largest sum over the processes, without waiting."""
-        return execution_time_s([[time_s] for time_s in self.process_s])
+        return max(0.0, execution_time_s([[time_s] for time_s in self.process_s]))  # components may be -1e-25 s
 
     def path_parts(self) -> list[PathPart]:
         """Return the critical path by kind and place of its elements, the longest part first.

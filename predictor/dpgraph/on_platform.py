@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from apps.probes.network.measure import Measurement, NetworkPlan
 from apps.programs.problem import Problem
 from apps.recording.events import Recording
+from apps.runs.plan import Plan
 from apps.runs.runner import Runner
 from apps.spec.engine_options import parse_options
 from apps.spec.settings import Settings
@@ -17,16 +19,21 @@ from platforms.arguments import placement_from_arguments, platform_from_argument
 from platforms.errors import UserError
 from platforms.model.platform import Route
 from predictor.dpgraph.evaluate import estimate
+from predictor.dpgraph.faster import DeclaredNetwork, MeasuredNetwork, Network
 from predictor.dpgraph.graph import DPGraph, owned_graph
-from predictor.dpgraph.known import declared_cautions, known_network
+from predictor.dpgraph.known import declared_cautions
 from predictor.dpgraph.li_times import LiTimes, li_times
+from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.places import places_of
-from predictor.dpgraph.predictors import iterations_to_record
+from predictor.dpgraph.predictors import GraphModel, iterations_to_record
 from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
 from predictor.dpgraph.timed import TimedGraph, timed
 
 if TYPE_CHECKING:
     from predictor.dpgraph.what_if import Answers
+
+MEASURED = "measured"  # of --times
+_FURTHER = "the measured messages decide whether more are sent"
 
 
 @dataclass(frozen=True)
@@ -35,6 +42,8 @@ class Analysis:
 
     target: Target
     timed: TimedGraph
+    network: Network
+    places: tuple[str | None, ...]  # of the recording's paths of calls
     iterations: int  # in the graph
     whole_s: float | None  # time of all iterations; None: too few were recorded to tell it
     answers: Answers | None
@@ -134,6 +143,23 @@ def iterations_of(args: argparse.Namespace, target: Target) -> int:
     return int(args.iterations)
 
 
+def plan_on_platform(args: argparse.Namespace, target: Target) -> Plan:
+    """Return what would be recorded and measured for the times that the options choose."""
+    recording = settings_of(args).spec(target), iterations_of(args, target)
+    if args.times == "li":
+        # Imported here for a quick start: it is slow to import.
+        from predictor.dpgraph.li_times import plans
+
+        return Plan(recordings=(recording,), experiments=tuple(plans(target)))
+    if args.times == MEASURED:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.network.survey import next_plan
+
+        first = next_plan(target.platform, target.placement)
+        return Plan(recordings=(recording,), experiments=() if first is None else (first,), remark=_FURTHER)
+    return Plan(recordings=(recording,))
+
+
 def recorded(args: argparse.Namespace, target: Target, runner: Runner) -> Recording:
     """Return the recording of a target's program."""
     return runner.recording(settings_of(args).spec(target), iterations_of(args, target))
@@ -159,37 +185,108 @@ def paper_times(args: argparse.Namespace, target: Target, recording: Recording, 
     return PaperTimes(li_times(target, recording, places, measured), _said_of(recording, places))
 
 
-def analysis(args: argparse.Namespace, target: Target, recording: Recording) -> Analysis:
+def analysis(args: argparse.Namespace, target: Target, recording: Recording, runner: Runner) -> Analysis:
+    """Return the graph of a recording with its times on the target, by the network that the options choose.
+
+    Raises:
+        OutOfRange: The platform has links or options that the fluid model does not represent, or measured times of
+            messages do not lie on lines.
+        UserError: The program cannot end.
+    """
+    options = {**dict(target.platform.options), **dict(settings_of(args).options)}
+    network: Network
+    if args.times == MEASURED:
+        network = _measured(target, lambda plan: runner.measure(replace(plan, options=settings_of(args).options)))
+        said = (*network.model.cautions, *_unmeasured(target, recording, network.model))
+    else:
+        network = DeclaredNetwork(tuple(_routes(target, Sections(recording))), options)
+        said = declared_cautions(options)
+    expand = args.collectives == "messages"
+    return analysed(target, recording, network, expand=expand, factor=args.what_if, cautions=said)
+
+
+def analysed(
+    target: Target,
+    recording: Recording,
+    network: Network,
+    *,
+    expand: bool = False,
+    factor: float | None = None,
+    cautions: tuple[str, ...] = (),
+) -> Analysis:
     """Return the graph of a recording with its times on the target.
+
+    Args:
+        target: The target.
+        recording: The recording, of as many ranks as the target has.
+        network: The network between the target's hosts.
+        expand: The graph shows the messages of collectives.
+        factor: Answer what would be if one part were so many times as fast; None: do not.
+        cautions: Those about the network.
 
     Raises:
         OutOfRange: The platform has links or options that the fluid model does not represent.
         UserError: The program cannot end.
     """
-    options = {**dict(target.platform.options), **dict(settings_of(args).options)}
     places = places_of(target.problem, recording.paths)
-    owned = owned_graph(recording, expand=args.collectives == "messages", places=places)
+    owned = owned_graph(recording, expand=expand, places=places)
     sections = Sections(recording)
-    routes = _routes(target, sections)
-    network = known_network(routes, options)
-    found = timed(owned, target, network)
+    found = timed(owned, target, network.model)
     hosts = [target.platform.host(host) for host in target.placement]
     whole_s = None
     if sections.iterations in (0, target.iterations) or sections.iterations >= LEAST_FOR_LOOP:
         whole_s = estimate(
-            sections, target.iterations, network, target.placement, [1 / host.speed_flops for host in hosts],
+            sections, target.iterations, network.model, target.placement, [1 / host.speed_flops for host in hosts],
             [host.cores for host in hosts],
         ).time_s  # fmt: skip
     answers = None
-    if args.what_if is not None:
+    if factor is not None:
         # Imported here for a quick start: it is needed only by this option.
         from predictor.dpgraph.what_if import Setting, what_if
 
-        answers = what_if(Setting(owned.program, target, tuple(routes), options, places), args.what_if)
+        answers = what_if(Setting(owned.program, target, network, places), factor)
     return Analysis(
-        target, found, sections.iterations, whole_s, answers,
-        (*_said_of(recording, places), *declared_cautions(options)),
-    )  # fmt: skip
+        target, found, network, places, sections.iterations, whole_s, answers, (*_said_of(recording, places), *cautions)
+    )
+
+
+def analysis_of_model(model: GraphModel, target: Target) -> Analysis:
+    """Return the graph of which a graph predictor has told the time, with its times on the target.
+
+    Raises:
+        OutOfRange: As the model's ``predict``.
+        UserError: The program cannot end.
+    """
+    recording, network = model.programs[target.problem, target.nranks].recording, model.network(target)
+    if model.measures(target):
+        return analysed(target, recording, MeasuredNetwork(network, cluster_names(target)))
+    options = model.surroundings[target.platform.content_hash].options or {}
+    return analysed(target, recording, DeclaredNetwork(tuple(_routes(target, Sections(recording))), options))
+
+
+def cluster_names(target: Target) -> dict[str, str]:
+    """Return the cluster of each host of a target."""
+    return {host: target.platform.cluster_of(host).name for host in target.placement}
+
+
+def _measured(target: Target, measure: Callable[[NetworkPlan], Measurement]) -> MeasuredNetwork:
+    """Return the network that messages between the target's nodes show."""
+    # Imported here for a quick start: they are slow to import.
+    from predictor.dpgraph.measured import measured_network
+    from predictor.network.survey import next_plan
+
+    results: tuple[Measurement, ...] = ()
+    while (plan := next_plan(target.platform, target.placement, results)) is not None:
+        results += (measure(plan),)
+    hosts = sorted(set(target.placement))
+    return MeasuredNetwork(measured_network(target.platform, hosts, results), cluster_names(target))
+
+
+def _unmeasured(target: Target, recording: Recording, network: NetworkModel) -> tuple[str, ...]:
+    # Imported here for a quick start: it is slow to import.
+    from predictor.network.unmeasured import unmeasured
+
+    return unmeasured(target.platform, target.placement, Sections(recording).partners, network.measured_as)
 
 
 def _routes(target: Target, sections: Sections) -> list[Route]:

@@ -15,6 +15,9 @@ from predictor.dpgraph.on_platform import Analysis
 from predictor.dpgraph.timed import PathPart
 from predictor.dpgraph.what_if import Answers
 
+UNKNOWN_LATENCY = (
+    "links: as messages show them; saves: with the largest latency that each may have; or: with the least one"
+)
 _MOST_ROWS = 12  # of a table on the terminal; JSON has all
 
 
@@ -81,7 +84,7 @@ def li_text(found: LiTimes, *, iterations: int, wide: bool = False) -> str:
     rows: list[tuple[str, ...]] = [("path", "c1, ns/byte", "k_b, ns/byte", "c2, ns/byte", "k_l")]
     for name, one in found.components.items():
         parts = (one.c1_s_per_byte, one.k_b_s_per_byte, one.c2_s_per_byte)
-        rows.append((name, *(f"{1e9 * value:.3f}" for value in parts), duration(one.k_l_s)))
+        rows.append((name, *(f"{round(1e9 * value, 3) + 0.0:.3f}" for value in parts), duration(one.k_l_s)))
     lines += ["", "Components of a message in standard mode (Figure 4)", *table_lines(rows, left={0}, wide=wide)]
     lines += ["", *_path_lines(found.path_parts(), found.path.time_s, "the chain", wide=wide)]
     return "\n".join(lines)
@@ -117,12 +120,17 @@ def _path_lines(parts: Sequence[PathPart], whole_s: float, whole: str, *, wide: 
 
 
 def _answer_lines(found: Answers, *, wide: bool) -> list[str]:
-    rows = [("what", "which", "T_exec", "saves", "%")]
+    bounded = any(one.otherwise_saved_s is not None for one in found.answers)
+    rows = [("what", "which", "T_exec", "saves", *(["or"] if bounded else []), "%")]
     for one in found.answers[:_MOST_ROWS]:
-        row = duration(one.time_s), duration(one.saved_s), percent(100 * one.saved_share, signed=True)
+        row = [duration(one.time_s), duration(one.saved_s), percent(100 * one.saved_share, signed=True)]
+        if bounded:
+            row.insert(2, duration(one.saved_s if one.otherwise_saved_s is None else one.otherwise_saved_s))
         rows.append((one.kind, one.name, *row))
     title = f"What if one of them were {found.factor:g} times as fast, the largest saving first"
     lines = [title, *table_lines(rows, left={0, 1}, wide=wide), *_more(len(found.answers))]
+    if bounded:
+        lines += prose_lines(UNKNOWN_LATENCY)
     for kind, count in found.untried.items():
         lines += prose_lines(f"{number_of(count, kind)} with less to do: not tried")
     return lines

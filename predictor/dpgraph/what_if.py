@@ -12,15 +12,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from apps.spec.target import Target
-from platforms.model.platform import Link, Route
 from predictor.dpgraph.evaluate import execute
+from predictor.dpgraph.faster import Network
 from predictor.dpgraph.instructions import COMPUTE, SEND
-from predictor.dpgraph.known import known_network
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program
 
 MOST_OF_A_KIND = 100  # links, nodes, calls and computations that are tried: those with the most bytes or flops
-_DIRECTIONS = ("_UP", "_DOWN")  # endings of the two directions of a link, in SimGrid's names
+_ENVELOPE_BYTES = 16  # of every message, in SimGrid
 
 
 @dataclass(frozen=True)
@@ -32,6 +31,7 @@ class WhatIf:
     time_s: float  # of the program
     saved_s: float
     saved_share: float  # of the program's time as it is
+    otherwise_saved_s: float | None = None  # of a link of unknown latency: with the least one that it may have
 
 
 @dataclass(frozen=True)
@@ -50,13 +50,8 @@ class Setting:
 
     program: Program
     target: Target
-    routes: tuple[Route, ...]
-    options: Mapping[str, str]
+    network: Network
     places: Sequence[str | None]  # of the recording's paths of calls
-
-    def network(self) -> NetworkModel:
-        """Return the network as the platform file describes it."""
-        return known_network(self.routes, self.options)
 
     def time_s(
         self,
@@ -68,7 +63,7 @@ class Setting:
         """Return the time of the program, s, with parts of it replaced."""
         run = execute(
             self.program if program is None else program,
-            self.network() if network is None else network,
+            self.network.model if network is None else network,
             self.target.placement,
             self.s_per_flop if s_per_flop is None else s_per_flop,
             [self.target.platform.host(host).cores for host in self.target.placement],
@@ -84,9 +79,10 @@ class Setting:
 def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> Answers:
     """Return how much time each link, node, cluster, call and computation saves that becomes faster.
 
-    A faster link has ``factor`` times the bandwidth and 1 / ``factor`` of the latency; a faster node computes
-    ``factor`` times as fast.  The messages of a faster call have 1 / ``factor`` of the bytes, those inside a
-    collective too.  A faster computation has 1 / ``factor`` of the flops.
+    A faster link has ``factor`` times the bandwidth and 1 / ``factor`` of the latency; where the network was measured,
+    links are those that messages show (predictor.dpgraph.faster).  A faster node computes ``factor`` times as fast.
+    The messages of a faster call have 1 / ``factor`` of the bytes, those inside a collective too.  A faster computation
+    has 1 / ``factor`` of the flops.
 
     Args:
         setting: The program on its target.
@@ -96,13 +92,10 @@ def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> A
     Raises:
         UserError: The program cannot end.
     """
-    network = setting.network()
+    network = setting.network.model
     now_s = setting.time_s(network=network)
-    asked: dict[str, list[tuple[str, Callable[[], float]]]] = {
-        "link": [
-            (name, lambda names=names: setting.time_s(network=_with_faster(setting, names, factor)))  # type: ignore[misc]
-            for name, names in _links(setting, network).items()
-        ],
+    asked: dict[str, list[tuple[str, _Answer]]] = {
+        "link": list(_links(setting, factor)),
         "node": list(_nodes(setting, network, factor, {host: [host] for host in _busiest(setting)})),
         "cluster": list(_nodes(setting, network, factor, _clusters(setting))),
         "call": list(_calls(setting, network, factor)),
@@ -111,45 +104,37 @@ def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> A
     answers = []
     for kind, questions in asked.items():
         for name, answer in questions[:most]:
-            time_s = answer()
-            answers.append(WhatIf(kind, name, time_s, now_s - time_s, (now_s - time_s) / now_s if now_s else 0.0))
+            time_s, *other = answer()
+            otherwise_s = now_s - other[0] if other else None
+            share = (now_s - time_s) / now_s if now_s else 0.0
+            answers.append(WhatIf(kind, name, time_s, now_s - time_s, share, otherwise_s))
     answers.sort(key=lambda one: -one.saved_s)
     untried = {kind: len(questions) - most for kind, questions in asked.items() if len(questions) > most}
     return Answers(factor, now_s, tuple(answers), untried)
 
 
-def _links(setting: Setting, network: NetworkModel) -> dict[str, frozenset[str]]:
-    """Return the links that carry messages, as one name for both directions, the one with most bytes first."""
-    program, bytes_on = setting.program, Counter[str]()
-    pairs = Counter[tuple[str, str]]()
+_Answer = Callable[[], tuple[float, ...]]  # the time of the program, s; of a link also that with its least latency
+_Questions = Iterator[tuple[str, _Answer]]
+
+
+def _links(setting: Setting, factor: float) -> _Questions:
+    for name in setting.network.parts(_sent(setting)):
+        yield (
+            name,
+            lambda name=name: tuple(  # type: ignore[misc]
+                setting.time_s(network=network) for network in setting.network.faster(name, factor)
+            ),
+        )
+
+
+def _sent(setting: Setting) -> Counter[tuple[str, str]]:
+    """Return the bytes between each two hosts; an empty message counts as its envelope."""
+    program, sent = setting.program, Counter[tuple[str, str]]()
     for source, destination, size in zip(
         program.source.tolist(), program.destination.tolist(), program.size_bytes.tolist(), strict=True
     ):
-        pairs[setting.target.placement[source], setting.target.placement[destination]] += size + 16
-    names: dict[str, set[str]] = {}
-    for route in setting.routes:
-        carried = pairs.get((route.source, route.destination), 0)
-        for link in route.links if carried else ():
-            name = link.name
-            for ending in _DIRECTIONS:
-                name = name.removesuffix(ending)
-            names.setdefault(name, set()).add(link.name)
-            bytes_on[name] += carried
-    return {name: frozenset(names[name]) for name, _ in bytes_on.most_common()}
-
-
-def _with_faster(setting: Setting, names: frozenset[str], factor: float) -> NetworkModel:
-    def changed(link: Link) -> Link:
-        if link.name not in names:
-            return link
-        return replace(link, bandwidth_Bps=link.bandwidth_Bps * factor, latency_s=link.latency_s / factor)
-
-    routes = []
-    for route in setting.routes:
-        links = tuple(map(changed, route.links))
-        less_s = sum(old.latency_s - new.latency_s for old, new in zip(route.links, links, strict=True))
-        routes.append(replace(route, links=links, latency_s=max(0.0, route.latency_s - less_s)))
-    return known_network(routes, setting.options)
+        sent[setting.target.placement[source], setting.target.placement[destination]] += size + _ENVELOPE_BYTES
+    return sent
 
 
 def _busiest(setting: Setting) -> list[str]:
@@ -169,16 +154,15 @@ def _clusters(setting: Setting) -> dict[str, list[str]]:
     return found
 
 
-_Questions = Iterator[tuple[str, Callable[[], float]]]
-
-
 def _nodes(setting: Setting, network: NetworkModel, factor: float, groups: Mapping[str, Sequence[str]]) -> _Questions:
     for name, hosts in groups.items():
         faster = np.isin(setting.target.placement, hosts)
         yield (
             name,
-            lambda faster=faster: setting.time_s(  # type: ignore[misc]
-                network=network, s_per_flop=np.where(faster, setting.s_per_flop / factor, setting.s_per_flop)
+            lambda faster=faster: (  # type: ignore[misc]
+                setting.time_s(
+                    network=network, s_per_flop=np.where(faster, setting.s_per_flop / factor, setting.s_per_flop)
+                ),
             ),
         )
 
@@ -203,8 +187,8 @@ def _calls(setting: Setting, network: NetworkModel, factor: float) -> _Questions
         smaller[program.argument[rows]] = np.round(smaller[program.argument[rows]] / factor).astype(np.int64)
         yield (
             place,
-            lambda smaller=smaller: setting.time_s(  # type: ignore[misc]
-                network=network, program=replace(program, size_bytes=smaller)
+            lambda smaller=smaller: (  # type: ignore[misc]
+                setting.time_s(network=network, program=replace(program, size_bytes=smaller)),
             ),
         )
 
@@ -216,7 +200,5 @@ def _computations(setting: Setting, network: NetworkModel, factor: float) -> _Qu
         fewer[rows] /= factor
         yield (
             place,
-            lambda fewer=fewer: setting.time_s(  # type: ignore[misc]
-                network=network, program=replace(program, value=fewer)
-            ),
+            lambda fewer=fewer: (setting.time_s(network=network, program=replace(program, value=fewer)),),  # type: ignore[misc]
         )

@@ -6,7 +6,7 @@ A step is a list of operations that begin together and are then all waited for.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from apps.recording.events import Op, Reduction
@@ -146,23 +146,31 @@ def _all_gather(call: Call) -> Iterator[Step]:
 
 def _all_to_all(call: Call) -> Iterator[Step]:
     """All at once, Bruck's algorithm, or one partner after the other, by block size and number of ranks."""
-    P, size_bytes = call.ranks, call.size_bytes
-    chosen = all_to_all_algorithm(P, size_bytes)
-    if chosen == "bruck":
-        reach = 1
-        while reach < P:
-            blocks = sum(1 for block in range(1, P) if block & reach)
-            yield Step((_send((call.rank + reach) % P, blocks * size_bytes), _receive((call.rank - reach) % P)))
-            reach *= 2
-    elif chosen == "pairwise":
-        if P & (P - 1):
-            problem = f"SMPI has no algorithm for blocks of {size_bytes} bytes among {P} ranks and would stop"
-            raise UserError("MPI_Alltoall", problem, "Use a power of two of ranks, or MPI_Alltoallv")
-        for step in range(1, P):
-            yield Step((_send(call.rank ^ step, size_bytes), _receive(call.rank ^ step)))
-    else:
-        ahead = [(call.rank + step) % P for step in range(1, P)]
-        yield Step(tuple(map(_receive, ahead)) + tuple(_send(rank, size_bytes) for rank in reversed(ahead)))
+    yield from ALGORITHMS[f"alltoall-{all_to_all_algorithm(call.ranks, call.size_bytes)}"](call)
+
+
+def _all_at_once(call: Call) -> Iterator[Step]:
+    """Every rank sends to every other one at once."""
+    ahead = [(call.rank + step) % call.ranks for step in range(1, call.ranks)]
+    yield Step(tuple(map(_receive, ahead)) + tuple(_send(rank, call.size_bytes) for rank in reversed(ahead)))
+
+
+def _bruck(call: Call) -> Iterator[Step]:
+    """In step k every rank sends the blocks whose number has bit k set to the rank 2^k further on."""
+    P, reach = call.ranks, 1
+    while reach < P:
+        blocks = sum(1 for block in range(1, P) if block & reach)
+        yield Step((_send((call.rank + reach) % P, blocks * call.size_bytes), _receive((call.rank - reach) % P)))
+        reach *= 2
+
+
+def _pairwise(call: Call) -> Iterator[Step]:
+    """In step k ranks r and r xor k exchange blocks."""
+    if call.ranks & (call.ranks - 1):
+        problem = f"SMPI has no algorithm for blocks of {call.size_bytes} bytes among {call.ranks} ranks and would stop"
+        raise UserError("MPI_Alltoall", problem, "Use a power of two of ranks, or MPI_Alltoallv")
+    for step in range(1, call.ranks):
+        yield Step((_send(call.rank ^ step, call.size_bytes), _receive(call.rank ^ step)))
 
 
 def _all_to_all_v(call: Call) -> Iterator[Step]:
@@ -185,6 +193,16 @@ def _scan(call: Call) -> Iterator[Step]:
     yield Step(below + tuple(_send(rank, call.size_bytes) for rank in range(call.rank + 1, call.ranks)))
 
 
+# By name, for those who choose an algorithm themselves (predictor/blocks/calibration).
+ALGORITHMS: Mapping[str, Callable[[Call], Iterator[Step]]] = {
+    "bcast-binomial": _broadcast,
+    "scatter-linear": _from_root,
+    "gather-linear": _to_root,
+    "barrier-linear": _barrier,
+    "alltoall-linear": _all_at_once,
+    "alltoall-bruck": _bruck,
+    "alltoall-pairwise": _pairwise,
+}
 _ALGORITHMS = {
     Op.BARRIER: _barrier,
     Op.BCAST: _broadcast,

@@ -1,11 +1,14 @@
 """Advise shares: every node gets data in proportion to the speed that HCF's probe shows for its cluster.
 
 HCF's factor, eq. (4) of its paper, is the speed of a cluster's node over that of the slowest one.  Shares in proportion
-to it make eq. (5) equal on all nodes, so that none waits for another's computation.
+to it make eq. (5) equal on all nodes, so that none waits for another's computation.  Where messages take long, larger
+blocks of fast nodes also send more, and shares between these and equal ones can be better: those in proportion to a
+power of the speed.
 """
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +25,11 @@ if TYPE_CHECKING:  # slow to import, and needed for types only
     import numpy as np
 
 _ROUNDING = 1e-12  # relative
+BY_SPEED = 1.0
+_SOFTER = (0.75, 0.5, 0.25, 0.0)  # exponents of the speed; 0: equal shares
+# Softer shares are asked about only where messages take more than this part of the predicted time, because a predictor
+# may ask for evidence about each.
+_LONG_MESSAGES = 1 / 3
 
 
 @dataclass(frozen=True)
@@ -31,6 +39,7 @@ class Advice:
     equal: Answer  # of the target, divided evenly
     advised: Answer
     probe: Probe
+    exponent: float = BY_SPEED  # the advised shares are in proportion to this power of the nodes' speed
 
     @property
     def shares(self) -> dict[str, float]:
@@ -71,8 +80,8 @@ def compute_times(probe: Probe, target: Target) -> list[float]:
     ]
 
 
-def advised_target(target: Target, probe: Probe) -> Target:
-    """Return the target with the advised shares.
+def advised_target(target: Target, probe: Probe, exponent: float = BY_SPEED) -> Target:
+    """Return the target with shares in proportion to a power of the speeds that the probe shows.
 
     Raises:
         OutOfRange: A rank of the probe computes nothing.
@@ -88,7 +97,7 @@ def advised_target(target: Target, probe: Probe) -> Target:
         )
     cores = core_parts(target.platform, target.placement)
     speeds = [core / probe.Tcp_s[name] for name, core in zip(names, cores, strict=True)]
-    return replace(target, problem=target.problem.divided(speeds))
+    return replace(target, problem=target.problem.divided([speed**exponent for speed in speeds]))
 
 
 def probe_request(target: Target) -> EvidenceRequest:
@@ -97,7 +106,7 @@ def probe_request(target: Target) -> EvidenceRequest:
 
 
 def advise(target: Target, model: Predictor, broker: Gatherer) -> Advice:
-    """Return the advised shares of a target that is divided evenly.
+    """Return the advised shares of a target that is divided evenly: of those asked about, the ones predicted fastest.
 
     Args:
         target: The target.
@@ -110,8 +119,18 @@ def advise(target: Target, model: Predictor, broker: Gatherer) -> Advice:
     target = replace(target, problem=target.problem.evenly)
     (evidence,) = broker.gather([probe_request(target)])
     probe = read_probe(evidence)
-    equal, advised = predict(model, [target, advised_target(target, probe)], broker)
-    return Advice(equal, advised, probe)
+    equal, by_speed = predict(model, [target, advised_target(target, probe)], broker)
+    if not _has_long_messages(by_speed):
+        return Advice(equal, by_speed, probe)
+    softer = predict(model, [advised_target(target, probe, exponent) for exponent in _SOFTER], broker)
+    asked = [(BY_SPEED, by_speed), *zip(_SOFTER, softer, strict=True)]
+    exponent, advised = min(asked, key=lambda one: one[1].prediction.time_s if one[1].prediction else math.inf)
+    return Advice(equal, advised, probe, exponent)
+
+
+def _has_long_messages(answer: Answer) -> bool:
+    made = answer.prediction
+    return made is not None and made.parts.get("comm_s", 0.0) > _LONG_MESSAGES * made.time_s
 
 
 def lines_of_file(shares: Mapping[str, float]) -> str:

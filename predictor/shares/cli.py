@@ -16,7 +16,7 @@ from apps.arguments.exit_status import exit_status
 from apps.arguments.programs import add_problem_arguments, problem_from_arguments
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
 from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
-from apps.programs.kernel import shared_names
+from apps.programs.kernel import shared_names, sized_names
 from apps.programs.problem import Problem
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
@@ -41,7 +41,7 @@ from predictor.base import TAKE_SHARES, Prediction, Predictor, takes
 from predictor.defaults.choice import default_predictors
 from predictor.evidence.broker import Broker
 from predictor.registry import predictor
-from predictor.shares.advice import Advice, advise, compute_times, idle_s, lines_of_file, probe_request
+from predictor.shares.advice import BY_SPEED, Advice, advise, compute_times, idle_s, lines_of_file, probe_request
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,10 @@ class Asked:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that asked_from_arguments reads, and those of the runner and the output."""
     add_platform_arguments(parser)
-    parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(shared_names())} (default: all)")
+    parser.add_argument(
+        "--app", metavar="A1,A2,...",
+        help=f"of {', '.join(shared_names())} (default: all that have classes, or with --size all that have a size)",
+    )  # fmt: skip
     add_problem_arguments(parser, default_class="B")
     parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
     add_placement_arguments(parser)
@@ -89,7 +92,7 @@ def asked_from_arguments(args: argparse.Namespace) -> Asked:
     Raises:
         UserError: The options do not fit together; or a kernel has equal shares only.
     """
-    apps = list(shared_names()) if args.app is None else names(args.app, "--app")
+    apps = _default_apps(args) if args.app is None else names(args.app, "--app")
     if args.write is not None:
         if len(apps) > 1:
             raise UserError("--write", f"there are {len(apps)} kernels", "Choose one with --app")
@@ -108,6 +111,12 @@ def asked_from_arguments(args: argparse.Namespace) -> Asked:
         problem = "the model divides the work evenly among the ranks"
         raise UserError(f"--predictor {model.name}", problem, f"Give {TAKE_SHARES}")
     return Asked(targets, model, settings)
+
+
+def _default_apps(args: argparse.Namespace) -> list[str]:
+    """Return the kernels that take unequal shares: those with a free size if --size is given, else the others."""
+    sized = set(sized_names())
+    return [name for name in shared_names() if (name in sized) == (args.size is not None)]
 
 
 def _unequal(asked: Problem) -> Problem:
@@ -170,7 +179,19 @@ def _sentence(advice: Advice) -> str:
     made = [one.prediction for one in (advice.equal, advice.advised)]
     if made[0] is None or made[1] is None:
         return f"{advice.equal.predictor} has no answer: {advice.equal.refusal or advice.advised.refusal}"
-    return f"predicted by {advice.equal.predictor}: {gain_text(made[0].time_s, made[1].time_s)}"
+    gain = gain_text(made[0].time_s, made[1].time_s)
+    return f"predicted by {advice.equal.predictor}: {gain}{exponent_text(advice.exponent)}"
+
+
+def exponent_text(exponent: float) -> str:
+    """Return how the advised shares follow the speed of the nodes, where they are not in proportion to it.
+
+    >>> exponent_text(0.75)
+    '; because of the messages, the shares are in proportion to the power 0.75 of the speed'
+    """
+    if exponent == BY_SPEED:
+        return ""
+    return f"; because of the messages, the shares are in proportion to the power {exponent:g} of the speed"
 
 
 def gain_text(equal_s: float, advised_s: float) -> str:
@@ -199,6 +220,7 @@ def to_json(advice: Advice) -> dict[str, Any]:
         "class": equal.problem.label,
         "ranks": equal.nranks,
         "shares": advice.asked(),
+        "exponent": advice.exponent,
         "work_shares": advice.shares,
         "idle_equal_s": idle_s(equal, before),
         "idle_advised_s": idle_s(advised, after),

@@ -11,10 +11,12 @@ from apps.kernels.himeno import reference
 from apps.programs.compile import FLAGS
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import sized_problem
+from apps.recording.events import Op
 from apps.run import main
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
+from apps.traffic import traffic
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
@@ -258,6 +260,35 @@ def test_no_rank_of_slabs_or_pencils_is_without_a_point(grid, most):
 def test_a_grid_that_is_not_there_is_refused(sized):
     with pytest.raises(KernelError, match="grid=cubes is none of slabs, pencils, boxes"):
         sized("himeno", 12, 2, grid="cubes")
+
+
+# --- declared traffic ---
+
+
+@pytest.mark.parametrize(
+    ("size", "ranks", "grid"),
+    [(3, 1, "boxes"), (17, 7, "boxes"), (33, 12, "boxes"), (33, 48, "boxes"), (20, 9, "slabs"), (20, 14, "pencils")],
+)
+def test_declared_traffic_is_that_of_the_kernel(sized, size, ranks, grid):
+    record = sized("himeno", size, ranks, iterations=2, grid=grid)
+    declared = traffic(sized_problem("himeno", size, grid=grid), ranks).totals(2)
+    assert declared.flops.tolist() == list(record.rank_flops)
+    assert declared.messages.tolist() == list(record.messages)
+    assert declared.bytes.tolist() == list(record.bytes)
+    calls, size_bytes = declared.collectives[Op.ALLREDUCE]
+    assert {"calls": calls[0], "bytes": size_bytes.tolist()} == record.collectives["allreduce"]
+
+
+@pytest.mark.parametrize(
+    ("size", "ranks", "parameters"),
+    [(2, 1, {}), (8, 7, {}), (12, 11, {"grid": "slabs"}), (12, 2, {"grid": "cubes"}), (12, 2, {"niter": 0})],
+)
+def test_the_declaration_refuses_in_the_kernels_words(sized, size, ranks, parameters):
+    with pytest.raises(KernelError) as declared:
+        traffic(sized_problem("himeno", size, **parameters), ranks)
+    with pytest.raises(KernelError) as run:
+        sized("himeno", size, ranks, iterations=1, **parameters)
+    assert declared.value.problem in str(run.value)
 
 
 # --- flops ---

@@ -204,7 +204,7 @@ def test_the_kernels_are_chosen_by_the_option(capsys):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ("--app is --engine s4u", "is is not among its kernels. Known: bt, cg, ep, ft, lu, mg, sp"),
+        ("--app is --engine s4u", "is is not among its kernels. Known: bt, cg, ep, ft, himeno, lu, mg, sp"),
         ("--app cg --engine s5u", "Known: smpi, s4u"),
         ("--app cg --engine s4u --mode verify", "skeletons"),
         ("--app cg --engine s4u --cfg smpi/os:0:1e-6:0", "acts on calls of MPI"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from apps.errors import KernelError
-from apps.programs.problem import problem
+from apps.programs.problem import problem, sized_problem
 from apps.runs.engines import run_identity, run_iterations
 from apps.s4u.engine import run_iterations as run_s4u
 from apps.spec.settings import Settings
@@ -26,9 +26,14 @@ def platform_of(ranks):
     return materialise(named_grid("grid4x16" if ranks > 16 else "grid4x4", speeds_flops=[40e9] * 4))
 
 
+def problem_of(app, preset):
+    """The problem of a class; Himeno has a size instead, and its grid stands for the class."""
+    return sized_problem("himeno", 20, grid=preset, niter=5) if app == "himeno" else problem(app, preset)
+
+
 def target_of(app, preset, ranks):
     platform = platform_of(ranks)
-    return Target(problem(app, preset).divided(DRAWN[:ranks]), platform, block(platform, ranks))
+    return Target(problem_of(app, preset).divided(DRAWN[:ranks]), platform, block(platform, ranks))
 
 
 @pytest.mark.parametrize(
@@ -40,11 +45,27 @@ def test_the_published_value_does_not_depend_on_the_shares(app, ranks):
     assert run_iterations(spec, spec.target.iterations).verified
 
 
+# Sums of the same doubles in another order differ by about 1e-16; an error in the last place of one point would make
+# 2^-24 of a sum of 1e3.
+@pytest.mark.parametrize(("grid", "ranks"), [("slabs", 7), ("pencils", 6), ("boxes", 12), ("boxes", 18)])
+def test_himeno_computes_the_same_pressure_in_any_shares(grid, ranks):
+    target = target_of("himeno", grid, ranks)
+    record, skeleton = (run_iterations(Settings().spec(target, mode=mode), 5) for mode in ("verify", "skeleton"))
+    assert record.verified
+    assert max(record.checks["p_sum_deviation"][0], record.checks["p_squares_deviation"][0]) < 1e-14
+    assert record.time_s == pytest.approx(skeleton.time_s, rel=1e-12)
+
+
 @pytest.mark.parametrize(
-    ("app", "ranks"), [("cg", 1), ("cg", 8), ("cg", 23), ("mg", 16), ("mg", 30), ("lu", 2), ("lu", 12), ("lu", 24)]
+    ("app", "preset", "ranks"),
+    [
+        *(("cg", "S", 1), ("cg", "S", 8), ("cg", "S", 23), ("mg", "S", 16), ("mg", "S", 30)),
+        *(("lu", "W", 2), ("lu", "W", 12), ("lu", "W", 24)),
+        *(("himeno", "slabs", 9), ("himeno", "pencils", 15), ("himeno", "boxes", 24)),
+    ],
 )
-def test_both_engines_do_what_is_declared(app, ranks):
-    target = target_of(app, "S" if app != "lu" else "W", ranks)
+def test_both_engines_do_what_is_declared(app, preset, ranks):
+    target = target_of(app, preset, ranks)
     smpi, s4u = (Settings(engine=engine).spec(target) for engine in ("smpi", "s4u"))
     record, other = run_iterations(smpi, 2), run_s4u(s4u, 2, identity=run_identity(s4u))
     declared = traffic(target.problem, ranks).totals(2)
@@ -64,6 +85,19 @@ def test_shares_by_cluster_are_met_and_nothing_is_lost(app, preset):
     # first has 31 / 10; MG's 128 planes are 13, 26, 38, 51, of which each pair of ranks has half.
     excess = {"cg": 1.01, "mg": 14 / 12.8, "lu": (4 / 3.1) * (4 / 3.875)}[app]
     assert (own / own.sum() / asked.shares).max() <= excess
+
+
+def test_himeno_by_hand():
+    # Slabs: 10 inner planes in shares of 1, 2, 3, 4.  Boxes: 2 x 2 x 2 ranks, of which the four at the upper end of x
+    # have three times the share of the others: 8 inner points are 2 + 6 along x, 4 + 4 along y and z.
+    slabs = sized_problem("himeno", 12, grid="slabs").divided([1, 2, 3, 4])
+    assert cuts(slabs, 4) == {"cuts_x": (0, 1, 3, 6, 10), "cuts_y": (0, 10), "cuts_z": (0, 10)}
+    boxes = sized_problem("himeno", 10).divided([1] * 4 + [3] * 4)
+    assert cuts(boxes, 8) == {"cuts_x": (0, 2, 8), "cuts_y": (0, 4, 8), "cuts_z": (0, 4, 8)}
+    one = traffic(boxes, 8).totals(1)
+    assert one.flops.tolist() == [34 * 2 * 4 * 4] * 4 + [34 * 6 * 4 * 4] * 4
+    # A plane of floats across each axis, with one more point at each end of its two sides.
+    assert one.bytes.tolist() == [4 * (6 * 6 + 4 * 6 + 4 * 6)] * 4 + [4 * (6 * 6 + 8 * 6 + 8 * 6)] * 4
 
 
 def test_equal_shares_of_lu_are_even_in_unknowns():

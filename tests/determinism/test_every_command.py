@@ -80,6 +80,8 @@ COMMANDS = {
     "reliability": "validation.reliability --runs 300 --simulations 6 --json",
     "frequency": "validation.frequency --scenario {files}/two.toml --network infiniband --app mg --class S --predictor "
     "dpgraph-known --time-limit 1.3 --out {out} --store {store}",
+    "graph": "validation.graph --scenario grid4x2 --app is --class S --what-if 2 --times measured --rows 2 --json "
+    "--store {store}",
     "blocks": "validation.blocks {examples}/blocks/master-slave.toml --system grid4x8 --vary slave1=1,3 --json "
     "--store {store}",
     "hierarchical": "validation.hierarchical --system bwUniCluster --app hpl --n 4000 --cores 1,4 "

@@ -52,6 +52,7 @@ COMMANDS = {
     ("validation.entrance.completion", ""): "bash",
     ("validation.campaign", ""): f"{CORPUS}/campaign.toml --no-store",
     ("validation.frequency.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
+    ("validation.graph.cli", ""): f"{KERNEL} --ranks 2 --scenario grid4x2 --no-store",
     ("validation.hierarchical.cli", ""): MODEL,
     ("validation.league.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
     ("validation.measured.cli", ""): f"{REAL}/npb-raspberry-pi.csv --platform {REAL}/raspberry-pi.xml",

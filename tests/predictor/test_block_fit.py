@@ -8,7 +8,7 @@ from platforms.model.platform import Cluster, Host, Platform
 from predictor.base import OutOfRange
 from predictor.blocks.calibration.fit import linear_fit, mean_percentage_error, quality, r_squared
 from predictor.blocks.calibration.nodes import fit_compute, fit_power
-from predictor.blocks.calibration.rounds import ALGORITHMS, Load
+from predictor.blocks.calibration.rounds import Load, paths
 from predictor.blocks.calibration.shapes import Coefficients, Observations, Shape, fit_shape, shape_of
 from predictor.blocks.calibration.wires import Layout, Lines, Wires, held_from, lines
 
@@ -134,36 +134,36 @@ TWO = np.repeat([0, 1], 4)
 
 
 def test_a_held_binomial_broadcast_to_eight_has_three_rounds():
-    paths = ALGORITHMS["bcast-binomial"](ONE, True)
-    assert paths.counts.sum(axis=1).max() == 3
-    assert {one.all.cluster for one in paths.rounds} == {1, 2, 4}  # messages at a time
+    found = paths("bcast-binomial", ONE, True)
+    assert found.counts.sum(axis=1).max() == 3
+    assert {one.all.cluster for one in found.rounds} == {1, 2, 4}  # messages at a time
 
 
 def test_a_binomial_broadcast_sends_to_a_generation_at_once():
     # 0 sends 3 messages at once, 4 sends 2, 6 sends 1: 0 to 4 to 6 to 7 is the longest path.
-    paths = ALGORITHMS["bcast-binomial"](ONE, False)
-    node = np.array([one.all.node for one in paths.rounds])
-    assert (paths.counts @ node).max() == 3 + 2 + 1
+    found = paths("bcast-binomial", ONE, False)
+    node = np.array([one.all.node for one in found.rounds])
+    assert (found.counts @ node).max() == 3 + 2 + 1
 
 
 def test_one_message_of_a_broadcast_over_two_clusters_is_far():
-    paths = ALGORITHMS["bcast-binomial"](TWO, True)
-    far = np.array([one.far is not None for one in paths.rounds])
-    assert (paths.counts @ far).max() == 1  # 0 to 4
+    found = paths("bcast-binomial", TWO, True)
+    far = np.array([one.far is not None for one in found.rounds])
+    assert (found.counts @ far).max() == 1  # 0 to 4
 
 
 def test_loads_of_an_all_to_all_by_hand():
     # Each cluster: 4 x 3 messages within, and 16 leave and 16 enter it.  Between the two: 32.
-    (whole,) = ALGORITHMS["alltoall-linear"](TWO, False).rounds
+    (whole,) = paths("alltoall-linear", TWO, False).rounds
     assert whole.all == Load(7, 12 + 32, 32)
     assert whole.far == Load(4, 32, 32)
 
 
 def test_bruck_and_pairwise_by_hand():
-    bruck = ALGORITHMS["alltoall-bruck"](ONE, False)
+    bruck = paths("alltoall-bruck", ONE, False)
     assert bruck.counts.sum() == 3
     assert {one.blocks for one in bruck.rounds} == {4}
-    assert ALGORITHMS["alltoall-pairwise"](ONE, False).counts.sum() == 7
+    assert paths("alltoall-pairwise", ONE, False).counts.sum() == 7
 
 
 def test_shapes_are_named_after_the_algorithms_of_smpi():

@@ -5,7 +5,8 @@ import pytest
 from platforms.errors import UserError
 from predictor.blocks import application as steps
 from predictor.blocks.application import Application, Label
-from predictor.blocks.stream.expand import expand
+from predictor.blocks.processes.progression import Progression, Split
+from predictor.blocks.stream.expand import Resolver, expand
 from predictor.blocks.stream.instructions import Collective, Compute, Loop, Receive, Send, executed
 
 HERE = ""  # places do not count when instructions are compared
@@ -46,6 +47,18 @@ def test_a_group_has_the_processes_of_its_labels_in_the_order_of_the_application
     # Each of the four processes sends its part of the root's seven bytes, in whole bytes.
     calls = Collective("barrier", 0, 0, 0, where=HERE), Collective("gather", 0, 3, 2, where=HERE)
     assert made.programs == (calls, ())
+
+
+def test_equal_processes_are_resolved_together_and_split_where_they_differ():
+    send = steps.Send("q", 8, "index + 1")
+    application = Application("a", (Label("p", 4, (send,)), Label("q", 5, ())))
+    resolver = Resolver(application)
+    (made,) = resolver.instructions("p", 0, {"index": Progression(0, 1, 4)}, send, HERE)
+    # Processes 0 to 3 of p send to processes 1 to 4 of q, which are 5 to 8 of all.
+    assert (made.first.first, made.first.step, made.first.last, made.count, made.size_bytes) == (5, 1, 8, 1, 8)
+    with pytest.raises(Split) as split:
+        resolver.instructions("p", 0, {"index": Progression(0, 1, 4)}, steps.Send("q", "index % 2", 0), HERE)
+    assert [(part.first, part.stride, part.count) for part in split.value.parts] == [(0, 2, 2), (1, 2, 2)]
 
 
 @pytest.mark.parametrize(

@@ -140,4 +140,4 @@ def test_other_placements_are_out_of_range(placement, said):
 
 def test_programs_without_a_structure_are_out_of_range():
     with pytest.raises(OutOfRange, match="its messages are not declared"):
-        traffic_of(sized_problem("himeno", 32), 4)
+        traffic_of(sized_problem("fem", 32), 4)

@@ -32,7 +32,7 @@ def test_structural_leads_for_the_kernels_that_it_knows(app, platform):
 
 
 def test_dpgraph_leads_elsewhere(platform):
-    assert names(sized_problem("himeno", 32), platform) == ["dpgraph", "hcf-constant", "hcf"]
+    assert names(sized_problem("fem", 32), platform) == ["dpgraph", "hcf-constant", "hcf"]
     assert names(own_problem(read_program(JACOBI, "100 {iterations}", 10)), platform)[0] == "dpgraph"
 
 
@@ -42,11 +42,11 @@ def test_dpgraph_leads_where_the_placement_is_outside_of_structural(platform):
 
 
 def test_the_command_says_which_predictor_it_asked_and_why(capsys):
-    for app in ("cg --class S", "himeno --size 24 --param niter=3"):
+    for app in ("cg --class S", "fem --size 24 --param niter=3"):
         assert predict.main(f"--scenario grid4x2 --app {app} --no-store".split()) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "cg S on 8 ranks of grid4x2, structural: 1.24 s structural was asked because" in said
-    assert "dpgraph was asked because structural has no answer: the messages of himeno are not declared" in said
+    assert "dpgraph was asked because structural has no answer: the messages of fem are not declared" in said
     assert "simulating the run itself is cheaper" in said  # the evidence of dpgraph costs more than this short run
 
 

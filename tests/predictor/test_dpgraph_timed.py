@@ -26,6 +26,7 @@ from platforms.read.routes import routes_between
 from predictor.dpgraph.cli import main
 from predictor.dpgraph.dates import dates_of
 from predictor.dpgraph.evaluate import estimate
+from predictor.dpgraph.faster import DeclaredNetwork
 from predictor.dpgraph.graph import Element, owned_graph
 from predictor.dpgraph.graphml import read_graphml
 from predictor.dpgraph.known import known_network
@@ -120,6 +121,10 @@ def made(app, preset, scenario, ranks, iterations=3):
     pairs = {(asked.placement[a], asked.placement[b]) for a, b in Sections(recording).partners}
     routes = tuple(routes_between(platform, sorted(pairs | {pair[::-1] for pair in pairs})))
     return asked, recording, routes
+
+
+def declared(asked, routes):
+    return DeclaredNetwork(routes, dict(asked.platform.options))
 
 
 @pytest.fixture(scope="module")
@@ -223,7 +228,7 @@ def test_what_if_says_what_a_simulation_with_faster_nodes_gains():
     # The first cluster twice as fast: predicted from the recording, simulated on a grid with that speed.
     asked, recording, routes = made("is", "A", "grid4x2", 8, iterations=10)
     places = places_of(asked.problem, recording.paths)
-    setting = Setting(owned_graph(recording).program, asked, routes, dict(asked.platform.options), places)
+    setting = Setting(owned_graph(recording).program, asked, declared(asked, routes), places)
     found = what_if(setting, 2.0)
     (cluster,) = [one for one in found.answers if (one.kind, one.name) == ("cluster", "c1")]
     grid = named_grid("grid4x2")
@@ -240,7 +245,7 @@ def test_what_if_says_what_a_simulation_with_faster_nodes_gains():
 
 def test_parts_that_are_not_tried_are_counted(integer_sort):
     asked, recording, routes = integer_sort
-    setting = Setting(owned_graph(recording).program, asked, routes, dict(asked.platform.options), ())
+    setting = Setting(owned_graph(recording).program, asked, declared(asked, routes), ())
     found = what_if(setting, 2.0, most=3)
     assert found.untried["node"] == asked.nranks - 3
     assert {one.name for one in found.answers if one.kind in ("call", "computation")} == {"place not known"}

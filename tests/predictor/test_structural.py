@@ -168,7 +168,7 @@ def test_evidence_is_a_probe_on_one_node_per_cluster_and_messages_and_all_of_it_
 
 def test_many_at_once_are_what_each_is():
     model, _, targets, _ = fitted()
-    outside = Target(sized_problem("himeno", 32), targets[0].platform, targets[0].placement)
+    outside = Target(sized_problem("fem", 32), targets[0].platform, targets[0].placement)
     *many, refused = model.predict_many([*targets, outside])
     assert [one.time_s for one in many] == [model.predict(target).time_s for target in targets]
     assert isinstance(refused, OutOfRange)
@@ -191,10 +191,10 @@ def test_computation_is_that_of_the_busiest_rank_at_the_speed_of_its_cluster():
 
 def test_targets_beyond_the_model_are_refused_with_the_reason():
     platform = materialise(named_grid("grid4x4"))
-    cg, unknown = problem("cg", "S"), sized_problem("himeno", 32)
+    cg, unknown = problem("cg", "S"), sized_problem("fem", 32)
     hosts = block(platform, 4)
     for target, reason in (
-        (Target(unknown, platform, hosts), "the messages of himeno are not declared"),
+        (Target(unknown, platform, hosts), "the messages of fem are not declared"),
         (Target(problem("dt", "BH_S"), platform, block(platform, 8)), "dt has a rank for every node of its graph"),
         (Target(problem("is", "E"), platform, block(platform, 4)), "the keys need at least 64 ranks"),
         (Target(problem("bt", "S"), platform, hosts[:1] * 7), "7 ranks would cut the cube into 7 x 7 x 1 tiles"),

@@ -12,12 +12,12 @@ from apps.programs.problem import problem
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import MAPPINGS
 from platforms.read.read import materialise
+from predictor.series.labels import place_labels
 from validation.comparison.compare import COLUMNS
 from validation.league.candidates import candidates
 from validation.league.cli import main
 from validation.ranking.deciding import decisions
 from validation.ranking.front import pareto
-from validation.ranking.labels import place_labels
 from validation.ranking.standing import SIMULATE, ranking
 from validation.run import main as run
 

@@ -16,10 +16,10 @@ from matplotlib.figure import Figure
 from apps.runs.timeline import Timeline
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise, read_platform
+from predictor.series.styles import style_of
 from validation.arguments import asked_platforms
 from validation.presentation.dots import error_text
 from validation.presentation.plots import overview_figure, results_figure, write_figures
-from validation.presentation.styles import style_of
 from validation.report import tables
 from validation.report.errors import cautions
 from validation.report.figures.errors import distribution_figure, scatter_figure, share_figure

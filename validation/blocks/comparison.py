@@ -8,14 +8,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+import numpy as np
+
 from apps.results.record import RunRecord
 from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.system.convert import materialise_system
+from predictor.base import OutOfRange
 from predictor.blocks.evaluation.evaluate import Result, evaluate
-from predictor.blocks.machines.machine import Machine
+from predictor.blocks.machines.machine import Group, Machine
+from predictor.blocks.machines.power import Ends, energies
+from predictor.blocks.names import HARDWARE, POWER_RULES
 from predictor.blocks.setting import Setting
 from validation.blocks.blockprogram.instructions import block_problem
 from validation.blocks.program import block_program
@@ -41,6 +46,7 @@ class Comparison:
     success: float | None = None  # evaluated probability of success; None: the failure rate is unknown
     evaluator: str = ""  # one of predictor.blocks.evaluation.choice.EVALUATORS
     cautions: tuple[str, ...] = ()  # of the evaluation
+    power: str = POWER_RULES[0]  # rule of both energies
 
     @property
     def error_pct(self) -> float:
@@ -66,6 +72,7 @@ def compare(
     *,
     varied: Mapping[str, object] | None = None,
     evaluator: str | None = None,
+    power: str = POWER_RULES[0],
 ) -> Comparison:
     """Evaluate and simulate an application.
 
@@ -75,14 +82,15 @@ def compare(
         runner: Runner of the simulation.
         varied: Values that were changed in a series, by name.
         evaluator: As for ``evaluate``.
+        power: As for ``evaluate``; the simulated energy follows the same rule.
 
     Raises:
         UserError: If the application cannot be evaluated or simulated; errors of the engine are passed on.
         OutOfRange: If the machine does not know the time of a block.
     """
-    result = evaluate(setting.application, machine_of(setting), evaluator=evaluator)
+    result = evaluate(setting.application, machine_of(setting), evaluator=evaluator, power=power)
     started = time.perf_counter()
-    evaluate(setting.application, machine_of(replace(setting)), evaluator=evaluator)
+    evaluate(setting.application, machine_of(replace(setting)), evaluator=evaluator, power=power)
     evaluation_wall_s = time.perf_counter() - started
     record = simulate(setting, runner)
     return Comparison(
@@ -95,14 +103,47 @@ def compare(
         simulated_s=record.time_s,
         labels=_labels(setting, result, record),
         evaluated_j=result.energy_j,
-        simulated_j=record.used_energy_j,
+        simulated_j=simulated_energy_j(setting, record, power),
         evaluation_wall_s=evaluation_wall_s,
         simulation_wall_s=record.wall_s,
         messages=sum(record.messages),
         success=result.success,
         evaluator=result.evaluator,
         cautions=result.cautions,
+        power=power,
     )
+
+
+def simulated_energy_j(setting: Setting, record: RunRecord, power: str) -> float | None:
+    """Return the energy of a simulated run by a power rule, J; None if the system has no watts.
+
+    SimGrid counts by the rule idle-waiting.  The others need only the ends of the processes, which the run has, and the
+    system's watts.
+    """
+    if power == POWER_RULES[0]:
+        return record.used_energy_j
+    machine = setting.machine(HARDWARE)
+    first, firsts = 0, {}
+    for label, count in setting.application.counts().items():
+        firsts[label] = first
+        first += count
+    ended_s = np.add(record.compute_s, record.comm_s)
+    groups = [group for group in machine.groups if group.count]
+    compute_s = {group: float(np.take(record.compute_s, _ranks(group, firsts)).sum()) for group in groups}
+    ends = [_ends(group, ended_s[_ranks(group, firsts)]) for group in groups]
+    try:
+        found, others_j = energies(power, machine, compute_s=compute_s, ends=ends, time_s=float(ended_s.max()))
+    except OutOfRange:
+        return None
+    return math.fsum((*found.values(), others_j))
+
+
+def _ranks(group: Group, firsts: Mapping[str, int]) -> list[int]:
+    return [firsts[group.label] + member for member in group.members]
+
+
+def _ends(group: Group, ended_s: np.ndarray) -> Ends:
+    return Ends(group, group.members, lambda: ended_s, float(ended_s.min()), float(ended_s.max()))
 
 
 def simulate(setting: Setting, runner: Runner) -> RunRecord:

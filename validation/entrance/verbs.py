@@ -94,7 +94,10 @@ GROUPS: dict[str, dict[str, Verb]] = {
             twin="validation.blocks.cli", twin_help="compare with a simulation of the same description",
             twin_of="run",
         ),
-        "graph": Verb("draw a program's graph, its critical path, and what speeds it up", "predictor.dpgraph.cli"),
+        "graph": Verb(
+            "draw a program's graph, its critical path, and what speeds it up", "predictor.dpgraph.cli",
+            twin="validation.graph.cli", twin_help="compare its times and what speeds it up with simulations",
+        ),
         "modes": Verb("simulate messages in each of MPI's send modes, and fit Li's lines", "validation.sendmodes.cli"),
         "conform": Verb("check that predictors keep the rules, also those of your own", "predictor.check"),
     },

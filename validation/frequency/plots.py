@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.files.writing import save_figure
+from predictor.series.styles import STYLES
 from validation.frequency.compare import Row
-from validation.presentation.styles import STYLES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -1,10 +1,11 @@
 """The project as a Python module: ``import gridval`` (docs/gridval.md).
 
-Public faces: ``run``, ``predict``, ``Results``, ``Picture``, ``Prediction``, ``Settings``, ``UserError``,
-``OutOfRange``, ``SimulationError``.
+Public faces: ``run``, ``predict``, ``blocks``, ``Results``, ``BlockResults``, ``Picture``, ``Prediction``,
+``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
 """
 
 from validation.interactive import (
+    BlockResults,
     OutOfRange,
     Picture,
     Prediction,
@@ -12,11 +13,13 @@ from validation.interactive import (
     Settings,
     SimulationError,
     UserError,
+    blocks,
     predict,
     run,
 )
 
 __all__ = [
+    "BlockResults",
     "OutOfRange",
     "Picture",
     "Prediction",
@@ -24,6 +27,7 @@ __all__ = [
     "Settings",
     "SimulationError",
     "UserError",
+    "blocks",
     "predict",
     "run",
 ]

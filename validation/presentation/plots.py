@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.files.writing import save_figure
+from predictor.series.styles import label_decades, style_of
 from validation.comparison.dataframes import records
 from validation.presentation.dots import draw_dots
-from validation.presentation.styles import label_decades, predictor_numbers, style_of
+from validation.presentation.numbering import predictor_numbers
 from validation.presentation.tables import told_apart_by, truth_name
 
 if TYPE_CHECKING:

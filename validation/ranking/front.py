@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from predictor.series.front import dominators
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -38,11 +40,9 @@ def pareto(table: pd.DataFrame) -> pd.DataFrame:
     ranked = table[table["rank"].notna()]
     rows = []
     for cost in COSTS:
-        for one in ranked.sort_values([cost, "mean_abs_error_pct"]).itertuples():
-            error, value = one.mean_abs_error_pct, getattr(one, cost)
-            no_worse = (ranked["mean_abs_error_pct"] <= error) & (ranked[cost] <= value)
-            better = (ranked["mean_abs_error_pct"] < error) | (ranked[cost] < value)
-            above = ranked[no_worse & better].sort_values(["mean_abs_error_pct", "predictor"])
-            by = None if above.empty else above["predictor"].iloc[0]
-            rows.append((cost, one.predictor, error, value, by is None, by))
+        ordered = ranked.sort_values([cost, "mean_abs_error_pct"])
+        errors, values, names = (ordered[name].tolist() for name in ("mean_abs_error_pct", cost, "predictor"))
+        for name, error, value, above in zip(names, errors, values, dominators(errors, values), strict=True):
+            by = min(((errors[at], names[at]) for at in above), default=(0.0, None))[1]
+            rows.append((cost, name, error, value, by is None, by))
     return pd.DataFrame(rows, columns=list(PARETO_COLUMNS))

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from platforms.files.writing import save_figure
+from predictor.series.labels import place_labels
+from predictor.series.styles import STYLES
 from validation.comparison.metrics import ALL_APPS
-from validation.presentation.styles import STYLES
 from validation.ranking.deciding import ALL_HOSTS, CHANCE
-from validation.ranking.labels import place_labels
 from validation.ranking.standing import SIMULATE
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from apps.spec.run_spec import RunSpec
     from apps.spec.settings import Settings
     from apps.spec.target import Target
+    from predictor.base import Evidence
 
 
 @dataclass(frozen=True)
@@ -50,6 +51,16 @@ class PredictionNote:
 
 
 @dataclass(frozen=True)
+class GraphNote:
+    """An answer of a graph predictor, with all evidence that it asked for."""
+
+    predictor: str
+    target: Target
+    predicted_s: float
+    evidence: tuple[Evidence, ...]
+
+
+@dataclass(frozen=True)
 class Invocation:
     """The command, as the user wrote it."""
 
@@ -71,6 +82,7 @@ class Gathered:
     )  # as validation.comparison.compare.Result.to_json returns them
     notes: list[PredictionNote] = field(default_factory=list)
     cases: list[Case] = field(default_factory=list)
+    graphs: list[GraphNote] = field(default_factory=list)  # the first answer of a graph predictor for each program
     runs: list[ListedRun] = field(default_factory=list)  # without duplicates
     failures: list[tuple[str, str]] = field(default_factory=list)  # target and error
     run_cautions: list[str] = field(default_factory=list)  # about the simulations, those of the evidence included

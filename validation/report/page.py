@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from validation.comparison.metrics import summarise
 from validation.presentation.tables import truth_name
-from validation.report import errors, league, pictures
+from validation.report import errors, graph, league, pictures
 from validation.report.facts import GLOSSARY, settings_facts, version_facts
 from validation.report.gather import Gathered
 from validation.report.lede import lede, title
@@ -119,6 +119,7 @@ def _sections(gathered: Gathered, results: pd.DataFrame, progress: Progress) -> 
         Section("share", "Error by share of computation").take(pictures.share_pictures(results)),
         Section("parts", "Computation and communication").take(pictures.parts_pictures(gathered)),
         _timelines(gathered, progress),
+        *_graphs(gathered, progress),
         Section("platforms", "Platforms").take(platform_pictures(gathered)),
         *_league(results),
         Section("costs", "Costs of the predictions", tables=[errors.costs_table(gathered)]),
@@ -136,6 +137,27 @@ def _league(results: pd.DataFrame) -> list[Section]:
     section = Section("league", "The league of predictors", league.league_text(ranked))
     section.tables += league.league_tables(ranked, front, choices)
     return [section.take(league.league_pictures(front, choices))]
+
+
+def _graphs(gathered: Gathered, progress: Progress) -> list[Section]:
+    """Return the section of what the graph predictors say about elements, if one of them has answered."""
+    if not gathered.graphs:
+        return []
+    section = Section("graph", "The predicted graph", list(graph.INTRODUCTION))
+    for place, one in enumerate(gathered.graphs[: graph.MOST_GRAPHS]):
+        progress(f"graph of {one.target}")
+        made = graph.graph_part(one, place)
+        if isinstance(made, str):
+            section.notes.append(made)
+            continue
+        section.text.append(made.text)
+        section.tables += made.tables
+        section.pictures.append(made.picture)
+        section.notes += made.notes
+    if len(gathered.graphs) > graph.MOST_GRAPHS:
+        names = (one.target.problem.name for one in gathered.graphs[graph.MOST_GRAPHS :])
+        section.notes.append(f"Not shown: {', '.join(names)}.")
+    return [section]
 
 
 def _timelines(gathered: Gathered, progress: Progress) -> Section:

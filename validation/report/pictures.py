@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from platforms.wording import number_of
 from validation.comparison.dataframes import grouped
+from validation.presentation.numbering import predictor_numbers
 from validation.presentation.plots import (
     CASE_COLUMNS,
     DELAY_PRODUCTS,
@@ -17,7 +18,6 @@ from validation.presentation.plots import (
     case_labels,
     results_figure,
 )
-from validation.presentation.styles import predictor_numbers
 from validation.presentation.tables import truth_name
 from validation.report.figures.errors import distribution_figure, scatter_figure, share_figure
 from validation.report.figures.parts import COMMUNICATION, COMPUTATION, OTHERS, Bar, Group, parts_figure, parts_of

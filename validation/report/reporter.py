@@ -15,7 +15,7 @@ from apps.results.cautions import Cautions
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, usable_folder, write_text
 from platforms.terminal.progress import Progress
-from validation.report.gather import Case, Gathered, Invocation, ListedRun, PredictionNote
+from validation.report.gather import Case, Gathered, GraphNote, Invocation, ListedRun, PredictionNote
 
 if TYPE_CHECKING:
     from apps.results.record import RunRecord
@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from validation.comparison.compare import Failure, Result
 
 OPTION = "--report"
+GRAPH_PREDICTORS = ("dpgraph", "dpgraph-known")  # whose times of elements the page shows
 
 
 class Reporter:
@@ -86,9 +87,18 @@ class Reporter:
                 evidence=tuple(one.request.kind for one in answer.evidence),
             )
         )
+        self._graph(answer)
         for one in answer.evidence:
             if one.request.kind == "run" and isinstance(one.answer, RunRecord):
                 self._run(one.request.target, settings, one.answer, answer.predictor)
+
+    def _graph(self, answer: Answer) -> None:
+        """Keep the first answer of a graph predictor for each program."""
+        key = ("graph", answer.target.problem.name)
+        if answer.predictor in GRAPH_PREDICTORS and answer.prediction is not None and key not in self._known:
+            self._known[key] = len(self._gathered.graphs)
+            note = GraphNote(answer.predictor, answer.target, answer.prediction.time_s, answer.evidence)
+            self._gathered.graphs.append(note)
 
     def _case(self, target: Target, truth: RunRecord, mapping: str, settings: Settings) -> int:
         key = ("case", _key(target), settings, mapping)
@@ -129,6 +139,7 @@ class Reporter:
             self._gathered.interrupted = str(error) or kind.__name__
         self._gathered.run_cautions = self._cautions.lines()
         # Imported here for a quick start: they are slow to import.
+        from validation.report.graph import MOST_GRAPHS
         from validation.report.page import page
         from validation.report.timelines import MOST_TIMELINES
 
@@ -136,6 +147,7 @@ class Reporter:
         with closing(Progress()) as progress:
             steps = count()
             total = 1 + min(MOST_TIMELINES, len({case.target.problem.name for case in self._gathered.cases}))
+            total += min(MOST_GRAPHS, len(self._gathered.graphs))
             text = page(self._gathered, progress=lambda what: progress(f"report: {what}", next(steps), total))
         write_text(OPTION, self._path, text)
         size_kb = len(text.encode()) / 1000

@@ -26,7 +26,15 @@ from platforms.terminal.table import Cell, table_lines
 from platforms.wording import number_of
 from predictor.evidence.broker import Broker
 from predictor.shares.advice import Advice, advise, idle_s, lines_of_file
-from predictor.shares.cli import Asked, add_arguments, asked_from_arguments, gain_text, to_json, written_lines
+from predictor.shares.cli import (
+    Asked,
+    add_arguments,
+    asked_from_arguments,
+    exponent_text,
+    gain_text,
+    to_json,
+    written_lines,
+)
 from validation.presentation.tables import error_cell
 from validation.shares.search import Searched, number_of_choices, searched
 
@@ -54,7 +62,8 @@ def build_parser() -> argparse.ArgumentParser:
     add_arguments(parser)
     parser.add_argument(
         "--search", type=float, metavar="PCT",
-        help="also simulate every choice of one share for each cluster in steps of PCT %% of the work, such as 5",
+        help="also search for the best of all choices of one share for each cluster in steps of PCT %% of the work, "
+        "such as 5; those whose computation alone takes longer than the best are not simulated",
     )  # fmt: skip
     return parser
 
@@ -110,7 +119,7 @@ def _print_plan(args: argparse.Namespace, asked: Asked, steps: int | None) -> in
         counts = [number_of_choices(target, steps) for target in asked.targets]
         each = [wall_s([asked.settings.spec(target)], 1) for target in asked.targets]
         time_s = sum(count * one for count, one in zip(counts, each, strict=True))
-        others.append(Other("choice of the search", "choices of the search", sum(counts), time_s))
+        others.append(Other("choice of the search at most", "choices of the search at most", sum(counts), time_s))
     return print_plan(args, replace(plan, others=tuple(others)))
 
 
@@ -124,16 +133,23 @@ def _lines(one: Compared, *, wide: bool) -> list[str]:
         best = [f"{100 * one.best.shares[name]:.1f}"] if one.best else []
         times = [duration(value, like_s=one.equal.time_s) for value in (waits[name], waits_then[name])]
         rows.append([name, f"{100 * share:.1f}", *best, *times])
-    said = [f"simulated: {gain_text(one.equal.time_s, one.advised.time_s)}"]
+    said = [f"simulated: {gain_text(one.equal.time_s, one.advised.time_s)}{exponent_text(one.advice.exponent)}"]
     errors = [_error(answer.prediction, record) for answer, record in _answers(one)]
     said.append(f"{one.advice.equal.predictor}: error {errors[0]} with equal shares, {errors[1]} with the advised ones")
     if one.best is not None:
         best_s = duration(one.best.time_s, like_s=one.equal.time_s)
         said.append(
-            f"the best of {number_of(one.best.choices, 'simulated choice')} takes {best_s}; with the advised shares "
-            f"the time is {percent(one.loss_pct, signed=True)} % off"
+            f"the best of {number_of(one.best.choices, 'choice')}{_left_out(one.best)} takes {best_s}; "
+            f"with the advised shares the time is {percent(one.loss_pct, signed=True)} % off"
         )
     return [str(target), "", *table_lines(rows, left={0}, wide=wide), "", *folded_lines(said)]
+
+
+def _left_out(best: Searched) -> str:
+    """Return how many choices were simulated, if not all."""
+    if best.simulated == best.choices:
+        return ""
+    return f" ({best.simulated} simulated; the computation alone of the others takes longer)"
 
 
 def _answers(one: Compared) -> list[tuple[Any, RunRecord]]:

@@ -1,4 +1,8 @@
-"""Search for the best shares: one for each cluster, in equal steps, all simulated."""
+"""Search for the best shares: one for each cluster, in equal steps.
+
+All choices are simulated, except those that are known to take longer than the best because their computation alone
+does.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,10 @@ from apps.runs.runner import Runner
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.errors import UserError
+from validation.shares.bounds import least_s
 
 MOST_CHOICES = 20_000
+_AT_ONCE = 8  # simulations between two looks at the best time
 
 
 @dataclass(frozen=True)
@@ -21,7 +27,8 @@ class Searched:
 
     shares: dict[str, float]  # by cluster; their sum is 1
     time_s: float
-    choices: int  # number of simulated choices
+    choices: int  # number of choices
+    simulated: int  # of these; the others compute longer than the best takes
 
 
 def choices(count: int, steps: int) -> Iterator[tuple[int, ...]]:
@@ -39,7 +46,7 @@ def choices(count: int, steps: int) -> Iterator[tuple[int, ...]]:
 
 
 def number_of_choices(target: Target, steps: int) -> int:
-    """Return how many choices a search would simulate.
+    """Return how many choices a search has.
 
     Raises:
         UserError: There are none, or more than MOST_CHOICES.
@@ -55,7 +62,10 @@ def number_of_choices(target: Target, steps: int) -> int:
 
 
 def searched(target: Target, settings: Settings, runner: Runner, *, steps: int) -> Searched:
-    """Simulate every choice of shares and return the best one.
+    """Return the best choice of shares.
+
+    The choices are simulated in the order of the least times that they can take, until those exceed the best simulated
+    time.  The runner's store keeps the runs, so that a search that was stopped goes on where it was.
 
     Args:
         target: The target, divided evenly.
@@ -70,10 +80,15 @@ def searched(target: Target, settings: Settings, runner: Runner, *, steps: int) 
     names = _clusters(target)
     every = [{name: one / steps for name, one in zip(names, way, strict=True)} for way in choices(len(names), steps)]
     specs = [settings.spec(with_shares(target, shares)) for shares in every]
-    runner.start(specs)
-    times_s = [runner.record(spec).time_s for spec in specs]
-    best = min(range(len(times_s)), key=times_s.__getitem__)
-    return Searched(every[best], times_s[best], len(times_s))
+    bounds_s = [least_s(spec) for spec in specs]
+    order = sorted(range(len(every)), key=bounds_s.__getitem__)
+    times_s: dict[int, float] = {}
+    while order and (not times_s or bounds_s[order[0]] <= min(times_s.values())):
+        now, order = order[:_AT_ONCE], order[_AT_ONCE:]
+        runner.start([specs[i] for i in now])
+        times_s |= {i: runner.record(specs[i]).time_s for i in now}
+    best = min(sorted(times_s), key=times_s.__getitem__)
+    return Searched(every[best], times_s[best], len(every), len(times_s))
 
 
 def with_shares(target: Target, shares: dict[str, float]) -> Target:

@@ -1,5 +1,7 @@
 #include "grid.h"
 
+#include <stdlib.h>
+
 #include "../harness/split.h"
 
 /* Sets `ranks` to the number of ranks along each axis. */
@@ -32,14 +34,18 @@ bool grid_fits(int n, int nranks, Cut cut)
   return ranks[0] <= n - 2;
 }
 
-Grid grid_make(int n, int rank, int nranks, Cut cut)
+Grid grid_make(Run *run, int n, Cut cut)
 {
+  static const char *const names[AXES] = {"cuts_x", "cuts_y", "cuts_z"};
+  int rank = run->rank;
   Grid grid = {.n = n};
-  shape(nranks, cut, grid.ranks);
+  shape(run->nranks, cut, grid.ranks);
   for (int a = AXES - 1, stride = 1; a >= 0; stride *= grid.ranks[a--]) {
     int p = grid.ranks[a], place = rank / stride % p;
-    grid.start[a] = 1 + split_start(n - 2, p, place);
-    grid.own[a] = split_count(n - 2, p, place);
+    int *cuts = run_cuts(run, names[a], p, n - 2, 1);
+    grid.start[a] = 1 + (cuts ? cuts[place] : split_start(n - 2, p, place));
+    grid.own[a] = cuts ? cuts[place + 1] - cuts[place] : split_count(n - 2, p, place);
+    free(cuts);
     grid.lower[a] = place > 0 ? rank - stride : MPI_PROC_NULL;
     grid.upper[a] = place < p - 1 ? rank + stride : MPI_PROC_NULL;
   }

@@ -7,8 +7,9 @@
 #ifndef HIMENO_GRID_H
 #define HIMENO_GRID_H
 
-#include <mpi.h>
 #include <stdbool.h>
+
+#include "../harness/run.h"
 
 enum { AXES = 3, LEAST_N = 3, MOST_N = 46340 }; /* MOST_N: the number of points of a face must fit an int */
 
@@ -24,8 +25,9 @@ typedef struct {
 /* Returns whether every rank owns a point. */
 bool grid_fits(int n, int nranks, Cut cut);
 
-/* n must be in LEAST_N .. MOST_N, and grid_fits() must hold. */
-Grid grid_make(int n, int rank, int nranks, Cut cut);
+/* The run's arguments cuts_x, cuts_y, cuts_z may cut the inner points in another way.  n must be in LEAST_N .. MOST_N,
+ * and grid_fits() must hold. */
+Grid grid_make(Run *run, int n, Cut cut);
 
 /* Returns the number of points along an axis of a rank's block: its own, and on each side a ghost or the boundary. */
 static inline int extent(const Grid *grid, int axis) { return grid->own[axis] + 2; }

@@ -59,11 +59,14 @@ int main(int argc, char **argv)
   Run run = run_begin(argc, argv);
   int n = run_integer(&run, "n"), niter = run_integer(&run, "niter");
   Cut cut = (Cut)run_choice(&run, "grid", cuts, CUTS);
+  Grid grid = {0};
   if (n < LEAST_N || n > MOST_N)
     run_refuse(&run, "n is %d, not from %d to %d", n, LEAST_N, MOST_N);
   else if (!grid_fits(n, run.nranks, cut))
     run_refuse(&run, "%s cannot own a point each along every axis, %d points inside the boundary", run.ranks,
                n - 2);
+  else
+    grid = grid_make(&run, n, cut);
   if (niter < 1)
     run_refuse(&run, "niter is %d, not positive", niter);
   Reference reference = {0, 0, 0};
@@ -72,7 +75,6 @@ int main(int argc, char **argv)
   if (!run_ready(&run))
     return run_end(&run);
 
-  Grid grid = grid_make(n, run.rank, run.nranks, cut);
   Fields fields = fields_make(&run, &grid);
   Halo halo = halo_make(&run, &grid);
   float gosa = 0;

@@ -155,14 +155,18 @@ class Calibrated:
                 if name == "alltoall-pairwise" and P & (P - 1):
                     problem = f"SMPI has no all-to-all for blocks of this size among {P} processes and would stop"
                     raise OutOfRange(f"model {self.name}", problem, "Ask for a power of two of processes")
-                found[names == name] = self._shape(name).time_s(
+                found[names == name] = self.shape(name).time_s(
                     distinct[names == name], P, layout=self.calibration.layout, wires=self.wires
                 )
             times[of_P] = found[which.reshape(-1)]
         return times
 
-    def _shape(self, name: str) -> Shape:
-        """Return the shape of an algorithm; one without measurements gets the coefficients of a similar algorithm."""
+    def shape(self, name: str) -> Shape:
+        """Return the shape of an algorithm; one without measurements gets the coefficients of a similar algorithm.
+
+        Raises:
+            OutOfRange: If there is none.
+        """
         fitted = {fit.shape.name: fit.shape for fit in self.calibration.shapes}
         if name in fitted:
             return fitted[name]

@@ -1,16 +1,19 @@
 """Messages of collectives: which of them wait for each other, how many share the busiest resources, and their sizes.
 
-The algorithms are those of SMPI's selector ``default`` (SimGrid's manual, "Simulating MPI applications").  A round is
+The algorithms are those of predictor/network/collectives.py, which dpgraph and the graph of blocks use too.  A round is
 a set of messages that are in flight together.  A path is a chain of rounds of which each waits for the previous one; a
 collective takes as long as its longest path.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+
+from apps.recording.events import Op
+from predictor.network.collectives import ALGORITHMS, Call
 
 
 @dataclass(frozen=True)
@@ -51,25 +54,50 @@ class Paths:
         return cls(rounds, np.unique(counts, axis=0))
 
 
-def bcast_binomial(cluster: np.ndarray, held: bool) -> Paths:
-    """Return the paths of a broadcast in which place r passes the vector on to r + 2^k, largest k first.
+def paths(name: str, cluster: np.ndarray, held: bool) -> Paths:
+    """Return the paths of an algorithm.
 
-    If ``held`` is true, a sender waits until a message has arrived before it begins the next one, and messages of equal
-    reach 2^k are in flight together.  Otherwise a sender sends to all its children at once, and so do all senders of
-    its generation.
+    Args:
+        name: A key of predictor.network.collectives.ALGORITHMS.
+        cluster: The cluster of each process.
+        held: Whether the sender of a broadcast waits until a message has arrived before it begins the next one.
     """
-    P = len(cluster)
-    place = np.arange(1, P)
-    place = place[np.argsort(-(place & -place), kind="stable")]  # in the order in which the vector reaches them
-    reach = place & -place  # distance to the parent: the lowest bit of the place
-    parent = place - reach
-    together = -reach if held else np.array([one.bit_count() for one in place.tolist()])
+    step, source, destination, blocks = _messages(name, len(cluster))
+    if name == "bcast-binomial":
+        return _tree(source, destination, cluster, held)
+    each = [step == one for one in np.unique(step)]
+    return Paths.of([[_round(source[here], destination[here], cluster, int(blocks[here][0])) for here in each]])
+
+
+def _messages(name: str, processes: int) -> np.ndarray:
+    """Return the messages: the sender's step, sender, receiver and size in blocks (4 x messages)."""
+    found = [
+        (number, rank, partner, blocks)
+        for rank in range(processes)
+        for number, one in enumerate(ALGORITHMS[name](Call(Op.ALLTOALL, rank, processes, 0, 1, ())))
+        for is_send, partner, blocks in one.operations
+        if is_send
+    ]
+    columns = np.array(found, int).reshape(-1, 4).T
+    columns[3] = np.maximum(columns[3], 1)  # a barrier's messages are empty
+    return columns
+
+
+def _tree(parent: np.ndarray, place: np.ndarray, cluster: np.ndarray, held: bool) -> Paths:
+    """Return the paths of a broadcast in which each process sends to its children, the farthest first.
+
+    If senders are held, messages of equal reach are in flight together.  Otherwise a sender sends to all its children
+    at once, and so do all senders of its generation.
+    """
+    order = np.argsort(parent - place, kind="stable")  # in the order in which the vector reaches them
+    parent, place = parent[order], place[order]
+    together = parent - place if held else np.array([one.bit_count() for one in place.tolist()])
     distant = cluster[parent] != cluster[place]
     children, far_children = np.bincount(parent), np.bincount(parent, distant).astype(int)
     loads = {
         int(when): _load(parent[together == when], place[together == when], cluster) for when in np.unique(together)
     }
-    chains: list[list[Round]] = [[] for _ in range(P)]
+    chains: list[list[Round]] = [[] for _ in cluster]
     for r, p, when, is_far in zip(place.tolist(), parent.tolist(), together.tolist(), distant.tolist(), strict=True):
         sent, sent_far = (1, int(is_far)) if held else (int(children[p]), int(far_children[p]))
         chains[r] = [*chains[p], _hop(is_far, sent, sent_far, loads[when])]
@@ -90,67 +118,7 @@ def _hop(is_far: bool, sent: int, sent_far: int, generation: Load) -> Round:
     return Round(1, load(sent), None, load(near) if sent_far else None)
 
 
-def from_root(cluster: np.ndarray, held: bool) -> Paths:
-    """Return the path of a scatter: the root sends to all others at once."""
-    others = np.arange(1, len(cluster))
-    return Paths.of([[_round(np.zeros_like(others), others, cluster)]])
-
-
-def to_root(cluster: np.ndarray, held: bool) -> Paths:
-    """Return the path of a gather: all others send to the root at once."""
-    others = np.arange(1, len(cluster))
-    return Paths.of([[_round(others, np.zeros_like(others), cluster)]])
-
-
-def barrier_linear(cluster: np.ndarray, held: bool) -> Paths:
-    """Return the path of a barrier: all others send to the root, then the root sends to all others."""
-    return Paths.of([[*to_root(cluster, held).rounds, *from_root(cluster, held).rounds]])
-
-
-def alltoall_linear(cluster: np.ndarray, held: bool) -> Paths:
-    """Return the path of an all-to-all in which every process sends to every other process at once."""
-    P = len(cluster)
-    source, destination = np.divmod(np.arange(P * P), P)
-    other = source != destination
-    return Paths.of([[_round(source[other], destination[other], cluster)]])
-
-
-def alltoall_bruck(cluster: np.ndarray, held: bool) -> Paths:
-    """Return the path of Bruck's all-to-all.
-
-    In round k each of the P processes sends the blocks whose number has bit k set to the process 2^k further, so that
-    there are log2 P rounds.
-    """
-    P = len(cluster)
-    rank, rounds, reach = np.arange(P), [], 1
-    while reach < P:
-        blocks = int(np.count_nonzero(rank & reach))
-        rounds.append(_round(rank, (rank + reach) % P, cluster, blocks))
-        reach *= 2
-    return Paths.of([rounds])
-
-
-def alltoall_pairwise(cluster: np.ndarray, held: bool) -> Paths:
-    """Return the path of the pairwise all-to-all: in round k ranks r and r xor k exchange blocks; P a power of two."""
-    rank = np.arange(len(cluster))
-    return Paths.of([[_round(rank, rank ^ step, cluster) for step in range(1, len(cluster))]])
-
-
-Algorithm = Callable[[np.ndarray, bool], Paths]  # (cluster of each process, whether senders are held) -> paths
-
-# Algorithms by the names of their shapes.
-ALGORITHMS: dict[str, Algorithm] = {
-    "bcast-binomial": bcast_binomial,
-    "scatter-linear": from_root,
-    "gather-linear": to_root,
-    "barrier-linear": barrier_linear,
-    "alltoall-linear": alltoall_linear,
-    "alltoall-bruck": alltoall_bruck,
-    "alltoall-pairwise": alltoall_pairwise,
-}
-
-
-def _round(source: np.ndarray, destination: np.ndarray, cluster: np.ndarray, blocks: int = 1) -> Round:
+def _round(source: np.ndarray, destination: np.ndarray, cluster: np.ndarray, blocks: int) -> Round:
     far = cluster[source] != cluster[destination]
     return Round(
         blocks,

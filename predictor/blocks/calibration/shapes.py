@@ -22,7 +22,7 @@ import numpy as np
 
 from apps.s4u.collectives import all_to_all_algorithm
 from predictor.blocks.calibration.fit import linear_fit, mean_percentage_error
-from predictor.blocks.calibration.rounds import ALGORITHMS, Load, Paths, Round
+from predictor.blocks.calibration.rounds import Load, Paths, Round, paths
 from predictor.blocks.calibration.wires import Clustered, Layout, Wires
 
 _SHARES = (0.0, *np.geomspace(1e-3, 4, 25).tolist())  # grid of values for each r, before refinement
@@ -33,12 +33,7 @@ def shape_of(block: str, block_bytes: float, processes: int) -> str:
     """Return the name of the shape of SMPI's algorithm; ``block_bytes`` is the block between two processes."""
     if block == "alltoall":
         return f"alltoall-{all_to_all_algorithm(processes, block_bytes)}"
-    return {
-        "bcast": "bcast-binomial",
-        "scatter": "scatter-linear",
-        "gather": "gather-linear",
-        "barrier": "barrier-linear",
-    }[block]
+    return "bcast-binomial" if block == "bcast" else f"{block}-linear"
 
 
 @dataclass(frozen=True)
@@ -56,7 +51,7 @@ class Coefficients:
 class Shape:
     """The time of one algorithm."""
 
-    name: str  # a key of ALGORITHMS
+    name: str  # a key of predictor.network.collectives.ALGORITHMS
     coefficients: Coefficients
 
     def time_s(self, block_bytes: np.ndarray, processes: int, *, layout: Clustered, wires: Wires) -> np.ndarray:
@@ -83,13 +78,13 @@ def features(
 
 @lru_cache(maxsize=4096)
 def _paths(name: str, layout: Clustered, processes: int, held: bool) -> Paths:
-    return ALGORITHMS[name](layout.clusters(processes), held)
+    return paths(name, layout.clusters(processes), held)
 
 
-def _of_paths(paths: Paths, sizes: np.ndarray, *, c: Coefficients, wires: Wires) -> np.ndarray:
+def _of_paths(found: Paths, sizes: np.ndarray, *, c: Coefficients, wires: Wires) -> np.ndarray:
     """Return the factors of a, b and g for the longest path of each size."""
-    of_rounds = np.stack([_of_round(one, sizes, c=c, wires=wires) for one in paths.rounds])  # rounds x sizes x 3
-    sums = np.tensordot(paths.counts, of_rounds, axes=1)  # paths x sizes x 3
+    of_rounds = np.stack([_of_round(one, sizes, c=c, wires=wires) for one in found.rounds])  # rounds x sizes x 3
+    sums = np.tensordot(found.counts, of_rounds, axes=1)  # paths x sizes x 3
     longest = (sums[:, :, 0] + sums[:, :, 1]).argmax(axis=0)
     of_longest: np.ndarray = sums[longest, np.arange(len(sizes))]
     return of_longest
@@ -139,7 +134,7 @@ def fit_shape(name: str, seen: Observations, *, layout: Layout, wires: Wires, er
     refined.
 
     Args:
-        name: Name of the shape, a key of ALGORITHMS.
+        name: Name of the shape, a key of predictor.network.collectives.ALGORITHMS.
         seen: The measured times.
         layout: Clusters of the processes.
         wires: Lines of the network.

@@ -20,6 +20,7 @@ from predictor.blocks.application import (
     Repeat,
     Send,
     Step,
+    all_steps,
 )
 from predictor.blocks.expressions import Expression
 from predictor.blocks.graph.evaluate import MOST_PROCESSES
@@ -109,10 +110,8 @@ def _graph_if_possible(application: Application, *, asked: bool, single: tuple[s
 
 
 def _has_collectives(application: Application) -> bool:
-    def within(steps: Sequence[Step]) -> bool:
-        return any(isinstance(step, Collective) or within(inner_steps(step)) for step in steps)
-
-    return any(within(label.program) for label in application.labels)
+    programs = (all_steps(None, label.program, "") for label in application.labels)
+    return any(isinstance(step, Collective) for program in programs for step, _ in program)
 
 
 def _one_at_a_time(application: Application, machine: HardwareMachine) -> bool:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from math import ceil
 
-from platforms.errors import UserError
-from predictor.blocks.application import Compute, Number
 from predictor.blocks.evaluation.profile import Profile, interleaved, join
-from predictor.blocks.expressions import Expression, Value
+from predictor.blocks.expressions import Value
 from predictor.blocks.machines.machine import Group
-from predictor.blocks.processes.pairs import Pairs
 from predictor.blocks.processes.progression import Part, Progression
+from predictor.blocks.stream.instructions import Program
 
 
 @dataclass(eq=False)
@@ -26,8 +23,8 @@ class Cohort:
     pc: int = 0
     loops: tuple[tuple[int, int, int], ...] = ()  # enclosing loops: index of the instruction, turn, number of turns
     scope: dict[str, Value] = field(default_factory=dict)  # the application's numbers, loop variables and index
-    pairs: Pairs | None = None  # of the awaited message; several pairs of a single process are served in order
-    partners: tuple[tuple[int, int], ...] = ()  # rows (first, count) of partners that remain in this step
+    todo: Program = ()  # instructions of the present step that are not finished
+    met: int = 0  # partners of the first of them whose messages have begun
     times: int = 1  # factor on each computation, from loops that are evaluated only once
 
     @property
@@ -36,24 +33,12 @@ class Cohort:
         return self.group.label
 
     @property
-    def awaited(self) -> Pairs:
-        """The pairs of the awaited message; a ValueError is raised if the cohort waits for none."""
-        if self.pairs is None:
-            raise ValueError(f"{self.label} waits for no message")
-        return self.pairs
-
-    @property
-    def ordered(self) -> bool:
-        """True if the cohort is a single process that serves several partners in their order."""
-        return self.pairs is not None and self.count == 1 and self.pairs.count > 1
-
-    @property
     def position(self) -> tuple[int, ...]:
         """Position in the program and in the turns of its loops; it grows as the processes advance."""
         return (*(number for begin, turn, _ in self.loops for number in (begin, turn)), self.pc)
 
     def part(self, part: Part, clock: Profile | None = None) -> Cohort:
-        """Return a part of the cohort, whose pairs must not be ordered.
+        """Return a part of the cohort.
 
         Args:
             part: The members of the part.
@@ -68,8 +53,8 @@ class Cohort:
             pc=self.pc,
             loops=self.loops,
             scope=dict(self.scope),
-            pairs=None if self.pairs is None else self.pairs.part(part),
-            partners=self.partners,
+            todo=self.todo,
+            met=self.met,
             times=self.times,
         )
         made.scope["index"] = Progression.of(made.first, made.stride, made.count)
@@ -113,34 +98,3 @@ def _both(one: Cohort, other: Cohort) -> Cohort | None:
     made = replace(one, stride=stride, count=one.count + other.count, clock=clock, scope=dict(one.scope))
     made.scope["index"] = Progression.of(made.first, made.stride, made.count)
     return made
-
-
-def whole_bytes(expression: Number, cohort: Cohort, where: str) -> int:
-    """Return a size in whole bytes that is the same for all members of the cohort; split the cohort otherwise."""
-    value = Expression.of(expression).value(cohort.scope, where)
-    if isinstance(value, Progression):
-        raise value.split_all()
-    return checked_bytes(value, expression, where)
-
-
-def checked_bytes(value: float, expression: Number, where: str) -> int:
-    """Return a size rounded up to whole bytes.
-
-    Raises:
-        UserError: If the size is below 0.
-    """
-    if value < 0:
-        text = Expression.of(expression).text
-        raise UserError(f"{where}, expression {text!r}", f"{value:g} bytes", "Give 0 or more")
-    return ceil(value)
-
-
-def check_operations(operations: float | Progression, step: Compute, where: str) -> None:
-    """Check the operations of a computation block.
-
-    Raises:
-        UserError: If they are below 0.
-    """
-    if operations < 0:
-        text = Expression.of(step.operations).text
-        raise UserError(f"{where}, expression {text!r}", "below 0", "Give 0 or more operations")

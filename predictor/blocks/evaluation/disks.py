@@ -16,6 +16,8 @@ from predictor.blocks.evaluation.cohort import Cohort
 from predictor.blocks.evaluation.profile import AT_ONCE
 from predictor.blocks.machines.machine import DiskSharing, Machine
 from predictor.blocks.machines.traffic import on_one_node
+from predictor.blocks.parts import DISK, Ledger
+from predictor.blocks.stream.instructions import Disk
 
 
 @dataclass(eq=False)
@@ -23,8 +25,7 @@ class DiskUse:
     """A cohort in a disk block."""
 
     cohort: Cohort
-    block: str
-    size_bytes: int
+    one: Disk
 
     @property
     def start_s(self) -> float:
@@ -54,37 +55,39 @@ class DiskUse:
 class Disks:
     """The disks of an evaluation."""
 
-    def __init__(self, machine: Machine, add: Callable[[Cohort], None]):
-        """Take the machine and ``add``, which is called with every cohort that has finished its disk block."""
-        self._machine, self._add = machine, add
+    def __init__(self, machine: Machine, resume: Callable[[Cohort], None], spent: Ledger):
+        """Take the machine and ``resume``, which is called with every cohort that has finished its disk block."""
+        self._machine, self._resume, self._spent = machine, resume, spent
         self._server: dict[object, Hashable] = {}  # by group
         self.waiting: list[DiskUse] = []
 
-    def join(self, cohort: Cohort, block: str, size_bytes: int) -> None:
+    def join(self, cohort: Cohort, one: Disk) -> None:
         """Let the cohort wait until every cohort that may share its disk has arrived."""
         if cohort.group not in self._server:
             self._server[cohort.group] = self._machine.disk_server(cohort.group)
-        self.waiting.append(DiskUse(cohort, block, size_bytes))
+        self.waiting.append(DiskUse(cohort, one))
 
     def standing(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
         """Yield every waiting cohort, after a key of its disk block."""
-        for use in sorted(self.waiting, key=lambda one: (one.cohort.label, one.cohort.group.first, one.cohort.first)):
-            yield (use.block, use.size_bytes), use.cohort
+        for use in sorted(
+            self.waiting, key=lambda one: (one.cohort.group.label, one.cohort.group.first, one.cohort.first)
+        ):
+            yield (use.one, use.one.where), use.cohort
 
     def let_go(self) -> bool:
         """Serve all waiting cohorts; return False if there are none."""
         waiting, self.waiting = self.waiting, []
         alike: dict[tuple[str, Hashable], list[DiskUse]] = defaultdict(list)
         for use in waiting:
-            alike[use.block, self._server[use.cohort.group]].append(use)
+            alike[use.one.block, self._server[use.cohort.group]].append(use)
         for uses in alike.values():
             for together in _moments(uses):
                 for use, sharing in zip(together, _sharing(together), strict=True):
                     cohort = use.cohort
-                    took_s = self._machine.disk_s(cohort.group, use.block, use.size_bytes, sharing=sharing)
-                    cohort.clock = cohort.clock.plus(took_s)
-                    cohort.pc += 1
-                    self._add(cohort)
+                    took_s = self._machine.disk_s(cohort.group, use.one.block, use.one.size_bytes, sharing=sharing)
+                    self._spent.note(cohort.label, use.one.where, DISK, cohort.count * took_s)
+                    cohort.clock, cohort.todo = cohort.clock.plus(took_s), ()
+                    self._resume(cohort)
         return bool(waiting)
 
 
@@ -105,7 +108,7 @@ def _sharing(uses: Sequence[DiskUse]) -> list[DiskSharing]:
     """Return the sharing of each use, for uses that begin together."""
     if len(uses) == 1 and not uses[0].at_once:
         return [DiskSharing()]
-    sizes = np.array([use.size_bytes for use in uses], float)
+    sizes = np.array([use.one.size_bytes for use in uses], float)
     moved = _until_done(sizes, np.array([use.cohort.count for use in uses], float))
     on_node = _on_nodes(uses)
     return [
@@ -140,9 +143,9 @@ def _on_nodes(uses: Sequence[DiskUse]) -> list[float]:
         on_each = [lone[node] for node in (lone if len(lone) < len(here) else here) if node in here and node in lone]
         amounts = [_moved_until(use, [one for one in others if one is not use]) for others in on_each]
         others = _moved_until(use, [one for one in wider if one is not use])
-        found.append(use.on_one_node * use.size_bytes + others + max(amounts, default=0.0))
+        found.append(use.on_one_node * use.one.size_bytes + others + max(amounts, default=0.0))
     return found
 
 
 def _moved_until(use: DiskUse, others: Sequence[DiskUse]) -> float:
-    return float(sum(one.on_one_node * min(one.size_bytes, use.size_bytes) for one in others))
+    return float(sum(one.on_one_node * min(one.one.size_bytes, use.one.size_bytes) for one in others))

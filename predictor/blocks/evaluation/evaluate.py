@@ -16,10 +16,12 @@ from predictor.blocks.evaluation.choice import GRAPH, Choice, chosen
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.evaluation.profile import Profile
 from predictor.blocks.graph.evaluate import GraphRun, run_graph
+from predictor.blocks.graph.parts import steps_of
 from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Group, Machine
-from predictor.blocks.machines.power import Ends, check_rule, energies
-from predictor.blocks.names import POWER_RULES
+from predictor.blocks.machines.power import Ends, energies
+from predictor.blocks.names import POWER_RULES, check_rule
+from predictor.blocks.parts import StepTime
 from predictor.blocks.steps import only_one_by_one
 from predictor.blocks.stream.instructions import Stream
 
@@ -35,6 +37,8 @@ class LabelResult:
     last_s: float  # end of the last process
     compute_s: float  # computation time, summed over the processes
     energy_j: float | None  # the label's share of its units' energy; None: the machine does not know the power
+    idle_s: float = 0.0  # between the end of each process and that of the last one, summed over the processes
+    steps: tuple[StepTime, ...] = ()  # parts of the processes' times up to their ends, by step, if asked for
 
 
 @dataclass(frozen=True)
@@ -75,10 +79,17 @@ class _Done:
     compute_s: Mapping[Group, float]  # computation time, summed over the group's processes
     ends: tuple[Ends, ...]  # of parts of the groups
     evaluated: str
+    steps: Mapping[str, tuple[StepTime, ...]]  # by label
+    sums_s: Mapping[str, float]  # by label: the sum of the ends of its processes, s
 
 
 def evaluate(
-    application: Application, machine: Machine, *, evaluator: str | None = None, power: str = POWER_RULES[0]
+    application: Application,
+    machine: Machine,
+    *,
+    evaluator: str | None = None,
+    power: str = POWER_RULES[0],
+    parts: bool = False,
 ) -> Result:
     """Evaluate an application on a machine.
 
@@ -87,6 +98,7 @@ def evaluate(
         machine: The machine.
         evaluator: One of evaluation.choice.EVALUATORS; None: the cheapest that is exact is chosen.
         power: The power rule, one of predictor.blocks.names.POWER_RULES.
+        parts: Also find the parts of the processes' times, which takes a second evaluation of a graph.
 
     Raises:
         UserError: If the application has no processes, does not end, or leaves a message unreceived, or if the
@@ -98,7 +110,8 @@ def evaluate(
         raise UserError(application.where, "no processes", "Give a label a count of 1 or more")
     check_constants(application)
     choice = chosen(application, machine, evaluator)
-    done = _by_graph(application, machine, choice) if choice.evaluator == GRAPH else _by_cohorts(application, machine)
+    by_graph = choice.evaluator == GRAPH
+    done = _by_graph(application, machine, choice, parts) if by_graph else _by_cohorts(application, machine, parts)
     time_s = max(last_s for _, last_s in done.ends_s.values())
     unknown: list[str] = []
     found = _energies(power, machine, done, time_s, unknown)
@@ -126,7 +139,7 @@ def evaluate(
     )
 
 
-def _by_cohorts(application: Application, machine: Machine) -> _Done:
+def _by_cohorts(application: Application, machine: Machine, parts: bool) -> _Done:
     done = Execution(application, machine)
     done.run()
     clocks: dict[str, list[Profile]] = {}
@@ -137,15 +150,16 @@ def _by_cohorts(application: Application, machine: Machine) -> _Done:
         for label, own in clocks.items()
     }
     ends = tuple(Ends(e.group, e.members, e.clock.values, e.clock.least(), e.clock.most()) for e in done.ended)
-    return _Done(ends_s, done.compute_s, ends, "")
+    sums_s = {label: fsum(clock.total() for clock in own) for label, own in clocks.items()}
+    return _Done(ends_s, done.compute_s, ends, "", done.spent.steps() if parts else {}, sums_s)
 
 
-def _by_graph(application: Application, machine: Machine, choice: Choice) -> _Done:
+def _by_graph(application: Application, machine: Machine, choice: Choice, parts: bool) -> _Done:
     stream = choice.stream
     if stream is None or not isinstance(machine, HardwareMachine):
         raise ValueError("a graph needs instructions and the network of a machine")
     try:
-        run = run_graph(stream, machine)
+        run = run_graph(stream, machine, dated=parts)
     except UserError:
         if only_one_by_one(application) is None:
             Execution(application, machine).run()  # it names the step at which a process waits forever
@@ -160,7 +174,9 @@ def _by_graph(application: Application, machine: Machine, choice: Choice) -> _Do
     if run.turns:
         turns = f", {run.evaluated if run.evaluated < run.turns else 'all'} of {run.turns} turns"
     ends = tuple(_ends(stream, run, group) for group in compute_s)
-    return _Done(ends_s, compute_s, ends, turns)
+    steps = {} if run.dated is None else steps_of(stream, run.dated, run.places)
+    sums_s = {label: float(run.ended_s[labels == label].sum()) for label in ends_s}
+    return _Done(ends_s, compute_s, ends, turns, steps, sums_s)
 
 
 def _ends(stream: Stream, run: GraphRun, group: Group) -> Ends:
@@ -176,15 +192,18 @@ def _groups(machine: Machine, label: str) -> list[Group]:
 def _label_result(label: str, done: _Done, energies_j: dict[Group, float] | None) -> LabelResult:
     groups = [group for group in done.compute_s if group.label == label and group.count]
     first_s, last_s = done.ends_s[label]
+    processes = sum(group.count for group in groups)
     units = {(group.unit, group.first_unit, group.units) for group in groups}
     return LabelResult(
         label=label,
-        processes=sum(group.count for group in groups),
+        processes=processes,
         units=sum(count for _, _, count in units),
         first_s=first_s,
         last_s=last_s,
         compute_s=fsum(done.compute_s[group] for group in groups),
         energy_j=None if energies_j is None else fsum(energies_j[group] for group in groups),
+        idle_s=processes * last_s - done.sums_s[label],
+        steps=done.steps.get(label, ()),
     )
 
 

@@ -21,33 +21,23 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from predictor.blocks.application import (
-    Application,
-    Collective,
-    Compute,
-    If,
-    ReadDisk,
-    Repeat,
-    WriteDisk,
-)
-from predictor.blocks.evaluation.cohort import Cohort, check_operations, reunited, whole_bytes
+from predictor.blocks.application import Application, If, Repeat
+from predictor.blocks.evaluation.cohort import Cohort, reunited
 from predictor.blocks.evaluation.disks import Disks
-from predictor.blocks.evaluation.exchange import Exchange
+from predictor.blocks.evaluation.exchange import Exchange, Side
 from predictor.blocks.evaluation.gathering import Gatherings
 from predictor.blocks.evaluation.profile import Profile
 from predictor.blocks.evaluation.program import Instruction, flat, follow
 from predictor.blocks.evaluation.steady import Standing, State, Steady
 from predictor.blocks.expressions import Expression
 from predictor.blocks.machines.machine import Group, Machine
+from predictor.blocks.parts import COMPUTING, Ledger
 from predictor.blocks.processes.progression import Progression, Split
-from predictor.blocks.steps import StepActions, check_together, refuse_loose
+from predictor.blocks.steps import check_together
+from predictor.blocks.stream.expand import Resolver
+from predictor.blocks.stream.instructions import Collective, Compute, Disk, Receive, Send
 
 _Position = tuple[tuple[int, ...], int]  # position in the program, and number of the group
-
-
-def _members(cohort: Cohort) -> range:
-    step = cohort.stride or 1
-    return range(cohort.first, cohort.first + step * cohort.count, step)
 
 
 @dataclass(frozen=True)
@@ -64,25 +54,17 @@ class Execution:
 
     def __init__(self, application: Application, machine: Machine):
         check_together(application)
-        self._application, self._machine = application, machine
-        self._numbers = application.numbers()
+        self._machine, self._numbers = machine, application.numbers()
+        self._resolver = resolver = Resolver(application)
         self._code = {label.name: flat(application, label.name) for label in application.labels}
         self._runnable: dict[_Position, list[Cohort]] = {}
         self._positions: list[_Position] = []  # a heap of the keys of _runnable
         self._number = {group: number for number, group in enumerate(machine.groups)}
-        self._exchange = Exchange(machine, counts=application.counts(), code=self._code, add=self._add)
-        self._gatherings = Gatherings(application, machine, self._add)
-        self._disks = Disks(machine, self._add)
+        self.spent = spent = Ledger()
+        self._exchange = Exchange(machine, resolver.first, self._resume, spent)
+        self._gatherings = Gatherings(machine, application.counts(), resolver.labels, self._resume, spent)
+        self._disks = Disks(machine, self._resume, spent)
         self._steady = Steady(self._code, len(machine.groups))
-        self._actions = StepActions(
-            compute=self._compute,
-            message=self._exchange.begin,
-            collective=self._gather,
-            disk=self._use_disk,
-            repeat=self._repeat,
-            branch=self._branch,
-            loose=refuse_loose,
-        )
         self.ended: list[Ended] = []
         self.skipped = 0  # periods of identical turns that were not evaluated one by one
         self.compute_s: dict[Group, float] = dict.fromkeys(machine.groups, 0.0)  # summed over the group's processes
@@ -96,16 +78,9 @@ class Execution:
         for group in self._machine.groups:
             if group.count:
                 index = Progression.of(group.first, group.stride, group.count)
-                self._add(
-                    Cohort(
-                        group=group,
-                        first=group.first,
-                        stride=group.stride,
-                        count=group.count,
-                        clock=Profile.constant(group.count, 0.0),
-                        scope={**self._numbers, "index": index},
-                    )
-                )
+                clock = Profile.constant(group.count, 0.0)
+                scope = {**self._numbers, "index": index}
+                self._add(Cohort(group, group.first, group.stride, group.count, clock, scope=scope))
         while True:
             while self._runnable:
                 self._advance_first()
@@ -126,25 +101,22 @@ class Execution:
         going = [cohort for cohorts in self._runnable.values() for cohort in cohorts]
         going.sort(key=lambda cohort: (self._number[cohort.group], cohort.first))
         standing = [self._standing(("goes on",), cohort) for cohort in going]
-        for where, cohort in (*self._exchange.waiting(), *self._gatherings.waiting(), *self._disks.standing()):
-            standing.append(self._standing(where, cohort))
-        for where, offer in self._exchange.offered():
-            place = (*where, offer.pairs, offer.size_bytes, self._number[offer.group], offer.traffic, offer.where)
-            standing.append(Standing(place, (), offer.times, offer))
-        periods = self._steady.look(State(standing, self.compute_s))
+        for where, who in (*self._exchange.standing(), *self._gatherings.standing(), *self._disks.standing()):
+            standing.append(self._standing(where, who))
+        periods = self._steady.look(State(standing, self.compute_s, self.spent.sums_s))
         if periods:
             self.skipped += periods
             self._runnable, self._positions = {}, []
             for cohort in going:
                 self._add(cohort)
 
-    def _standing(self, where: tuple[Hashable, ...], cohort: Cohort) -> Standing:
-        loops = tuple((begin, times) for begin, _, times in cohort.loops)
-        place = (
-            *where, self._number[cohort.group], cohort.first, cohort.stride, cohort.count, cohort.pc, cohort.times,
-            loops, cohort.pairs, cohort.partners,
-        )  # fmt: skip
-        return Standing(place, tuple(turn for _, turn, _ in cohort.loops), cohort.clock, cohort)
+    def _standing(self, where: tuple[Hashable, ...], who: Cohort | Side) -> Standing:
+        if isinstance(who, Side):
+            return Standing((*where, self._number[who.group]), (), who.times, who)
+        loops = tuple((begin, times) for begin, _, times in who.loops)
+        members = self._number[who.group], who.first, who.stride, who.count
+        place = (*where, *members, who.pc, who.times, who.todo and (len(who.todo), who.met), loops)
+        return Standing(place, tuple(turn for _, turn, _ in who.loops), who.clock, who)
 
     # --- one instruction of the cohorts at one position ---
 
@@ -156,63 +128,67 @@ class Execution:
             self._advance(cohort)
 
     def _advance(self, cohort: Cohort) -> None:
-        code = self._code[cohort.label]
+        code = self._code[cohort.group.label]
         if cohort.pc == len(code):
             self.ended.append(Ended(cohort.group, cohort.clock, _members(cohort)))
             return
         try:
-            if self._do(cohort, code[cohort.pc]):
-                self._add(cohort)
+            self._do(cohort, code[cohort.pc])
         except Split as split:
             for part in split.parts:
                 self._advance(cohort.part(part))
 
-    def _do(self, cohort: Cohort, instruction: Instruction) -> bool:
-        """Do one instruction; return False if the cohort now waits.  A Split leaves the cohort unchanged."""
-        if instruction.step is None:  # a jump
-            return self._follow(cohort, instruction, None)
-        return self._actions.do(cohort, instruction.step, instruction.where)
-
-    def _follow(self, cohort: Cohort, instruction: Instruction, answer: int | None) -> bool:
-        if follow(cohort, instruction, answer) and cohort.first == cohort.group.first:
+    def _do(self, cohort: Cohort, one: Instruction) -> None:
+        """Do one instruction.  A Split leaves the cohort unchanged."""
+        step, where, answer = one.step, one.where, None
+        if one.kind == "block" and step is not None:
+            cohort.todo = self._resolver.instructions(cohort.group.label, cohort.first, cohort.scope, step, where)
+            self._resume(cohort)
+            return
+        if isinstance(step, If):
+            answer = int(bool(Expression.of(step.condition).value(cohort.scope, where)))
+        elif isinstance(step, Repeat) and one.kind == "loop":
+            answer = Expression.of(step.times).whole(cohort.scope, where)
+            self._steady.check_entered(one, answer)
+        if follow(cohort, one, answer) and cohort.first == cohort.group.first:
             self._steady.turned(self._number[cohort.group], cohort)
-        return True
+        self._add(cohort)
 
-    def _branch(self, cohort: Cohort, step: If, where: str) -> bool:
-        answer = int(bool(Expression.of(step.condition).value(cohort.scope, where)))
-        return self._follow(cohort, self._code[cohort.label][cohort.pc], answer)
+    def _resume(self, cohort: Cohort) -> None:
+        """Let a cohort go on with the instructions of its block, and then to the next step."""
+        while cohort.todo:
+            one = cohort.todo[0]
+            if isinstance(one, Send | Receive):
+                if not self._exchange.begin(cohort, one):
+                    return
+            elif isinstance(one, Collective):
+                self._gatherings.join(cohort, one)
+                return
+            elif isinstance(one, Disk):
+                self._disks.join(cohort, one)
+                return
+            elif isinstance(one, Compute):
+                self._compute(cohort, one)
+            else:
+                raise TypeError(f"{one.where}: {one!r} cannot be evaluated for equal processes together")
+            cohort.todo, cohort.met = cohort.todo[1:], 0
+        cohort.pc += 1
+        self._add(cohort)
 
-    def _repeat(self, cohort: Cohort, step: Repeat, where: str) -> bool:
-        instruction = self._code[cohort.label][cohort.pc]
-        turns: int | None = None
-        if instruction.kind == "loop":
-            turns = Expression.of(step.times).whole(cohort.scope, where)
-            self._steady.check_entered(instruction, turns)
-        return self._follow(cohort, instruction, turns)
-
-    def _gather(self, cohort: Cohort, step: Collective, where: str) -> bool:
-        self._gatherings.join(cohort, step, where)
-        return False
-
-    def _use_disk(self, cohort: Cohort, step: ReadDisk | WriteDisk, where: str) -> bool:
-        self._disks.join(cohort, step.block, whole_bytes(step.bytes, cohort, where))
-        return False
-
-    def _compute(self, cohort: Cohort, step: Compute, where: str) -> bool:
-        scope = cohort.scope
-        if step.size is not None:
-            scope = {**scope, "size": Expression.of(step.size).value(scope, where)}
-        operations = Expression.of(step.operations).value(scope, where)
-        check_operations(operations, step, where)
+    def _compute(self, cohort: Cohort, one: Compute) -> None:
+        operations, step_s = one.operations, 0.0
         if isinstance(operations, Progression):
-            first_s, last_s = (
-                self._machine.compute_s(cohort.group, one) for one in (operations.first, operations.last)
-            )
+            ends = operations.first, operations.last
+            first_s, last_s = (self._machine.compute_s(cohort.group, float(end)) for end in ends)
             step_s = (last_s - first_s) / (cohort.count - 1)
         else:
             first_s = last_s = self._machine.compute_s(cohort.group, operations)
-            step_s = 0.0
         cohort.clock = cohort.clock.plus(cohort.times * first_s, cohort.times * step_s)
-        self.compute_s[cohort.group] += cohort.times * cohort.count * (first_s + last_s) / 2
-        cohort.pc += 1
-        return True
+        took_s = cohort.times * cohort.count * (first_s + last_s) / 2
+        self.compute_s[cohort.group] += took_s
+        self.spent.note(cohort.label, one.where, COMPUTING, took_s)
+
+
+def _members(cohort: Cohort) -> range:
+    step = cohort.stride or 1
+    return range(cohort.first, cohort.first + step * cohort.count, step)

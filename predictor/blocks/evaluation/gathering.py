@@ -3,90 +3,90 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from platforms.errors import UserError
-from predictor.blocks.application import Application, Collective, Rooted, members_of
-from predictor.blocks.evaluation.cohort import Cohort, whole_bytes
+from predictor.blocks.evaluation.cohort import Cohort
 from predictor.blocks.evaluation.profile import Profile
-from predictor.blocks.expressions import Expression
-from predictor.blocks.machines.collectives import collective_time
+from predictor.blocks.machines.collectives import check_agreed, collective_time
 from predictor.blocks.machines.machine import Group, Machine
+from predictor.blocks.parts import SENDING, WAITING, Ledger
 from predictor.blocks.processes.progression import Progression
-
-
-@dataclass(frozen=True)
-class Call:
-    """A participant's call of a collective."""
-
-    step: Collective
-    size_bytes: int
-    root: int  # index of the root within its label
-    where: str  # place of the step, for error messages
-
-
-@dataclass(eq=False)
-class _Gathering:
-    """A collective that some of its participants have reached."""
-
-    call: Call  # of the first participant
-    cohorts: list[Cohort] = field(default_factory=list)
-    members: int = 0  # processes that have reached the collective
+from predictor.blocks.stream.instructions import Collective
 
 
 class Gatherings:
     """All collectives of an evaluation."""
 
-    def __init__(self, application: Application, machine: Machine, add: Callable[[Cohort], None]):
-        """Take the function ``add``, which is called with every cohort that leaves a collective."""
-        self._application, self._machine, self._add = application, machine, add
-        self._counts = application.counts()
-        self._gatherings: dict[tuple[str, ...], _Gathering] = {}
+    def __init__(
+        self,
+        machine: Machine,
+        counts: Mapping[str, int],
+        labels: Sequence[tuple[str, ...]],
+        resume: Callable[[Cohort], None],
+        spent: Ledger,
+    ):
+        """Create the collectives.
 
-    def join(self, cohort: Cohort, step: Collective, where: str) -> None:
+        Args:
+            machine: The machine, for their times.
+            counts: Number of processes of each label.
+            labels: Labels of each group of collectives; more are added during the evaluation.
+            resume: Called with every cohort that leaves a collective.
+            spent: Ledger of the processes' times.
+        """
+        self._machine, self._counts, self._labels, self._resume = machine, counts, labels, resume
+        self._spent = spent
+        self._here: dict[int, list[tuple[Cohort, Collective]]] = defaultdict(list)  # by group of processes
+
+    def join(self, cohort: Cohort, call: Collective) -> None:
         """Let a cohort enter a collective; when the last participant enters, all go on."""
-        size_bytes = whole_bytes(step.bytes, cohort, where) if hasattr(step, "bytes") else 0
-        root = Expression.of(step.at).whole(cohort.scope, where) if isinstance(step, Rooted) else 0
-        members = members_of(step, self._application)
-        if cohort.label not in members:
-            raise UserError(where, f"{cohort.label} calls it but does not take part", "Name it in `among` too")
-        call = Call(step, size_bytes, root, where)
-        gathering = self._gatherings.setdefault(members, _Gathering(call))
-        check_agreed(self._application, call, gathering.call)
-        gathering.cohorts.append(cohort)
-        gathering.members += cohort.count
-        if gathering.members == sum(self._counts[name] for name in members):
-            del self._gatherings[members]
-            self._let_go(gathering, members)
+        here, labels = self._here[call.group], self._labels[call.group]
+        here.append((cohort, call))
+        check_agreed(labels, call, here[0][1])
+        if sum(one.count for one, _ in here) == sum(self._counts[label] for label in labels):
+            del self._here[call.group]
+            self._let_go(here, call)
 
-    def _let_go(self, gathering: _Gathering, members: Sequence[str]) -> None:
-        call = gathering.call
-        groups = [group for group in self._machine.groups if group.label in members and group.count]
-        root = root_group(self._application, groups, call)
-        took_s = collective_time(self._machine, call.step.block, call.size_bytes, groups, root)
-        end_s = max(cohort.clock.most() for cohort in gathering.cohorts) + took_s
-        alike: dict[tuple[Group, Hashable], list[Cohort]] = defaultdict(list)
-        for cohort in gathering.cohorts:
-            alike[cohort.group, (cohort.pc, cohort.loops)].append(cohort)
-        for (group, _), cohorts in alike.items():
-            if len(cohorts) > 1 and sum(cohort.count for cohort in cohorts) == group.count:  # the group is whole again
-                whole = cohorts[0]
+    def _let_go(self, here: list[tuple[Cohort, Collective]], call: Collective) -> None:
+        cohorts = [one for one, _ in here]
+        groups = [one for one in self._machine.groups if one.label in self._labels[call.group] and one.count]
+        root = self._root_group(groups, call)
+        begin_s = max(cohort.clock.most() for cohort in cohorts)
+        took_s = collective_time(self._machine, call.block, call.given_bytes, groups, root)
+        end_s = begin_s + took_s
+        for cohort, own in here:
+            waited_s = cohort.count * begin_s - cohort.clock.total()
+            self._spent.note(cohort.label, own.where, WAITING, waited_s)
+            self._spent.note(cohort.label, own.where, SENDING, cohort.count * took_s)
+        alike: dict[Hashable, list[Cohort]] = defaultdict(list)
+        for cohort in cohorts:
+            alike[cohort.group, cohort.pc, cohort.loops].append(cohort)
+        for together in alike.values():
+            whole, group = together[0], together[0].group
+            if len(together) > 1 and sum(cohort.count for cohort in together) == group.count:  # it is whole again
                 whole.first, whole.stride, whole.count = group.first, group.stride, group.count
                 whole.scope["index"] = Progression.of(group.first, group.stride, group.count)
-                cohorts = [whole]
-            for cohort in cohorts:
-                cohort.clock = Profile.constant(cohort.count, end_s)
-                cohort.pc += 1
-                self._add(cohort)
+                together = [whole]
+            for cohort in together:
+                cohort.clock, cohort.todo = Profile.constant(cohort.count, end_s), ()
+                self._resume(cohort)
 
-    def waiting(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
+    def _root_group(self, groups: list[Group], call: Collective) -> Group:
+        """Return the group with the root of a collective; without a root, that of the first process."""
+        place = call.root
+        for label in self._labels[call.group]:
+            if place < self._counts[label]:
+                return next(one for one in groups if one.label == label and place in one.members)
+            place -= self._counts[label]
+        raise ValueError(f"{call.where}: no process {call.root}")
+
+    def standing(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
         """Yield every waiting cohort, after a key of the collective that it waits in."""
-        for members in sorted(self._gatherings):
-            gathering = self._gatherings[members]
-            call = gathering.call
-            for cohort in sorted(gathering.cohorts, key=lambda one: (one.label, one.group.first, one.first)):
-                yield ("gathers", members, call.where, call.size_bytes, call.root), cohort
+        for group in sorted(self._here):
+            here = sorted(self._here[group], key=lambda one: (one[0].group.label, one[0].group.first, one[0].first))
+            for cohort, call in here:
+                yield ("gathers", call, call.where, call.given_bytes), cohort
 
     def check_done(self) -> None:
         """Check that no cohort waits in a collective.
@@ -94,46 +94,7 @@ class Gatherings:
         Raises:
             UserError: If a cohort still waits.
         """
-        for gathering in self._gatherings.values():
-            here = gathering.cohorts[0]
-            problem = f"process {here.first} of {here.label} waits for others that never call this collective"
-            raise UserError(gathering.call.where, problem, "Let all processes of its labels call it")
-
-
-def check_agreed(application: Application, mine: Call, theirs: Call) -> None:
-    """Check that two participants call the same collective.
-
-    Raises:
-        UserError: If the collectives, their bytes or their roots differ.
-    """
-    if _agreed(mine, application) != _agreed(theirs, application):
-        members = ", ".join(members_of(mine.step, application))
-        problem = f"not the same collective as at {theirs.where}, which other processes of {members} call"
-        raise UserError(mine.where, problem, "Let all call the same collective, with the same bytes and root")
-
-
-def root_group(application: Application, groups: Sequence[Group], call: Call) -> Group:
-    """Return the group with the root of a collective, or the first group if the collective has no root.
-
-    Args:
-        application: The application, for its labels.
-        groups: Groups of the processes that take part.
-        call: The call of the collective.
-
-    Raises:
-        UserError: If the label has no process of this index.
-    """
-    if not isinstance(call.step, Rooted):
-        return groups[0]
-    label = call.step.root_label(application)
-    for group in groups:
-        if group.label == label and call.root in group.members:
-            return group
-    problem = f"no process {call.root} of {label}, which has {application.counts()[label]}"
-    raise UserError(call.where, problem, "Count from 0")
-
-
-def _agreed(call: Call, application: Application) -> tuple[Hashable, ...]:
-    """Return the values that all participants of a collective have to agree on."""
-    root_label = call.step.root_label(application) if isinstance(call.step, Rooted) else None
-    return call.step.block, call.size_bytes, call.root, root_label
+        for here in self._here.values():
+            cohort, call = here[0]
+            problem = f"process {cohort.first} of {cohort.group.label} waits for others that never call this collective"
+            raise UserError(call.where, problem, "Let all processes of its labels call it")

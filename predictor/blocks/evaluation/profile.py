@@ -68,6 +68,10 @@ class Profile:
         """Return the latest time, s."""
         return max(max(piece.first, piece.last) for piece in self.pieces)
 
+    def total(self) -> float:
+        """Return the sum of the times, s."""
+        return sum(one.count * (one.first + one.last) / 2 for one in self.pieces)
+
     def values(self) -> np.ndarray:
         """Return the time of each process, s."""
         return np.concatenate([piece.first + piece.step * np.arange(piece.count) for piece in self.pieces])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol
 
 from predictor.blocks.application import Application, Compute, If, Repeat, Step, numbered
-from predictor.blocks.expressions import Value
+from predictor.blocks.evaluation.cohort import Cohort
 from predictor.blocks.steps import inner_steps, turns_are_alike
 
 
@@ -23,55 +22,40 @@ class Instruction:
     lonely: bool = False  # for a loop: it is alike and only computes
 
 
-class Walker(Protocol):
-    """A process, or a cohort, that goes through a program."""
+def follow(cohort: Cohort, instruction: Instruction, answer: int | None) -> bool:
+    """Let a cohort do an instruction that is not a block; return whether another turn of a loop has begun.
 
-    pc: int  # index of the next instruction
-    loops: tuple[tuple[int, int, int], ...]  # enclosing loops: index of the instruction, turn, number of turns
-    scope: dict[str, Value]
-    times: int  # factor on each computation, from loops that are evaluated only once
-
-
-def follow(walker: Walker, instruction: Instruction, answer: int | None) -> bool:
-    """Do an instruction that is not a block.
-
-    Args:
-        walker: The process or cohort at the instruction.
-        instruction: The instruction.
-        answer: For a branch, its condition; for a loop, its number of turns; otherwise ignored.
-
-    Returns:
-        Whether another turn of a loop has begun.
+    ``answer`` is the condition of a branch, or the number of turns of a loop; it is ignored for others.
     """
     step = instruction.step
     if instruction.kind == "branch":
-        walker.pc = walker.pc + 1 if answer else instruction.target
+        cohort.pc = cohort.pc + 1 if answer else instruction.target
     elif instruction.kind == "jump":
-        walker.pc = instruction.target
+        cohort.pc = instruction.target
     elif instruction.kind == "loop":
         if answer:
-            walker.times *= answer if instruction.lonely else 1
-            walker.loops += ((walker.pc, answer - 1 if instruction.lonely else 0, answer),)
-            _count(walker, step, 0)
-        walker.pc = walker.pc + 1 if answer else instruction.target
+            cohort.times *= answer if instruction.lonely else 1
+            cohort.loops += ((cohort.pc, answer - 1 if instruction.lonely else 0, answer),)
+            _count(cohort, step, 0)
+        cohort.pc = cohort.pc + 1 if answer else instruction.target
     else:
-        begin, turn, turns = walker.loops[-1]
+        begin, turn, turns = cohort.loops[-1]
         if turn + 1 < turns:
-            walker.loops = (*walker.loops[:-1], (begin, turn + 1, turns))
-            walker.pc = instruction.target
-            _count(walker, step, turn + 1)
+            cohort.loops = (*cohort.loops[:-1], (begin, turn + 1, turns))
+            cohort.pc = instruction.target
+            _count(cohort, step, turn + 1)
             return True
-        walker.loops = walker.loops[:-1]
-        walker.times //= turns if instruction.lonely else 1
+        cohort.loops = cohort.loops[:-1]
+        cohort.times //= turns if instruction.lonely else 1
         if isinstance(step, Repeat) and step.variable:
-            walker.scope.pop(step.variable, None)
-        walker.pc += 1
+            cohort.scope.pop(step.variable, None)
+        cohort.pc += 1
     return False
 
 
-def _count(walker: Walker, step: Step | None, turn: int) -> None:
+def _count(cohort: Cohort, step: Step | None, turn: int) -> None:
     if isinstance(step, Repeat) and step.variable:
-        walker.scope[step.variable] = turn
+        cohort.scope[step.variable] = turn
 
 
 def flat(application: Application, label: str) -> list[Instruction]:

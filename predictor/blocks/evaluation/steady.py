@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from platforms.errors import UserError
 from predictor.blocks.application import Repeat
 from predictor.blocks.evaluation.cohort import Cohort
-from predictor.blocks.evaluation.exchange import Offer
+from predictor.blocks.evaluation.exchange import Side
 from predictor.blocks.evaluation.profile import Profile
 from predictor.blocks.evaluation.program import Instruction
 from predictor.blocks.machines.machine import Group
@@ -32,12 +32,12 @@ _SURE = 1e-8  # rounding error, relative to a period, above which nothing is ski
 
 @dataclass(frozen=True)
 class Standing:
-    """The state of a cohort or of an offered message."""
+    """The state of a cohort or of buffered messages."""
 
     place: tuple[Hashable, ...]  # everything that has to be equal when states are compared
     turns: tuple[int, ...]  # of the enclosing loops
     clock: Profile
-    who: Cohort | Offer
+    who: Cohort | Side
 
 
 @dataclass(frozen=True)
@@ -46,10 +46,11 @@ class State:
 
     standing: Sequence[Standing]
     compute_s: dict[Group, float]
+    spent_s: dict[tuple[str, str, int], float]  # as predictor.blocks.parts.Ledger.sums_s
 
     def kept(self) -> State:
         """Return a copy that later changes do not affect."""
-        return State(self.standing, dict(self.compute_s))
+        return State(self.standing, dict(self.compute_s), dict(self.spent_s))
 
 
 @dataclass
@@ -141,6 +142,8 @@ class Steady:
                     _move(before, now, periods=periods, shift_s=shift_s)
                 for group, before_s in watch.reference.compute_s.items():
                     state.compute_s[group] += periods * (state.compute_s[group] - before_s)
+                for key, now_s in list(state.spent_s.items()):
+                    state.spent_s[key] += periods * (now_s - watch.reference.spent_s.get(key, 0.0))
                 self._watches = {}
                 return periods
         return 0
@@ -205,4 +208,4 @@ def _move(before: Standing, now: Standing, *, periods: int, shift_s: float) -> N
             for (begin, turn, times), earlier in zip(who.loops, before.turns, strict=True)
         )
     else:
-        who.times = who.times.plus(periods * shift_s)
+        who.buffered = who.times.plus(periods * shift_s)

@@ -21,10 +21,12 @@ from platforms.system import System
 from platforms.system.scheduler import Schedule
 from predictor.blocks.graph.disks import Disks
 from predictor.blocks.graph.events import SENT, Events, events_of
+from predictor.blocks.graph.parts import Dated
 from predictor.blocks.graph.sources import has_choices, settled
 from predictor.blocks.graph.stretch import stretches_of
 from predictor.blocks.machines.machine import Group
 from predictor.blocks.stream.instructions import Compute, Stream, executed
+from predictor.dpgraph.dates import moments_of
 from predictor.dpgraph.evaluate import estimate, execute
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Sections
@@ -52,6 +54,8 @@ class GraphRun:
     operations: np.ndarray  # by process: of all its computations
     turns: int  # of the loop of iterations; 0: there is none
     evaluated: int  # turns that were evaluated
+    dated: Dated | None = None  # if it was asked for
+    places: tuple[str, ...] = ()  # of steps, by the site of an instruction minus 1
 
     def operations_of(self, stream: Stream, group: Group) -> float:
         """Return the operations of all processes of a group."""
@@ -59,12 +63,13 @@ class GraphRun:
         return float(self.operations[[first + member for member in group.members]].sum())
 
 
-def run_graph(stream: Stream, machine: Wired) -> GraphRun:
+def run_graph(stream: Stream, machine: Wired, *, dated: bool = False) -> GraphRun:
     """Return the ends of all processes.
 
     Args:
         stream: The instructions.
         machine: The machine, with the placement of the processes.
+        dated: Also evaluate when each instruction begins and ends.
 
     Raises:
         UserError: If a message is never received, or a process waits forever.
@@ -91,7 +96,14 @@ def run_graph(stream: Stream, machine: Wired) -> GraphRun:
     network = _network(sections, machine, placement, disks)
     found = estimate(sections, events.turns, network, placement, *hosts)
     work = [sum(t * one.operations for one, t in executed(p) if isinstance(one, Compute)) for p in stream.programs]
-    return GraphRun(found.ends_s, np.array(work, float)[list(stream.program_of)], events.turns, found.iterations)
+    operations = np.array(work, float)[list(stream.program_of)]
+    if not dated:
+        return GraphRun(found.ends_s, operations, events.turns, found.iterations)
+    program = sections.program(found.iterations if sections.iterations else None)
+    moments = moments_of(program, network, placement, *hosts)
+    return GraphRun(
+        found.ends_s, operations, events.turns, found.iterations, Dated(moments, found.ends_s), events.places
+    )
 
 
 def _network(sections: Sections, machine: Wired, placement: tuple[str, ...], disks: Disks) -> NetworkModel:

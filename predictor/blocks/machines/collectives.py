@@ -6,10 +6,12 @@ and in an allgather each process sends its part to every other one.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil
 
+from platforms.errors import UserError
 from predictor.blocks.machines.machine import Group, Machine
+from predictor.blocks.stream.instructions import Collective
 
 
 def collective_time(machine: Machine, block: str, size_bytes: int, members: Sequence[Group], root: Group) -> float:
@@ -32,3 +34,15 @@ def collective_time(machine: Machine, block: str, size_bytes: int, members: Sequ
     if block == "allgather":
         return machine.collective_s("alltoall", ceil(size_bytes / processes), members, root)
     return machine.collective_s(block, size_bytes, members, root)
+
+
+def check_agreed(labels: Iterable[str], mine: Collective, theirs: Collective) -> None:
+    """Check that two participants, which are processes of these labels, call the same collective.
+
+    Raises:
+        UserError: If the collectives, their bytes or their roots differ.
+    """
+    if (mine.block, mine.root, mine.given_bytes) != (theirs.block, theirs.root, theirs.given_bytes):
+        members = ", ".join(labels)
+        problem = f"not the same collective as at {theirs.where}, which other processes of {members} call"
+        raise UserError(mine.where, problem, "Let all call the same collective, with the same bytes and root")

@@ -21,9 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from platforms.errors import UserError, nearest
 from predictor.blocks.machines.machine import Group, Machine
-from predictor.blocks.names import POWER_RULES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -38,16 +36,6 @@ class Ends:
     times: Callable[[], np.ndarray]  # the end of each member, s
     least_s: float
     most_s: float
-
-
-def check_rule(rule: str) -> None:
-    """Check the name of a power rule.
-
-    Raises:
-        UserError: The name is not in POWER_RULES.
-    """
-    if rule not in POWER_RULES:
-        raise UserError(f"--power {rule}", "no such rule", nearest(rule, POWER_RULES))
 
 
 def energies(

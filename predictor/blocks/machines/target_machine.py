@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import groupby
 
@@ -12,7 +12,7 @@ import numpy as np
 from apps.spec.target import Target
 from predictor.base import OutOfRange
 from predictor.blocks.calibration.calibrated import Calibrated
-from predictor.blocks.calibration.shapes import Shape, shape_of
+from predictor.blocks.calibration.shapes import shape_of
 from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad, Posted
 
 _LABEL = "rank"
@@ -117,17 +117,8 @@ class TargetMachine:
         elif name == "alltoall-pairwise" and ranks & (ranks - 1):
             problem = f"SMPI has no all-to-all for blocks of {size_bytes} bytes among {ranks} processes and would stop"
             raise OutOfRange(f"model {self.name}", problem, "Use a power of two of ranks")
-        shape, wires = self._shape(name), self._model.wires
+        shape, wires = self._model.shape(name), self._model.wires
         return float(shape.time_s(np.array([float(between)]), ranks, layout=self._layout, wires=wires)[0])
-
-    def _shape(self, name: str) -> Shape:
-        """Return the shape of an algorithm; one without measurements gets the coefficients of a similar algorithm."""
-        fitted = [fit.shape for fit in self._model.calibration.shapes]
-        kind = name.partition("-")[0]
-        alike = [shape for shape in fitted if shape.name == name] or [s for s in fitted if s.name.startswith(kind)]
-        if not alike:
-            raise OutOfRange(f"model {self.name}", f"it has no coefficients for {name}", "Calibrate more processes")
-        return replace(alike[0], name=name)
 
     @cached_property
     def _layout(self) -> RankLayout:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from itertools import accumulate, groupby
 from math import ceil
+from typing import cast
 
 from platforms.errors import UserError
 from predictor.blocks.application import (
@@ -32,6 +34,7 @@ from predictor.blocks.application import Send as SendStep
 from predictor.blocks.application import Wait as WaitStep
 from predictor.blocks.constants import check_constants
 from predictor.blocks.expressions import Expression, Value
+from predictor.blocks.processes.progression import Number as PlainNumber
 from predictor.blocks.processes.progression import Progression
 from predictor.blocks.steps import StepActions, inner_steps, turns_are_alike
 from predictor.blocks.stream.instructions import (
@@ -72,12 +75,42 @@ def expand(application: Application, *, most: int = MOST_INSTRUCTIONS) -> Stream
     return _Expansion(application, most).stream()
 
 
+class Resolver:
+    """The instructions of single steps, for equal processes together.
+
+    A group of collectives then has labels: ``labels``, by the number of the group.
+    """
+
+    def __init__(self, application: Application):
+        self._expansion = _Expansion(application, MOST_INSTRUCTIONS, together=True)
+        self.first: Mapping[str, int] = self._expansion.first  # number of process 0 of each label
+        self.labels: list[tuple[str, ...]] = self._expansion.labels
+
+    def instructions(self, label: str, first: int, scope: Mapping[str, Value], step: Step, where: str) -> Program:
+        """Return the instructions of a block.
+
+        Args:
+            label: The label of the processes.
+            first: Index of the first one within the label.
+            scope: The application's numbers, loop variables and ``index``, a progression for several processes.  Then
+                ``Compute.operations``, ``Send.first`` and ``Receive.first`` may be progressions too.
+            step: The step.
+            where: Its place, for error messages.
+
+        Raises:
+            UserError: If an expression has no valid value, or a process named in the step does not exist.
+            Split: If the processes have to be separated first.
+        """
+        return tuple(self._expansion.block(_Process(label, scope["index"], first, scope), step, where))
+
+
 @dataclass(frozen=True)
 class _Process:
-    """A process whose instructions are made."""
+    """A process whose instructions are made, or equal processes."""
 
     label: str
-    index: int  # within the label
+    index: Progression | PlainNumber  # within the label
+    first: int  # the first index
     scope: Mapping[str, Value]  # the application's numbers, loop variables and index
 
 
@@ -90,11 +123,16 @@ class _Expansion:
     counts: dict[str, int] = field(init=False)
     first: dict[str, int] = field(init=False)  # process 0 of each label
     groups: dict[tuple[int, ...], int] = field(default_factory=dict)
-    members: dict[tuple[str, ...], tuple[tuple[int, ...], int]] = field(default_factory=dict)  # `_group`, by labels
+    members: dict[tuple[str, ...], tuple[int, int]] = field(default_factory=dict)  # `_group`, by labels
     parts: dict[Hashable, dict[float, tuple[int, ...]]] = field(default_factory=dict)  # `_part`, by split number
     requests: dict[str, int] = field(default_factory=dict)  # numbers of requests, by name
     names: dict[str, tuple[str, ...]] = field(init=False)  # of all requests of each label's program
     made: int = 0  # instructions so far
+    known: dict[Hashable, Value] = field(default_factory=dict)  # `_value`, of the present process
+    varying: dict[int, tuple[str, ...]] = field(default_factory=dict)  # loop variables, by id of the expression
+    alike: dict[int, bool] = field(default_factory=dict)  # whether turns are alike, by id of the step
+    together: bool = False  # whether equal processes are taken together
+    labels: list[tuple[str, ...]] = field(default_factory=list)  # groups of collectives, for equal processes together
 
     def __post_init__(self) -> None:
         self.counts = self.application.counts()
@@ -110,6 +148,11 @@ class _Expansion:
             loose=self._loose,
         )
 
+    @cached_property
+    def fixed(self) -> frozenset[str]:
+        """Names whose values a process never changes."""
+        return frozenset((*self.application.numbers(), "index"))
+
     def stream(self) -> Stream:
         programs: dict[Program, int] = {}
         of_process = []
@@ -120,11 +163,36 @@ class _Expansion:
             for index in range(self.counts[label.name]):
                 if index == 0 or not same:
                     where = f"{self.application.where}, label {label.name}, step "
-                    process = _Process(label.name, index, {**numbers, "index": index})
+                    self.known = {}
+                    process = _Process(label.name, index, index, {**numbers, "index": index})
                     program = tuple(self._steps(None, label.program, process, where))
                     number = programs.setdefault(program, len(programs))
                 of_process.append(number)
         return Stream(self.application, tuple(programs), tuple(of_process), tuple(self.groups))
+
+    def block(self, process: _Process, step: Step, where: str) -> Iterable[Instruction]:
+        return self._actions.do(process, step, where)
+
+    def _value(self, process: _Process, number: Number, where: str) -> Value:
+        """Return the value of an expression; it is kept until a loop variable in it, or the process, changes."""
+        if self.together or not isinstance(number, Expression):
+            return Expression.of(number).value(process.scope, where)
+        names = self.varying.get(id(number))
+        if names is None:
+            names = self.varying[id(number)] = tuple(sorted(number.names - self.fixed))
+        key = (id(number), *(process.scope[name] for name in names))
+        if key not in self.known:
+            self.known[key] = number.value(process.scope, where)
+        return self.known[key]
+
+    def _bytes(self, process: _Process, number: Number, where: str) -> int:
+        """Return a size rounded up to whole bytes."""
+        value = self._value(process, number, where)
+        if isinstance(value, Progression):
+            raise value.split_all()
+        if value < 0:
+            raise _below_zero(number, where, "bytes")
+        return ceil(value)
 
     def _steps(self, owner: Step | None, steps: Sequence[Step], process: _Process, where: str) -> Iterator[Instruction]:
         """Yield the instructions of the steps inside ``owner``, whose place for error messages is ``where``."""
@@ -138,19 +206,18 @@ class _Expansion:
                 yield one
 
     def _compute(self, process: _Process, step: ComputeStep, where: str) -> Iterable[Instruction]:
-        scope = process.scope
         if step.size is not None:
-            scope = {**scope, "size": _value(step.size, scope, where)}
-        operations = _value(step.operations, scope, where)
+            process = replace(process, scope={**process.scope, "size": self._value(process, step.size, where)})
+        operations = self._value(process, step.operations, where)
         if operations < 0:
             raise _below_zero(step.operations, where, "operations")
-        return (Compute(operations, where=where),)
+        return (Compute(cast(float, operations), where=where),)
 
     def _use_disk(self, process: _Process, step: ReadDisk | WriteDisk, where: str) -> Iterable[Instruction]:
-        return (Disk(isinstance(step, WriteDisk), _whole_bytes(step.bytes, process.scope, where), where=where),)
+        return (Disk(isinstance(step, WriteDisk), self._bytes(process, step.bytes, where), where=where),)
 
     def _branch(self, process: _Process, step: If, where: str) -> Iterator[Instruction]:
-        if _value(step.condition, process.scope, where):
+        if bool(self._value(process, step.condition, where)):
             return self._steps(step, step.steps, process, where)
         return self._steps(step, step.otherwise, process, where)
 
@@ -158,7 +225,9 @@ class _Expansion:
         """Yield equal consecutive turns as a loop, and other turns one after the other."""
         times = Expression.of(step.times).whole(process.scope, where)
         turns: Iterable[tuple[Program, int]]
-        if turns_are_alike(step):
+        if id(step) not in self.alike:
+            self.alike[id(step)] = turns_are_alike(step)
+        if self.alike[id(step)]:
             scope = process.scope if step.variable is None else {**process.scope, step.variable: 0}
             inner = replace(process, scope=scope)
             turns = [(tuple(self._steps(step, step.steps, inner, where)), times)] if times else []
@@ -178,10 +247,11 @@ class _Expansion:
             if isinstance(step, ReceiveStep):
                 yield Receive(self.first[partner] + first, count, self._request(step.request), where=where)
             else:
-                size_bytes = _whole_bytes(step.bytes, process.scope, where)
-                waits = not _value(step.buffered, process.scope, where)
+                size_bytes = self._bytes(process, step.bytes, where)
+                waits = not self._value(process, step.buffered, where)
                 request = self._request(step.request) if waits else NONE
-                yield Send(self.first[partner] + first, count, size_bytes, waits, request, where=where)
+                burst = 1 if waits or step.at is not None else self.counts[partner] - (partner == process.label)
+                yield Send(self.first[partner] + first, count, size_bytes, waits, request, burst, where=where)
 
     def _request(self, name: str) -> int:
         return self.requests.setdefault(name, len(self.requests)) if name else NONE
@@ -193,8 +263,8 @@ class _Expansion:
             label = list(self.counts).index(step.sender) if step.sender else NONE
             return (ReceiveAny(label, where=where),)
         if isinstance(step, ReplyStep):
-            waits = not _value(step.buffered, process.scope, where)
-            return (Reply(_whole_bytes(step.bytes, process.scope, where), waits, where=where),)
+            waits = not self._value(process, step.buffered, where)
+            return (Reply(self._bytes(process, step.bytes, where), waits, where=where),)
         names = step.requests or self.names[process.label]
         return (Wait(tuple(self._request(name) for name in names), where=where),)
 
@@ -204,47 +274,53 @@ class _Expansion:
         """Yield the rows (first, count) of partners within their label, without the process itself."""
         count, own = self.counts[partner], process.index if partner == process.label else None
         if step.at is not None:
-            at = _value(step.at, process.scope, where)
-            if at != int(at) or not 0 <= at < count or at == own:
-                problem = f"process {process.index} of {process.label} names process {at:g} of {partner}, "
+            at = self._value(process, step.at, where)
+            if isinstance(at, Progression) and not at.whole:
+                raise at.split_all()
+            if (not isinstance(at, Progression) and at != int(at)) or at < 0 or at >= count or at == own:
+                named = at.first if isinstance(at, Progression) else at
+                problem = f"process {process.first} of {process.label} names process {named:g} of {partner}, "
                 text = Expression.of(step.at).text
                 remedy = "Count from 0, and name another process"
                 raise UserError(f"{where}, expression {text!r}", f"{problem}which has {count}", remedy)
-            yield int(at), 1
+            yield cast(int, at if isinstance(at, Progression) else int(at)), 1
         elif own is None:
             yield from ((0, count),) * (count > 0)
+        elif isinstance(own, Progression):
+            raise own.split_all()
         else:
-            yield from ((row, number) for row, number in ((0, own), (own + 1, count - own - 1)) if number)
+            yield from (
+                (row, number)
+                for row, number in ((0, process.first), (process.first + 1, count - process.first - 1))
+                if number
+            )
 
     def _collective(self, process: _Process, step: CollectiveStep, where: str) -> Iterable[Instruction]:
         members = members_of(step, self.application)
         if process.label not in members:
             raise UserError(where, f"{process.label} calls it but does not take part", "Name it in `among` too")
         if step.split is None:
-            ranks, group = self._group(members)
+            size, group = self._group(members)
         else:
             ranks, group = self._part(step.split, process, members[0], where)
-        size_bytes, root = 0, 0
+            size = len(ranks)
+        given_bytes, root = 0, 0
         if isinstance(step, AllToAll | AllReduce | AllGather | Rooted):
-            size_bytes = _whole_bytes(step.bytes, process.scope, where)
+            given_bytes = self._bytes(process, step.bytes, where)
         if isinstance(step, Rooted) and step.split is not None:
             root = Expression.of(step.at).whole(process.scope, where)
-            if root >= len(ranks):
-                raise UserError(where, f"no process {root} of {len(ranks)} split processes", "Count from 0")
+            if root >= size:
+                raise UserError(where, f"no process {root} of {size} split processes", "Count from 0")
         elif isinstance(step, Rooted):
             label = step.root_label(self.application)
             index = Expression.of(step.at).whole(process.scope, where)
             if index >= self.counts[label]:
                 problem = f"no process {index} of {label}, which has {self.counts[label]}"
                 raise UserError(where, problem, "Count from 0")
-            root = ranks.index(self.first[label] + index)
-        if step.block in (
-            "scatter",
-            "gather",
-            "allgather",
-        ):  # the step has the whole buffer; MPI counts each one's part
-            size_bytes = ceil(size_bytes / len(ranks))
-        return (Collective(step.block, group, root, size_bytes, where=where),)
+            root = sum(self.counts[one] for one in members[: members.index(label)]) + index
+        # The step has the whole buffer; MPI counts each process's part.
+        parts = size if step.block in ("scatter", "gather", "allgather") else 1
+        return (Collective(step.block, group, root, ceil(given_bytes / parts), given_bytes, where=where),)
 
     def _part(self, split: Number, process: _Process, label: str, where: str) -> tuple[tuple[int, ...], int]:
         """Return the processes of the label with the same split number, and the number of their group."""
@@ -260,11 +336,16 @@ class _Expansion:
         ranks = self.parts[key][_value(expression, process.scope, where)]
         return ranks, self.groups.setdefault(ranks, len(self.groups))
 
-    def _group(self, members: tuple[str, ...]) -> tuple[tuple[int, ...], int]:
-        """Return the processes of the labels, and the number of their group."""
+    def _group(self, members: tuple[str, ...]) -> tuple[int, int]:
+        """Return the number of processes of the labels, and the number of their group."""
         if members not in self.members:
-            ranks = tuple(self.first[label] + i for label in members for i in range(self.counts[label]))
-            self.members[members] = ranks, self.groups.setdefault(ranks, len(self.groups))
+            if self.together:
+                number = len(self.labels)
+                self.labels.append(members)
+            else:
+                ranks = tuple(self.first[label] + i for label in members for i in range(self.counts[label]))
+                number = self.groups.setdefault(ranks, len(self.groups))
+            self.members[members] = sum(self.counts[label] for label in members), number
         return self.members[members]
 
 
@@ -282,14 +363,6 @@ def _value(number: Number, scope: Mapping[str, Value], where: str) -> float:
     if isinstance(value, Progression):
         raise value.split_all()
     return value
-
-
-def _whole_bytes(number: Number, scope: Mapping[str, Value], where: str) -> int:
-    """Return a size rounded up to whole bytes."""
-    value = _value(number, scope, where)
-    if value < 0:
-        raise _below_zero(number, where, "bytes")
-    return ceil(value)
 
 
 def _below_zero(number: Number, where: str, what: str) -> UserError:

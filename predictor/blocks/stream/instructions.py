@@ -43,6 +43,7 @@ class Send(Instruction):
     size_bytes: int  # >= 0
     waits: bool
     request: int = NONE
+    burst: int = field(default=1, compare=False)  # messages of the step, to other processes too; 1 if it waits for each
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,7 @@ class Collective(Instruction):
     group: int  # index of Stream.groups
     root: int  # place of the root in the group; 0 if the collective has no root
     size_bytes: int  # MPI's count: the vector, or one process's block of a scatter, (all)gather or all-to-all
+    given_bytes: int = field(default=0, compare=False)  # as in the step: the whole buffer of a scatter or (all)gather
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +97,11 @@ class Disk(Instruction):
 
     writes: bool
     size_bytes: int  # >= 0
+
+    @property
+    def block(self) -> str:
+        """Name of the block in predictor.blocks.names.COMMUNICATION."""
+        return "disk_write" if self.writes else "disk_read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,6 +136,11 @@ class Stream:
     def indices(self) -> tuple[int, ...]:
         """Index of each process within its label."""
         return tuple(i for count in self.application.counts().values() for i in range(count))
+
+
+def only_computes(program: Sequence[Instruction]) -> bool:
+    """Return whether the instructions are only computations, in loops or not."""
+    return all(isinstance(one, Compute) for one, _ in executed(program))
 
 
 def executed(program: Sequence[Instruction]) -> Iterator[tuple[Instruction, int]]:

@@ -37,9 +37,9 @@ int main(int argc, char **argv)
 {
   Run run = run_begin(argc, argv);
   int n = run_integer(&run, "n");
+  Grid grid = grid_make(&run, n, BOXES);
   if (!run_ready(&run))
     return run_end(&run);
-  Grid grid = grid_make(n, run.rank, run.nranks, BOXES);
   Fields fields = fields_make(&run, &grid);
   Halo halo = halo_make(&run, &grid);
   vary(&fields);

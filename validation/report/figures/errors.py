@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from validation.presentation.styles import label_decades, predictor_numbers, style_of
+from predictor.series.styles import label_decades, style_of
+from validation.presentation.numbering import predictor_numbers
 from validation.presentation.tables import truth_name
 
 if TYPE_CHECKING:

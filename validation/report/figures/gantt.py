@@ -36,7 +36,6 @@ def gantt_figure(timeline: Timeline, clusters: Sequence[str]) -> Figure:
         clusters: The name of each rank's cluster.
     """
     # Imported here for a quick start: they are slow to import.
-    import numpy as np
     from matplotlib.figure import Figure
     from matplotlib.patches import Patch
 
@@ -50,9 +49,8 @@ def gantt_figure(timeline: Timeline, clusters: Sequence[str]) -> Figure:
     )  # fmt: skip
     axes.set_xlabel(f"time since the first rank began, {unit}")
     axes.set_ylabel("rank")
-    step = next(one for one in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096) if ranks / one <= 16)
-    axes.set_yticks(np.arange(0, ranks, step) + 0.5, [str(rank) for rank in range(0, ranks, step)], fontsize=8)
-    _name_clusters(axes, clusters)
+    rank_ticks(axes, ranks)
+    name_clusters(axes, clusters)
     spent_s = timeline.spent_s.sum(axis=0)
     handles = [Patch(color=COLORS[one], label=LABELS[one]) for one in Activity if spent_s[one] > 0]
     figure.legend(handles=handles, loc="outside upper left", ncols=3, fontsize=8.5, frameon=False)
@@ -82,7 +80,14 @@ def _image(timeline: Timeline) -> npt.NDArray[np.float64]:
     return means
 
 
-def _name_clusters(axes: Axes, clusters: Sequence[str]) -> None:
+def rank_ticks(axes: Axes, ranks: int) -> None:
+    """Write the numbers of at most 16 ranks beside the rows, each of height 1."""
+    step = next(one for one in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096) if ranks / one <= 16)
+    shown = range(0, ranks, step)
+    axes.set_yticks([rank + 0.5 for rank in shown], [str(rank) for rank in shown], fontsize=8)
+
+
+def name_clusters(axes: Axes, clusters: Sequence[str]) -> None:
     """Write the names of the clusters at the right edge, if the ranks of a cluster are neighbours."""
     groups = [(name, len(list(members))) for name, members in groupby(clusters)]
     if not 1 < len(groups) <= _MOST_CLUSTERS:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import pandas as pd
     from matplotlib.axis import Axis
 
 # Colours of Okabe and Ito, which colour-blind readers can distinguish; line styles and markers differ in grey print.
@@ -22,15 +21,10 @@ _MORE_MARKERS = ("<", ">", "p", "h", "*", "d", "8")  # when the colours repeat
 
 
 def style_of(number: int) -> tuple[str, str, str | tuple[Any, ...]]:
-    """Return colour, marker and line style of predictor ``number``, from 0; the first fourteen differ in grey too."""
+    """Return colour, marker and line style of line ``number``, from 0; the first fourteen differ in grey too."""
     color, marker, line = STYLES[number % len(STYLES)]
     again = number // len(STYLES)
     return color, marker if again == 0 else _MORE_MARKERS[(number + again - 1) % len(_MORE_MARKERS)], line
-
-
-def predictor_numbers(results: pd.DataFrame) -> dict[str, int]:
-    """Return the number of each predictor, which gives its style in all figures of these results."""
-    return {name: number for number, name in enumerate(dict.fromkeys(results["predictor"]))}
 
 
 def label_decades(axis: Axis) -> None:

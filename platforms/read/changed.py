@@ -1,0 +1,91 @@
+"""Platforms of which single hosts and links are faster or slower, as files that SimGrid loads.
+
+A <cluster> describes all its hosts at once, so the file names each host, link and route by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from platforms.errors import PlatformError
+from platforms.grids.xml import number_text, root_element, written_root
+from platforms.model.platform import Link, Platform, Route
+from platforms.read.read import kept_file, read_platform
+from platforms.read.routes import routes_between
+
+MOST_HOSTS = 64  # they have 4,096 routes
+_SHARING = {"shared": "SHARED", "splitduplex": "SHARED", "fatpipe": "FATPIPE"}  # each direction is a link of its own
+_ZONE = "changed"
+
+
+def changed_platform(
+    platform: Platform,
+    hosts: Sequence[str],
+    *,
+    faster_hosts: Mapping[str, float] | None = None,
+    faster_links: Mapping[str, float] | None = None,
+) -> Platform:
+    """Return some hosts of a platform and the links between them, with changed speeds.
+
+    Run times on these hosts are those of the platform; their power and their other frequencies are left out.
+
+    Args:
+        platform: The platform.
+        hosts: The hosts to keep.
+        faster_hosts: Factors of the speed of hosts, by name.
+        faster_links: Factors of the bandwidth of links, by SimGrid's name of one direction; the latency is divided by
+            them.
+
+    Raises:
+        PlatformError: There are more than MOST_HOSTS hosts, or the platform has what such a file cannot describe.
+    """
+    hosts = list(dict.fromkeys(hosts))
+    where = f"platform {platform.name}"
+    if len(hosts) > MOST_HOSTS:
+        raise PlatformError(where, f"{len(hosts)} hosts are too many to change single ones", f"Use up to {MOST_HOSTS}")
+    if platform.changes_for(hosts):
+        raise PlatformError(where, "its speeds change over time", "Use a platform without profiles")
+    routes = _routes(platform, hosts)
+    links = {link.name: link for route in routes for link in route.links}
+    _check(where, routes, links)
+    # Imported here for a quick start: it is slow to import.
+    from lxml import etree
+
+    root = root_element(dict(platform.options), ())
+    zone = etree.SubElement(root, "zone", id=_ZONE, routing="Full")
+    for name in hosts:
+        host = platform.host(name)
+        speed_flops = host.speed_flops * (faster_hosts or {}).get(name, 1.0)
+        etree.SubElement(zone, "host", id=name, speed=f"{number_text(speed_flops)}f", core=str(host.cores))
+    for name, link in links.items():
+        factor = (faster_links or {}).get(name, 1.0)
+        wire = {
+            "bandwidth": f"{number_text(link.bandwidth_Bps * factor)}Bps",
+            "latency": f"{number_text(link.latency_s / factor)}s",
+        }
+        etree.SubElement(zone, "link", {"id": name, **wire, "sharing_policy": _SHARING[link.sharing]})
+    for route in routes:
+        element = etree.SubElement(zone, "route", src=route.source, dst=route.destination, symmetrical="NO")
+        for link in route.links:
+            etree.SubElement(element, "link_ctn", id=link.name)
+    return read_platform(kept_file(written_root(root)), platform.name)
+
+
+def _routes(platform: Platform, hosts: Sequence[str]) -> list[Route]:
+    found = routes_between(platform, [(a, b) for a in hosts for b in hosts if a != b])
+    with suppress(PlatformError):  # not every platform has routes from a host to itself
+        found += [route for route in routes_between(platform, [(host, host) for host in hosts]) if route.links]
+    return found
+
+
+def _check(where: str, routes: Sequence[Route], links: Mapping[str, Link]) -> None:
+    """Raise PlatformError for what links and routes in a file of their own cannot describe."""
+    for link in links.values():
+        if link.sharing not in _SHARING:
+            raise PlatformError(where, f"link {link.name!r} is {link.sharing}", "Use a platform without such links")
+    for route in routes:
+        latency_s = sum(link.latency_s for link in route.links)
+        if not route.links or abs(route.latency_s - latency_s) > 1e-9 * max(route.latency_s, 1e-9):
+            what = f"the route from {route.source} to {route.destination} has latency beside that of its links"
+            raise PlatformError(where, what, "Use a platform whose routes consist of links")

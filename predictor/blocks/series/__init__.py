@@ -1,0 +1,5 @@
+"""Series of evaluations: an application over a grid of counts, variables, systems, models and power rules.
+
+Public faces: ``points.points_of``, ``evaluations.evaluations``, ``table.rows_of``, ``command.run_series``,
+``command.write_series``.
+"""

@@ -1,0 +1,182 @@
+"""The series of ``python -m predictor.blocks run --vary``: evaluate points, print a table, write CSV and figures."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from platforms.errors import UserError
+from platforms.files.writing import save_figure, usable_folder, write_csv, written_into
+from platforms.terminal.progress import doing
+from platforms.terminal.width import add_wide_argument
+from predictor.blocks.series.points import VARY, Point, add_vary_argument, points_of, where_text
+
+if TYPE_CHECKING:
+    from apps.store import Store
+    from predictor.series.curves import Quantity
+
+OVER, OUT = "--over", "--out"
+_ONLY_OF_SERIES = ("over", "out", "jobs", "store", "no_store")
+
+
+def add_series_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options of a series, which ``run_series`` reads."""
+    add_vary_argument(parser, "evaluate")
+    add_output_arguments(parser)
+    parser.add_argument("--jobs", type=int, metavar="N", help="evaluations at a time (default: the number of cores)")
+    parser.add_argument(
+        "--store", metavar="DIR", help="folder in which results are looked up and kept (default: in the cache folder)"
+    )
+    parser.add_argument("--no-store", action="store_true", help="evaluate every point anew and keep no results")
+    add_wide_argument(parser)
+
+
+def add_output_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the files of a series."""
+    parser.add_argument(
+        OVER, metavar="NAME", help="varied name along the axes of the figures, over which speed-ups are taken "
+        "(default: the first)",
+    )  # fmt: skip
+    parser.add_argument(OUT, metavar="DIR", help="folder for series.csv and figures")
+
+
+def check_series_arguments(args: argparse.Namespace, names: Sequence[str] = _ONLY_OF_SERIES) -> None:
+    """Refuse options of a series where nothing is varied.
+
+    Raises:
+        UserError: There is one.
+    """
+    for name in names:
+        if not args.vary and getattr(args, name) not in (None, False):
+            option = f"--{name.replace('_', '-')}"
+            raise UserError(option, f"goes only with {VARY}", f"Add {VARY} NAME=V1,V2,..., or leave it out")
+
+
+def run_series(args: argparse.Namespace) -> int:
+    """Evaluate the points, print and write the results, and return the exit status.
+
+    Raises:
+        UserError: An option or a file is wrong, or no point can be evaluated.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from predictor.blocks.series.table import over_from, rows_of, text_of
+
+    points = points_of(args)
+    over = over_from(OVER, args.over, points)
+    folder = None if args.out is None else usable_folder(OUT, args.out)
+    results, cautions = evaluated_series(args, points)
+    rows = rows_of(points, results, over)
+    names = list(points[0].values)
+    failed = [(point, one) for point, one in zip(points, results, strict=True) if isinstance(one, UserError)]
+    if len(failed) == len(points):
+        raise failed[0][1]
+    title = f"{_one(rows, 'application')}{where_text(points, Path(args.system).stem)}"
+    if folder is not None:
+        write_series(rows, over, names, folder, title=title)
+    print(
+        json.dumps({"series": rows, "cautions": cautions}) if args.json else text_of(rows, names, title, wide=args.wide)
+    )
+    for caution in cautions:
+        print(f"caution: {caution}", file=sys.stderr)
+    for point, error in failed:
+        print(f"error: {point}: {error}", file=sys.stderr)
+    return 2 if failed else 0
+
+
+def evaluated_series(args: argparse.Namespace, points: Sequence[Point]) -> tuple[list[Any], list[str]]:
+    """Return the result or the error of each point, and the cautions.
+
+    Raises:
+        UserError: An option is wrong.
+        KeyboardInterrupt: With the number of results that are kept.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from predictor.blocks.options import setting_from_arguments
+    from predictor.blocks.series.evaluations import evaluations
+
+    jobs = (os.cpu_count() or 1) if args.jobs is None else args.jobs
+    if jobs < 1:
+        raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
+    with store_from_arguments(args) as store, doing("evaluating the series"):
+        results = evaluations(points, store, jobs)
+    found: dict[str, None] = {}
+    for point, result in zip(points, results, strict=True):
+        if not isinstance(result, UserError):
+            model = point.args.model  # only a calibration file has cautions
+            said = setting_from_arguments(point.args).cautions(model) if os.path.isfile(model) else []
+            found |= dict.fromkeys((*said, *result.cautions))
+    return results, list(found)
+
+
+@contextmanager
+def store_from_arguments(args: argparse.Namespace) -> Iterator[Store | None]:
+    """Yield the store that --store and --no-store choose.
+
+    Raises:
+        UserError: The options do not fit together, or the folder cannot be used.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from apps.store import Store
+
+    if args.no_store and args.store is not None:
+        raise UserError("--no-store", "does not go with --store", "Drop one")
+    if args.store == "":
+        raise UserError("--store", "an empty name", "Name a folder")
+    if args.no_store:
+        yield None
+    else:
+        with Store(None if args.store is None else Path(args.store)) as store:
+            yield store
+
+
+def write_series(
+    rows: Sequence[dict[str, Any]],
+    over: str,
+    names: Sequence[str],
+    folder: Path,
+    *,
+    title: str,
+    quantities: Sequence[Quantity] | None = None,
+) -> None:
+    """Write series.csv and the figures series, pareto (with energies) and parts (with --parts), as .png and .svg.
+
+    Args:
+        rows: The rows, as ``table.rows_of`` returns them.
+        over: The name along the axes.
+        names: All varied names.
+        folder: The folder.
+        title: Title of the figures.
+        quantities: The quantities to draw; None: those of ``table.QUANTITIES``.
+
+    Raises:
+        UserError: A file cannot be written.
+    """
+    # Imported here for a quick start: they are slow to import.
+    import pandas as pd
+
+    from predictor.blocks.series.table import ENERGY, PARTS, QUANTITIES, TIME
+    from predictor.series.curves import MOST_BARS, bars_figure, curves_figure, front_figure
+
+    drawn = QUANTITIES if quantities is None else quantities
+    with written_into(OUT, folder), doing("drawing the figures"):
+        write_csv(pd.DataFrame(list(rows)), folder / "series.csv")
+        figures = {"series": curves_figure(rows, drawn, over, names, title=title)}
+        both = [row for row in rows if row["on_front"] is not None]
+        if both:
+            figures["pareto"] = front_figure(both, TIME, ENERGY, names, title=title)
+        parted = [row for row in rows if "idle_s" in row][:MOST_BARS]
+        if parted:
+            figures["parts"] = bars_figure(parted, PARTS, names, title=title)
+        for name, figure in figures.items():
+            for ending in ("png", "svg"):
+                save_figure(figure, folder / f"{name}.{ending}")
+
+
+def _one(rows: Sequence[dict[str, Any]], column: str) -> str:
+    return str(next(row[column] for row in rows if row["refused"] is None))

@@ -1,0 +1,7 @@
+"""Run ``python -m validation.graph``."""
+
+import sys
+
+from validation.graph.cli import main
+
+sys.exit(main())

@@ -1,0 +1,80 @@
+"""The predicted graph of a program beside its simulation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from apps.recording.events import Recording
+from apps.runs.record_events import run_recorded
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from platforms.terminal.progress import doing
+from predictor.dpgraph.on_platform import Analysis
+from predictor.dpgraph.places import places_of
+from validation.graph.elements import Elements, elements_of_analysis
+from validation.graph.gains import Changed, Gain, gains
+from validation.graph.simulated import simulated_elements
+
+Simulate = Callable[[Target], Recording]
+
+
+@dataclass(frozen=True)
+class Compared:
+    """An analysis, the simulated times of its elements, and gains."""
+
+    analysis: Analysis
+    predicted: Elements
+    simulated: Elements
+    whole_s: float  # simulated time of all iterations
+    gains: tuple[Gain, ...]
+
+    @property
+    def clusters(self) -> list[str]:
+        """The cluster of each process."""
+        return list(self.analysis.timed.clusters)
+
+
+def compared(analysis: Analysis, changed: Sequence[Changed], simulate: Simulate, whole_s: float) -> Compared:
+    """Simulate the program on its platform and on the changed ones.
+
+    Args:
+        analysis: The prediction.
+        changed: The rows of the what-if table to simulate.
+        simulate: Returns a recording, with clocks, of a run on a target's own platform.
+        whole_s: The simulated time of all iterations.
+    """
+
+    def elements(target: Target) -> Elements:
+        recording = simulate(target)
+        return simulated_elements(recording, places_of(target.problem, recording.paths))
+
+    now = elements(analysis.target)
+    found = gains(changed, analysis.target, now.time_s, lambda target: elements(target).time_s)
+    return Compared(analysis, elements_of_analysis(analysis), now, whole_s, tuple(found))
+
+
+def simulation(spec: RunSpec, iterations: int, *, time_limit_s: float | None) -> Simulate:
+    """Return the function that simulates so many iterations of a spec's program on any target, with the recorder.
+
+    Args:
+        spec: The run, whose target is replaced.
+        iterations: Number of iterations.
+        time_limit_s: Limit of the wall time of each run; None: there is none.
+    """
+
+    def simulate(target: Target) -> Recording:
+        with doing(f"simulating {target}"):
+            return run_recorded(replace(spec, target=target), iterations, what=str(target), time_limit_s=time_limit_s)
+
+    return simulate
+
+
+def by_cluster(values: np.ndarray, clusters: Sequence[str]) -> dict[str, float]:
+    """Return the sum of the processes' values of each cluster."""
+    found = dict.fromkeys(clusters, 0.0)
+    for cluster, value in zip(clusters, values.tolist(), strict=True):
+        found[cluster] += value
+    return found

@@ -1,0 +1,168 @@
+"""Times of a program's elements in a simulation, from the events that the recorder notes on the target's platform.
+
+T_exec is the time of the process that is longest in its timed section, as in the record of a run: processes do not
+begin it at the same moment.  The critical path is followed backwards from the last process: where a process waits for a
+message, on to the process that let the message begin last; out of a collective, on to the member that entered it last.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from apps.recording.events import Kind, Mark, Recording
+from validation.graph.elements import COMPUTATION, MPI, Element, Elements, place_at, sums
+
+_COMPUTING = (Kind.COMPUTE, Kind.ELAPSE)
+
+
+def simulated_elements(recording: Recording, places: Sequence[str | None]) -> Elements:
+    """Return the times of the timed section of a recording that was made on the target's platform.
+
+    Args:
+        recording: The recording, with clocks.
+        places: The place of each of its paths of calls.
+    """
+    sections = [_Section.of(events) for events in recording.events]
+    own_s = np.array([one.stop_s - one.start_s for one in sections])
+
+    def spent(one: _Section) -> dict[Element, float]:
+        computes = np.isin(one.events["kind"], _COMPUTING)
+        names = [COMPUTATION if value else MPI for value in computes.tolist()]
+        keys = zip(names, (place_at(places, site) for site in one.events["site"].tolist()), strict=True)
+        return sums(zip(keys, one.lasts_s.tolist(), strict=True))
+
+    computed_s = [float(one.lasts_s[np.isin(one.events["kind"], _COMPUTING)].sum()) for one in sections]
+    path = _Path(recording, sections, places)
+    path.follow()
+    return Elements(
+        time_s=float(own_s.max()),
+        compute_s=np.array(computed_s),
+        ended_s=own_s.max() - own_s,
+        spent_s=sums(item for one in sections for item in spent(one).items()),
+        path_s=sums(path.parts),
+        path_by_rank_s=path.by_rank_s,
+    )
+
+
+@dataclass(frozen=True)
+class _Section:
+    """The events of a process between the marks of its timed section."""
+
+    events: np.ndarray
+    start_s: float
+    stop_s: float
+
+    @classmethod
+    def of(cls, events: np.ndarray) -> _Section:
+        marks = events["kind"] == Kind.MARK
+        start, stop = (int(np.flatnonzero(marks & (events["op"] == one))[0]) for one in (Mark.START, Mark.STOP))
+        clock_s = events["clock_s"]
+        return cls(events[start:stop], float(clock_s[start]), float(clock_s[stop]))
+
+    @property
+    def begins_s(self) -> np.ndarray:
+        begins_s: np.ndarray = self.events["clock_s"]
+        return begins_s
+
+    @property
+    def lasts_s(self) -> np.ndarray:
+        return np.diff(self.events["clock_s"], append=self.stop_s)
+
+
+_At = tuple[int, int]  # a process, and the number of an event in its section
+
+
+@dataclass
+class _Path:
+    """The critical path of a simulated program."""
+
+    recording: Recording
+    sections: Sequence[_Section]
+    places: Sequence[str | None]
+    parts: list[tuple[Element, float]] = field(init=False, default_factory=list)  # the last one first
+    by_rank_s: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.by_rank_s = np.zeros(len(self.sections))
+        self._kinds = [one.events["kind"].tolist() for one in self.sections]
+        self._clocks_s = [one.begins_s.tolist() for one in self.sections]
+        self._posts: dict[tuple[int, int], _At] = {}  # by process and request
+        self._other: dict[_At, _At] = {}  # the receive of each send, and the reverse
+        self._members: dict[_At, list[_At]] = {}  # of each collective, by each call
+        self._match()
+
+    def _match(self) -> None:
+        """Match the sends with the receives, and the calls of each collective."""
+        sent: defaultdict[tuple[int, ...], list[_At]] = defaultdict(list)
+        received: defaultdict[tuple[int, ...], list[_At]] = defaultdict(list)
+        called: defaultdict[tuple[int, int], list[_At]] = defaultdict(list)
+        for rank, one in enumerate(self.sections):
+            number: defaultdict[int, int] = defaultdict(int)
+            fields = (one.events[name].tolist() for name in ("kind", "peer", "tag", "comm", "request"))
+            for at, (kind, peer, tag, comm, request) in enumerate(zip(*fields, strict=True)):
+                if kind == Kind.SEND:
+                    sent[rank, peer, tag, comm].append((rank, at))
+                elif kind == Kind.RECV:
+                    received[peer, rank, tag, comm].append((rank, at))
+                elif kind == Kind.COLLECTIVE:
+                    called[comm, number[comm]].append((rank, at))
+                    number[comm] += 1
+                if kind in (Kind.SEND, Kind.RECV):
+                    self._posts[rank, request] = rank, at
+        for key, sends in sent.items():
+            for a, b in zip(sends, received.get(key, []), strict=False):  # a put into a window has no receive
+                self._other[a], self._other[b] = b, a
+        for calls in called.values():
+            self._members |= dict.fromkeys(calls, calls)
+
+    def follow(self) -> None:
+        """Follow the path from the process that ends last to its begin."""
+        rank = max(range(len(self.sections)), key=lambda one: self.sections[one].stop_s)
+        at, now_s = len(self._kinds[rank]) - 1, self.sections[rank].stop_s
+        while at >= 0:
+            then, begun_s = self._before((rank, at), now_s)
+            if now_s > begun_s:
+                what = COMPUTATION if self._kinds[rank][at] in _COMPUTING else MPI
+                named, event = self._named((rank, at))
+                place = place_at(self.places, int(self.sections[named].events["site"][event]))
+                self.parts.append(((what, place), now_s - begun_s))
+                self.by_rank_s[rank] += now_s - begun_s
+            (rank, at), now_s = then, min(now_s, begun_s)
+
+    def _before(self, here: _At, now_s: float) -> tuple[_At, float]:
+        """Return the event before on the path, and the date at which the time of this one begins to count."""
+        rank, at = here
+        begun_s = self._clocks_s[rank][at]
+        own = (rank, at - 1), begun_s
+        if now_s <= begun_s:
+            return own
+        if self._kinds[rank][at] == Kind.COLLECTIVE:
+            calls = [one for one in self._members[here] if self._clock_s(one) <= now_s]
+            last = max(calls, key=self._clock_s)
+            return ((last[0], last[1] - 1), self._clock_s(last)) if self._clock_s(last) > begun_s else own
+        if self._kinds[rank][at] != Kind.WAIT:
+            return own
+        post = self._posts.get((rank, int(self.sections[rank].events["request"][at])))
+        other = None if post is None else self._other.get(post)
+        if post is None or other is None:
+            return own
+        # The message begins with the later one of its two ends.
+        first = max((post, other), key=self._clock_s)
+        return ((first[0], first[1] - 1), self._clock_s(first)) if self._clock_s(first) < now_s else own
+
+    def _named(self, here: _At) -> _At:
+        """Return the event under whose place a part of the path stands: of a wait for a message, its send."""
+        rank, at = here
+        if self._kinds[rank][at] != Kind.WAIT:
+            return here
+        post = self._posts.get((rank, int(self.sections[rank].events["request"][at])))
+        ends: list[_At | None] = [] if post is None else [post, self._other.get(post)]
+        return next((one for one in ends if one is not None and self._kinds[one[0]][one[1]] == Kind.SEND), here)
+
+    def _clock_s(self, at: _At) -> float:
+        clock_s: float = self._clocks_s[at[0]][at[1]]
+        return clock_s

@@ -1,0 +1,144 @@
+"""The graph beside its simulation as text and as JSON values."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.quantities import duration, percent
+from platforms.terminal.table import Cell, table_lines
+from platforms.wording import number_of
+from predictor.dpgraph.timed_text import UNKNOWN_LATENCY
+from validation.graph.compare import Compared, by_cluster
+from validation.graph.elements import Element
+from validation.presentation.tables import error_cell
+
+_MOST_ROWS = 12  # of a table on the terminal; JSON has all
+_Row = list[str | Cell]
+
+
+def compared_text(found: Compared, *, rows: int, wide: bool = False) -> str:
+    """Return the report: T_exec, elements, critical path, clusters and gains, each predicted and simulated.
+
+    Args:
+        found: The comparison.
+        rows: How many rows of the what-if table were to be simulated.
+        wide: The tables may be wider than the terminal.
+    """
+    predicted, simulated, analysis = found.predicted, found.simulated, found.analysis
+    part = "" if not analysis.iterations else f" of {number_of(analysis.iterations, 'iteration')}"
+    lines = prose_lines(str(analysis.target))
+    table: list[_Row] = [["", "predicted", "simulated", "error, %"]]
+    table.append([f"T_exec{part}", *_both(predicted.time_s, simulated.time_s)])
+    if analysis.whole_s is not None:
+        table.append(["the whole run", *_both(analysis.whole_s, found.whole_s)])
+    lines += table_lines(table, left={0}, wide=wide)
+    lines += ["", "Time of the elements, summed over the processes"]
+    lines += _elements(predicted.spent_s, simulated.spent_s, wide=wide)
+    lines += ["", "Critical path; messages stand at the place that sends them"]
+    lines += _elements(predicted.path_s, simulated.path_s, wide=wide)
+    lines += [
+        "",
+        "Time of the clusters' processes, % of T_exec: predicted, then simulated",
+        *_clusters(found, wide=wide),
+    ]
+    if analysis.answers is not None and rows:
+        lines += ["", *_gains(found, rows=rows, wide=wide)]
+    return "\n".join(lines)
+
+
+def compared_json(found: Compared) -> dict[str, Any]:
+    """Return the report as JSON values, with every process and every element."""
+    both = {"predicted": found.predicted, "simulated": found.simulated}
+    return {
+        "whole_simulated_s": found.whole_s,
+        "simulated_t_exec_s": found.simulated.time_s,
+        "elements": [
+            {
+                "what": what,
+                "place": place,
+                **{f"{name}_s": one.spent_s.get((what, place), 0.0) for name, one in both.items()},
+                **{f"{name}_path_s": one.path_s.get((what, place), 0.0) for name, one in both.items()},
+            }
+            for what, place in dict.fromkeys(
+                key for one in (found.simulated, found.predicted) for key in (*one.places, *one.path_s)
+            )
+        ],
+        "processes": {
+            name: {"compute_s": one.compute_s.tolist(), "idle_s": one.idle_s.tolist(), "ended_s": one.ended_s.tolist()}
+            for name, one in both.items()
+        },
+        "gains": [
+            {**asdict(one.answer), "simulated_s": one.simulated_s, "simulated_saved_s": one.saved_s}
+            for one in found.gains
+        ],
+    }
+
+
+def _both(predicted_s: float, simulated_s: float) -> _Row:
+    error = error_cell(100 * (predicted_s / simulated_s - 1)) if simulated_s else "-"
+    return [duration(predicted_s, like_s=simulated_s), duration(simulated_s), error]
+
+
+def _elements(predicted: Mapping[Element, float], simulated: Mapping[Element, float], *, wide: bool) -> list[str]:
+    keys = sorted(
+        dict.fromkeys([*simulated, *predicted]), key=lambda one: -max(_of(one, predicted), _of(one, simulated))
+    )
+    keys = [key for key in keys if max(_of(key, predicted), _of(key, simulated)) > 0]
+    rows: list[_Row] = [["element", "place in the program", "predicted", "simulated", "error, %"]]
+    for what, place in keys[:_MOST_ROWS]:
+        both = _both(_of((what, place), predicted), _of((what, place), simulated))
+        rows.append([what, place or "-", *both])
+    return [*table_lines(rows, left={0, 1}, wide=wide), *_more(len(keys))]
+
+
+def _of(key: Element, values: Mapping[Element, float]) -> float:
+    return values.get(key, 0.0)
+
+
+def _clusters(found: Compared, *, wide: bool) -> list[str]:
+    clusters, processes = found.clusters, Counter(found.clusters)
+    rows: list[_Row] = [["cluster", "ranks", "busy", "", "idle", "", "ended", "", "on path", ""]]
+    for cluster, ranks in processes.items():
+        row: _Row = [cluster, str(ranks)]
+        for name in ("compute_s", "idle_s", "ended_s", "path_by_rank_s"):
+            for one in (found.predicted, found.simulated):
+                each_s = one.time_s * (1 if name == "path_by_rank_s" else ranks)
+                row.append(percent(100 * by_cluster(getattr(one, name), clusters)[cluster] / each_s if each_s else 0.0))
+        rows.append(row)
+    said = (
+        "busy: computing; idle: all other time; ended: the part of it before the last process ends; on path: share of "
+        "the critical path"
+    )
+    return [*table_lines(rows, left={0}, wide=wide), *prose_lines(said)]
+
+
+def _gains(found: Compared, *, rows: int, wide: bool) -> list[str]:
+    answers = found.analysis.answers
+    assert answers is not None
+    title = f"What if one of them were {answers.factor:g} times as fast, the largest predicted saving first"
+    bounded = any(one.otherwise_saved_s is not None for one in answers.answers)
+    least = ["or"] if bounded else []
+    table: list[_Row] = [["what", "which", "saves", *least, "simulated", "%", "simulated"]]
+    for one in found.gains:
+        now_s = found.simulated.time_s
+        saved = [duration(one.answer.saved_s), duration(one.saved_s)]
+        if bounded:
+            known_s = one.answer.otherwise_saved_s
+            saved.insert(1, duration(one.answer.saved_s if known_s is None else known_s))
+        shares = (percent(100 * share, signed=True) for share in (one.answer.saved_share, one.saved_s / now_s))
+        table.append([one.answer.kind, one.answer.name, *saved, *shares])
+    said = f"the first {number_of(rows, 'row')} that {'changes' if rows == 1 else 'change'} the platform"
+    lines = [title, *table_lines(table, left={0, 1}, wide=wide)]
+    if bounded:
+        lines += prose_lines(UNKNOWN_LATENCY)
+    if len(found.gains) < rows:
+        said = "all rows that change the platform and for which it has links of its own"
+    return lines + prose_lines(f"{said}; without --simulate, also those that change the program")
+
+
+def _more(rows: int) -> list[str]:
+    return [f"... and {rows - _MOST_ROWS} more, which --json shows"] if rows > _MOST_ROWS else []

@@ -1,0 +1,190 @@
+"""The function ``gridval.blocks``."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+import pandas as pd
+
+from apps.arguments.runner import runner_from_arguments
+from apps.results.cautions import Cautions
+from platforms.errors import UserError, nearest
+from validation.interactive.results import Picture
+
+if TYPE_CHECKING:
+    import argparse
+
+    from predictor.blocks.series.points import Point
+    from validation.interactive.asking import PathLike
+
+Values = str | float | Sequence[str | float]
+
+
+class BlockResults(pd.DataFrame):
+    """One row per combination of the varied values, with the columns of series.csv.
+
+    A selection of rows or columns is an ordinary DataFrame.
+    """
+
+    @property
+    def _constructor(self) -> Callable[..., pd.DataFrame]:
+        return pd.DataFrame
+
+    @property
+    def cautions(self) -> list[str]:
+        """The cautions about the evaluations and simulations, each a sentence."""
+        lines: list[str] = self.attrs.get("cautions", [])
+        return lines
+
+    def plot(self, over: str | None = None) -> Picture:  # type: ignore[override]  # pandas has an accessor here
+        """Draw time, speed-up, efficiency, energy and success over a varied name; default: the first.
+
+        Raises:
+            UserError: Nothing of that name is varied.
+        """
+        # Imported here for a quick start: they are slow to import.
+        from predictor.blocks.series.table import QUANTITIES
+        from predictor.series.curves import curves_figure
+        from validation.blocks import series
+
+        names = self._names()
+        over = names[0] if over is None else over
+        if over not in names:
+            raise UserError(f"plot {over}", "this is not varied", nearest(over, names))
+        drawn = series.QUANTITIES if "simulated_time_s" in self.columns else QUANTITIES
+        return Picture(curves_figure(self._rows(), drawn, over, names))
+
+    def plot_front(self) -> Picture:
+        """Draw energies against times, with the Pareto front.
+
+        Raises:
+            UserError: No energy is known.
+        """
+        # Imported here for a quick start: they are slow to import.
+        from predictor.blocks.series.table import ENERGY, TIME
+        from predictor.series.curves import front_figure
+
+        both = [row for row in self._rows() if row["on_front"] is not None]
+        if not both:
+            raise UserError("plot_front", "no energy is known", "Name a system with watts")
+        return Picture(front_figure(both, TIME, ENERGY, self._names()))
+
+    def _names(self) -> list[str]:
+        names: list[str] = self.attrs["varied"]
+        return names
+
+    def _rows(self) -> list[dict[str, Any]]:
+        rows: list[Any] = self.astype(object).where(self.notna(), None).to_dict("records")
+        return rows
+
+
+def blocks(
+    application: PathLike,
+    system: PathLike,
+    vary: Mapping[str, Values],
+    *,
+    counts: Mapping[str, float] | None = None,
+    variables: Mapping[str, str | float] | None = None,
+    model: PathLike | None = None,
+    power: str | None = None,
+    evaluator: str | None = None,
+    failure_rate: float | None = None,
+    over: str | None = None,
+    parts: bool = False,
+    simulate: bool = False,
+    store: PathLike | Literal[False] | None = None,
+    jobs: int | None = None,
+) -> BlockResults:
+    """Evaluate an application in blocks over a grid of parameters, as ``gridval blocks run --vary`` does.
+
+    Args:
+        application: The application, a .toml file.
+        system: The system: a system file, a scenario file, or the name of a scenario.
+        vary: The values of each varied name: of the count of a label, a variable, or an option such as ``system``,
+            ``model`` and ``power``; ``"2:16:x2"`` stands for 2, 4, 8, 16.
+        counts: Processes of labels, instead of those of the file.
+        variables: Values of variables, instead of those of the file.
+        model: The model of the blocks' costs.
+        power: The power rule.
+        evaluator: The evaluator.
+        failure_rate: Failures per second of a node.
+        over: The varied name over which speed-ups are taken; default: the first.
+        parts: Also find where the time goes; not with ``simulate``.
+        simulate: Simulate all combinations too.
+        store: Folder of the store; False: keep nothing; None: the user's store.
+        jobs: Number of evaluations, or simulations, at a time; default: the number of cores.
+
+    Returns:
+        One row per combination.
+
+    Raises:
+        UserError: An argument or a file is wrong, or a combination cannot be evaluated.
+        SimulationError: A simulation failed.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from predictor.blocks import cli as blocks_cli
+    from predictor.blocks.series.command import OVER
+    from predictor.blocks.series.points import points_of
+    from predictor.blocks.series.table import over_from
+    from validation.blocks import cli as comparison_cli
+
+    if not vary:
+        raise UserError("vary", "names nothing", 'Give for example vary={"n": [1, 2, 4]}')
+    if parts and simulate:
+        raise UserError("parts", "does not go with simulate", "Leave one of them out")
+    words = [os.fspath(application), "--system", os.fspath(system)]
+    parser = comparison_cli.build_parser() if simulate else blocks_cli.build_parser()
+    args = parser.parse_args(words if simulate else ["run", *words])
+    args.vary = [f"{name}={_joined(values)}" for name, values in vary.items()]
+    args.count = [f"{name}={value}" for name, value in (counts or {}).items()]
+    args.set = [f"{name}={value}" for name, value in (variables or {}).items()]
+    given = {
+        "model": None if model is None else os.fspath(model), "power": power, "evaluator": evaluator,
+        "failure_rate": failure_rate, "parts": parts or None, "jobs": jobs,
+        "no_store": True if store is False else None,
+        "store": None if store is None or store is False else os.fspath(store),
+    }  # fmt: skip
+    for name, value in given.items():
+        if value is not None:
+            setattr(args, name, value)
+    points = points_of(args)
+    chosen = over_from(OVER, over, points)
+    rows, cautions = (_simulated if simulate else _evaluated)(args, points, chosen)
+    table = BlockResults(pd.DataFrame(rows))
+    table.attrs |= {"cautions": cautions, "varied": [chosen, *(name for name in vary if name != chosen)]}
+    return table
+
+
+def _evaluated(args: argparse.Namespace, points: Sequence[Point], over: str) -> tuple[list[dict[str, Any]], list[str]]:
+    # Imported here for a quick start: they are slow to import.
+    from predictor.blocks.evaluation.evaluate import Result
+    from predictor.blocks.series.command import evaluated_series
+    from predictor.blocks.series.table import rows_of
+
+    results, cautions = evaluated_series(args, points)
+    for one in results:
+        if not isinstance(one, Result):
+            raise one
+    return rows_of(points, results, over), cautions
+
+
+def _simulated(args: argparse.Namespace, points: Sequence[Point], over: str) -> tuple[list[dict[str, Any]], list[str]]:
+    # Imported here for a quick start: they are slow to import.
+    from predictor.blocks.options import setting_from_arguments
+    from validation.blocks import cli as comparison_cli
+    from validation.blocks import series
+
+    settings = [setting_from_arguments(point.args) for point in points]
+    said = Cautions()
+    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+        found = comparison_cli.comparisons(points, settings, runner)
+    cautions = dict.fromkeys(caution for one in found for caution in one.cautions)
+    return series.rows_of(points, found, over), [*cautions, *said.lines()]
+
+
+def _joined(values: Values) -> str:
+    if isinstance(values, str | int | float):
+        return str(values)
+    return ",".join(map(str, values))

@@ -1,0 +1,120 @@
+"""Figure of a predicted graph over time: when each process computes and waits, and the critical path across."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from apps.runs.timeline import Activity
+from predictor.dpgraph.instructions import COMPUTE, SLEEP
+from validation.report.figures.gantt import COLORS, MOST_ROWS, name_clusters, rank_ticks
+
+if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
+    from matplotlib.figure import Figure
+
+    from predictor.dpgraph.timed import TimedGraph
+
+_BINS = 720  # of the time axis
+_PATH = "black"  # the page gives it the colour of its text
+# Computation and messages have the colours of the timelines of simulated runs; the grey shows on dark and on white.
+_COLORS = (COLORS[Activity.COMPUTATION], COLORS[Activity.MESSAGES], "#808080")
+_ALPHA = (1.0, 1.0, 0.3)
+_LABELS = ("computes", "message on its way", "waits for another process")
+
+
+def graph_figure(timed: TimedGraph) -> Figure:
+    """Plot time from left to right, processes from top to bottom, and the critical path as a line.
+
+    The colour of a pixel is the mean over what its processes do in its time.
+
+    Args:
+        timed: The graph with its times; T_exec is not 0.
+    """
+    # Imported here for a quick start: they are slow to import.
+    import numpy as np
+    from matplotlib.figure import Figure
+    from matplotlib.lines import Line2D
+    from matplotlib.patches import Patch
+
+    ranks, end_s = len(timed.placement), timed.time_s
+    unit, scale = ("ms", 1e3) if end_s < 1 else ("s", 1.0)
+    figure = Figure(figsize=(7.6, 1.35 + min(4.6, max(0.8, 0.115 * ranks))), layout="constrained")
+    axes = figure.add_subplot()
+    axes.imshow(_image(timed), aspect="auto", interpolation="nearest", extent=(0, scale * end_s, ranks, 0))
+    at_s = (np.arange(_BINS) + 0.5) * end_s / _BINS
+    axes.plot(scale * at_s, _path_rows(timed, at_s) + 0.5, color=_PATH, linewidth=1.6, solid_capstyle="round")
+    axes.set_xlim(0, scale * end_s)
+    axes.set_ylim(ranks, 0)
+    axes.set_xlabel(f"predicted time, {unit}")
+    axes.set_ylabel("rank")
+    rank_ticks(axes, ranks)
+    name_clusters(axes, timed.clusters)
+    handles: list[Patch | Line2D] = [
+        Patch(color=color, alpha=alpha, label=label)
+        for color, alpha, label in zip(_COLORS, _ALPHA, _LABELS, strict=True)
+    ]
+    handles.append(Line2D([], [], color=_PATH, linewidth=1.6, label="critical path"))
+    figure.legend(handles=handles, loc="outside upper left", ncols=2, fontsize=8.5, frameon=False)
+    return figure
+
+
+def _image(timed: TimedGraph) -> npt.NDArray[np.float64]:
+    """Return the image, an array of rows x bins x RGBA."""
+    # Imported here for a quick start: they are slow to import.
+    import numpy as np
+    from matplotlib.colors import to_rgb
+
+    shares = _shares(timed)
+    weights = shares * np.array(_ALPHA)[None, :, None]
+    colors = np.array([to_rgb(one) for one in _COLORS])
+    alpha = weights.sum(axis=1).clip(0, 1)
+    mixed = np.einsum("rab,ac->rbc", weights, colors) / np.maximum(alpha, 1e-12)[..., None]
+    image = np.concatenate([mixed.clip(0, 1), alpha[..., None]], axis=2)
+    per_row = -(-len(image) // MOST_ROWS)
+    starts = np.arange(0, len(image), per_row)
+    counts = np.diff(np.append(starts, len(image)))
+    means: npt.NDArray[np.float64] = np.add.reduceat(image, starts, axis=0) / counts[:, None, None]
+    return means
+
+
+def _shares(timed: TimedGraph) -> npt.NDArray[np.float64]:
+    """Return the share of computing, of messages and of waiting in each bin: ranks x 3 x bins."""
+    # Imported here for a quick start: it is slow to import.
+    import numpy as np
+
+    dates, ranks = timed.dates, len(timed.placement)
+    first, edges_s = dates.program.first, np.linspace(0, timed.time_s, _BINS + 1)
+    computing = np.isin(dates.program.code, (COMPUTE, SLEEP))
+    late_s = np.where(computing, 0.0, dates.late_s)
+    found = np.zeros((ranks, 3, _BINS))
+    for rank in range(ranks):
+        own = slice(first[rank], first[rank + 1])
+        begin_s, end_s, turn_s = dates.begin_s[own], dates.end_s[own], (dates.begin_s + late_s)[own]
+        clock_s = np.stack([begin_s, turn_s], axis=1).ravel()  # a wait is late, and then for a message
+        clock_s = np.append(clock_s, end_s[-1:])
+        if len(clock_s) < 2:
+            continue
+        lasts_s = np.diff(clock_s)
+        what = np.stack([np.full(len(begin_s), 2), np.where(computing[own], 0, 1)], axis=1).ravel()
+        for kind in range(3):
+            until_s = np.append(0.0, np.cumsum(np.where(what == kind, lasts_s, 0.0)))
+            found[rank, kind] = np.diff(np.interp(edges_s, clock_s, until_s))
+    shares: npt.NDArray[np.float64] = found * _BINS / timed.time_s
+    return shares
+
+
+def _path_rows(timed: TimedGraph, at_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return the process of the critical path at each moment; of a message on its way, a place between its two ends."""
+    # Imported here for a quick start: it is slow to import.
+    import numpy as np
+
+    program = timed.dates.program
+    rank_of = np.repeat(np.arange(len(timed.placement)), np.diff(program.first))
+    moments_s: list[float] = []
+    rows: list[int] = []
+    for step in timed.dates.critical:
+        moments_s += [step.begin_s, step.end_s]
+        rows += [int(rank_of[step.instruction if step.post is None else step.post]), int(rank_of[step.instruction])]
+    at_rows: npt.NDArray[np.float64] = np.interp(at_s, np.array(moments_s, float), np.array(rows, float))
+    return at_rows

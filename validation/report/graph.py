@@ -1,0 +1,177 @@
+"""The graph that a graph predictor has evaluated: times of its elements by call and cluster, and its critical path."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from platforms.errors import UserError
+from platforms.terminal.quantities import duration
+from platforms.wording import number_of
+from validation.report.figures.graph import graph_figure
+from validation.report.gather import GraphNote
+from validation.report.pictures import Picture
+from validation.report.svg import inline_svg
+from validation.report.tables import Cell, Table, number, numbers, table, words
+
+if TYPE_CHECKING:
+    from predictor.dpgraph.on_platform import Analysis
+    from predictor.dpgraph.timed import ElementTime, TimedGraph
+
+MOST_GRAPHS = 6
+MOST_INSTRUCTIONS = 2_000_000  # of a graph that is evaluated again for the page, which takes some seconds
+_MOST_CLUSTERS = 8  # columns
+INTRODUCTION = (
+    "The graph predictor's evaluation gives every element of the program its time: computations, messages and "
+    "collectives, by the place in the program that calls MPI, or that computes. The time of an element contains "
+    "waiting; T_exec is the largest sum of a process.",
+)
+
+
+@dataclass(frozen=True)
+class GraphPart:
+    """The contents of the page about one graph."""
+
+    text: str
+    tables: list[Table]
+    picture: Picture
+    notes: list[str]
+
+
+def graph_part(note: GraphNote, place: int) -> GraphPart | str:
+    """Return what the page says about a graph, or the reason why it says nothing.
+
+    Args:
+        note: The answer.
+        place: The number of the graph in the page.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from predictor.dpgraph.on_platform import analysis_of_model
+    from predictor.dpgraph.predictors import GraphModel
+    from predictor.registry import predictor
+
+    what = f"{note.target}, by {note.predictor}"
+    model = predictor(note.predictor).fit(note.evidence)
+    assert isinstance(model, GraphModel)
+    instructions = len(model.sections(note.target).program().code)
+    if instructions > MOST_INSTRUCTIONS:
+        return f"{what}: not shown, because its graph has {instructions:,} instructions."
+    try:
+        found = analysis_of_model(model, note.target)
+    except UserError as err:
+        return f"{what}: {err}"
+    if not found.timed.time_s > 0:
+        return f"{what}: nothing takes time."
+    tables = [_clusters(found, what, place), _elements(found.timed, what, place), _path(found.timed, what, place)]
+    if len(set(found.timed.clusters)) > 1:
+        tables.insert(2, _by_cluster(found.timed, what, place))
+    return GraphPart(
+        _text(found, note), tables, _picture(found, what, place), [f"{what}: {one}." for one in found.cautions]
+    )
+
+
+def _text(found: Analysis, note: GraphNote) -> str:
+    timed = found.timed
+    part = "" if not found.iterations else f" of {number_of(found.iterations, 'recorded iteration')}"
+    last = max(timed.processes, key=lambda one: -one.ended_s)
+    return (
+        f"{note.target}, by {note.predictor}: T_exec{part} is {duration(timed.time_s)}, and rank {last.rank} on "
+        f"{timed.placement[last.rank]} ends last. The predicted time of the whole run is {duration(note.predicted_s)}."
+    )
+
+
+def _picture(found: Analysis, what: str, place: int) -> Picture:
+    title = f"{what}: predicted times of the processes"
+    svg = inline_svg(graph_figure(found.timed), f"dpgraph{place}", title=title)
+    caption = (
+        f"{title}, and the critical path: a chain of computations and messages whose times add up to T_exec. It "
+        "crosses from rank to rank with the messages that others wait for."
+    )
+    return Picture(f"graph-{place}", svg, caption, _processes(found.timed, what, place))
+
+
+def _processes(timed: TimedGraph, what: str, place: int) -> Table:
+    columns = numbers("computes, ms", "waits for others, ms", "messages, ms", "ended, ms", "idle, ms")
+    rows: list[list[Cell | str]] = [
+        [str(one.rank), timed.placement[one.rank],
+         *(_ms(value) for value in (one.compute_s, one.late_s, one.message_s, one.ended_s, one.idle_s))]
+        for one in timed.processes
+    ]  # fmt: skip
+    return table(f"graph-{place}-processes", f"{what}: processes", [*numbers("rank"), *words("host"), *columns], rows)
+
+
+def _clusters(found: Analysis, what: str, place: int) -> Table:
+    titles = ("computes, %", "waits for others, %", "messages, %", "ended, %", "idle, %", "on the critical path, %")
+    rows: list[list[Cell | str]] = []
+    for one in found.timed.cluster_times():
+        shares = (
+            one.compute_share, one.late_share, one.message_share, one.ended_share, one.idle_share, one.critical_share
+        )  # fmt: skip
+        slack = (_ms(one.least_slack_s), _ms(one.mean_slack_s))
+        rows.append(
+            [one.cluster, number(one.processes, "{:,}"), *(number(100 * share, "{:.3g}") for share in shares), *slack]
+        )
+    caption = f"{what}: time of the clusters' processes as shares of T_exec, and slack of their computations"
+    columns = [*words("cluster"), *numbers("ranks", *titles, "least slack, ms", "mean slack, ms")]
+    return table(f"graph-{place}-clusters", caption, columns, rows)
+
+
+_Site = tuple[str, str]  # an element's name and its place in the program
+
+
+def _by_site(timed: TimedGraph) -> dict[_Site, list[tuple[int, ElementTime]]]:
+    """Return the elements of each kind and place with their processes, those with the largest sum of times first."""
+    # Imported here for a quick start: it is slow to import.
+    from predictor.dpgraph.timed import name_of
+
+    found: defaultdict[_Site, list[tuple[int, ElementTime]]] = defaultdict(list)
+    for (node, rank), one in timed.elements.items():
+        named = timed.graph.nodes[node]
+        found[name_of(named), named.place or "not known"].append((rank, one))
+    return dict(sorted(found.items(), key=lambda item: -_sum_s(item[1])))
+
+
+def _sum_s(elements: list[tuple[int, ElementTime]]) -> float:
+    return sum(one.time_s for _, one in elements)
+
+
+def _elements(timed: TimedGraph, what: str, place: int) -> Table:
+    rows: list[list[Cell | str]] = []
+    for (name, where), own in _by_site(timed).items():
+        total_s, most_s = _sum_s(own), max(one.time_s for _, one in own)
+        late_s, slack_s = sum(one.late_s for _, one in own), min(one.slack_s for _, one in own)
+        each_s = (total_s / len(own), most_s, total_s / len(timed.placement), late_s / len(timed.placement), slack_s)
+        rows.append([name, where, number(len(own), "{:,}"), *map(_ms, each_s)])
+    caption = f"{what}: elements by place in the program"
+    titles = ("number", "mean, ms", "largest, ms", "per process, ms", "of it waiting for others, ms", "least slack, ms")
+    return table(f"graph-{place}-elements", caption, [*words("element", "place"), *numbers(*titles)], rows)
+
+
+def _by_cluster(timed: TimedGraph, what: str, place: int) -> Table:
+    clusters = list(dict.fromkeys(timed.clusters))
+    shown = clusters[:_MOST_CLUSTERS]
+    rows: list[list[Cell | str]] = []
+    for (name, where), own in _by_site(timed).items():
+        sums_s: defaultdict[str, float] = defaultdict(float)
+        for rank, one in own:
+            sums_s[timed.clusters[rank]] += one.time_s
+        rows.append([name, where, *(_ms(sums_s[cluster] / timed.clusters.count(cluster)) for cluster in shown)])
+    caption = f"{what}: time of the elements per process of each cluster, ms"
+    if len(shown) < len(clusters):
+        caption += f", of the first {len(shown)} clusters"
+    return table(f"graph-{place}-by-cluster", caption, [*words("element", "place"), *numbers(*shown)], rows)
+
+
+def _path(timed: TimedGraph, what: str, place: int) -> Table:
+    rows: list[list[Cell | str]] = [
+        [one.what, one.place or "not known", number(one.count, "{:,}"), _ms(one.time_s),
+         number(100 * one.time_s / timed.time_s, "{:.3g}")]
+        for one in timed.path_parts()
+    ]  # fmt: skip
+    columns = [*words("element", "place"), *numbers("number", "time, ms", "of T_exec, %")]
+    return table(f"graph-{place}-path", f"{what}: critical path", columns, rows)
+
+
+def _ms(time_s: float) -> Cell:
+    return number(1000 * time_s)
