@@ -7,10 +7,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING
 from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
-from apps.programs.problem import problem
+from apps.programs.own_program import read_program
+from apps.programs.problem import Problem, own_problem, problem
 from apps.results.cautions import Cautions
 from apps.runs.plan import Plan, rough_duration, wall_s
 from apps.spec.settings import Settings, parse_iterations
@@ -50,12 +52,14 @@ if TYPE_CHECKING:
 _KEYS = {
     "": (
         *("scenarios", "platforms", "networks", "random", "apps", "classes", "mappings", "efficiencies"),
-        *("predictors", "iterations", "compute", "clusters", "ranks", "ranks_per_host"),
+        *("programs", "predictors", "iterations", "compute", "clusters", "ranks", "ranks_per_host"),
     ),
+    "programs": ("file", "arguments", "iterations", "flags", "name"),
     "random": ("count", "seed", "clusters", "nodes", "speed_gflops", "bandwidth_gbit_s", "wan_latency_ms"),
 }
 
 
+_PROGRAM_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
 _WIDTH = 74  # of the example in the help
 MOST_RANDOM = 100_000  # platforms
 MOST_CASES = 1_000_000  # targets
@@ -98,8 +102,8 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Campaign:
         platforms = ["site.xml"]            # SimGrid platform files
         clusters = "left=a*,right=b*"       # of the platform files, as in --clusters; default: zones, split by speed
         networks = ["gigabit", "metro"]     # networks of the scenarios; default: the scenario's own, or gigabit
-        apps = ["cg", "mg", "lu"]           # default these
-        classes = ["B"]                     # default B
+        apps = ["cg", "mg", "lu"]           # default these, or none beside programs of your own
+        classes = ["B"]                     # of the kernels, default B
         mappings = ["block", "cyclic"]      # default block
         ranks = [16, 32]                    # default: as many as the hosts take
         ranks_per_host = [1, 2]             # default 1; up to the cores
@@ -115,6 +119,12 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Campaign:
         speed_gflops = [20, 100]
         bandwidth_gbit_s = [0.1, 10]
         wan_latency_ms = [0.05, 10]
+        [[programs]]                        # programs of your own, each in a table like this
+        file = "halo.c"                     # source or binary, as in --program
+        arguments = "128 {iterations}"      # as in --program-args
+        iterations = 100                    # of a full run, if the arguments tell it
+        flags = "-DFAST"                    # of the compiler, as in --program-flags
+        name = "halo-128"                   # in the results; default: that of the file
 
     File names are relative to the campaign file.
 
@@ -131,10 +141,7 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Campaign:
     platforms = list(_platforms(table, folder))
     if not platforms:
         raise UserError(str(path), "no scenarios, platforms or random platforms", "Name at least one")
-    problems = [
-        problem(app, preset)
-        for app, preset in product(_names(table, "apps", ["cg", "mg", "lu"]), _names(table, "classes", ["B"]))
-    ]
+    problems = _problems(table, folder)
     efficiencies = table.list_of("efficiencies", ["reference"], (str, int, float), "numbers, reference or measured")
     iterations = table.value("iterations", None)
     settings = [
@@ -163,6 +170,27 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Campaign:
         return Campaign(tuple(cases), default_predictors)
     models = predictors(within(folder, name) for name in _names(table, "predictors", []))
     return Campaign(tuple(cases), tuple(models))
+
+
+def _problems(table: CheckedTable, folder: Path) -> list[Problem]:
+    """Return the kernels of each class, then the user's own programs."""
+    own = table.tables("programs")
+    apps = [] if own and not table.has("apps") else _names(table, "apps", ["cg", "mg", "lu"])
+    found = [problem(app, preset) for app, preset in product(apps, _names(table, "classes", ["B"]))]
+    names = set(apps)
+    for one in own:
+        program = read_program(
+            folder / one.text("file"), one.text("arguments", ""),
+            one.integer("iterations") if one.has("iterations") else None, flags=one.text("flags", ""),
+        )  # fmt: skip
+        name = one.text("name", program.name)
+        if _PROGRAM_NAME.fullmatch(name) is None:
+            raise UserError(one.where, f"name {name!r}", "Give at most 40 letters, digits, dots, - or _")
+        if name in names:
+            raise UserError(one.where, f"another program or kernel is called {name}", "Give it another name")
+        names.add(name)
+        found.append(own_problem(replace(program, name=name)))
+    return found
 
 
 def _placements(

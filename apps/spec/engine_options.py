@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -11,6 +12,7 @@ from platforms.model.platform import Platform
 
 # Options that the engine sets; other values would make records incomparable or wrong.
 ENGINE_OPTIONS = {"smpi/simulate-computation": "no", "network/model": "SMPI"}
+_UNNAMEABLE = re.compile(r"[\s:]")
 _RESERVED_OPTIONS = {*ENGINE_OPTIONS, "smpi/privatization", "smpi/np", "smpi/hostfile", "smpi/tmpdir"}
 
 
@@ -20,8 +22,11 @@ def check_host_names(names: Iterable[str]) -> None:
     Raises:
         OptionError: A host's name has a space or a colon.
     """
-    for host in names:
-        if any(character.isspace() for character in host) or ":" in host:
+    every = list(names)
+    if _UNNAMEABLE.search("\0".join(every)) is None:  # at once: campaigns check thousands of long lists
+        return
+    for host in every:
+        if _UNNAMEABLE.search(host) is not None:
             raise OptionError(f"host {host!r}", "smpirun's host file cannot name it", "Rename the host in the platform")
 
 

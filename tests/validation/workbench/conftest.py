@@ -1,6 +1,7 @@
 """A workbench without worker processes: the tests say what they would answer."""
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -43,6 +44,16 @@ class StillDesk(Desk):
             "count": {"runs": 3, "predictions": 6, "plan": ["3 runs: 1 in the store"]},
             "expand": {"cases": [["grid4x2", "gigabit", "cg", "S", p, "block", "reference", "h"] for p in (2, 4, 8)]},
         }[task]
+
+    def _show(self, task, **values):
+        self.asked.append((task, values))
+        if task == "timeline":
+            data = {"tick_s": 1e-3, "span": 2, "activities": [], "mixes": [], "rows": [{"name": "</script>"}]}
+            return {"title": "cg S", "iteration": 4, "recorded": 5, "span_s": 0.002, "clusters": ["a"],
+                    "rows": [["rank 0 on a-0", 1, 0.001, 0.001, 0.0]], "data": data}  # fmt: skip
+        if task == "report":
+            Path(values["path"]).write_text("<!doctype html><title>Report</title><script>alert(1)</script>")
+        return {}
 
 
 @pytest.fixture

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,13 +17,14 @@ from validation.workbench.dispatch.dispatcher import Dispatcher
 from validation.workbench.project.folder import Project
 from validation.workbench.project.suite_files import check_files
 from validation.workbench.queue.states import Queue
-from validation.workbench.queue.suites import RUNNING, WAITING, Case
+from validation.workbench.queue.suites import DONE, RUNNING, WAITING, Case
 from validation.workbench.queue.tables import Tables
 from validation.workbench.work.process import Worker, WorkerEnded
 
 _SHOWN = 16  # platforms whose descriptions and pictures are kept in memory
 _LIMIT_S = 120.0  # to read a platform or a suite, or to evaluate an application
 _CHECK_S = 15.0  # to check a draft
+_SHOWING_S = 900.0  # to record a timeline, or to write a report or another table
 
 
 @dataclass(frozen=True)
@@ -46,6 +49,8 @@ class Desk:
         self._reading = threading.Lock()
         self._checker, self._checking = Worker(project), threading.Lock()
         self._evaluator, self._evaluating = Worker(project), threading.Lock()
+        self._shower = Worker(project)  # for what takes long, so that pages do not wait for it; started when needed
+        self._showing = threading.Lock()
         self._shown: OrderedDict[tuple[object, ...], dict[str, Any]] = OrderedDict()
         self._adding = threading.Lock()
 
@@ -59,7 +64,7 @@ class Desk:
         if not self._stopped:
             self._stopped = True
             self._left = self._count_left()
-            for worker in (self._reader, self._checker, self._evaluator):
+            for worker in (self._reader, self._checker, self._evaluator, self._shower):
                 worker.stop()
             self.dispatcher.stop()
             self.queue.tables.close()
@@ -129,7 +134,8 @@ class Desk:
         Raises:
             UserError: The draft cannot be checked.
         """
-        return self._asked(self._checker, self._checking, task, _CHECK_S, values)
+        with self._checking:
+            return _value(self._checker, task, _CHECK_S, values)
 
     def evaluate(self, *, name: str, text: str, words: Sequence[str]) -> dict[str, Any]:
         """Return the result of an application, as ``validation.workbench.work.checking.evaluate`` yields it.
@@ -138,20 +144,93 @@ class Desk:
             UserError: The application or an option is wrong, or it takes too long.
         """
         values = {"name": name, "text": text, "words": list(words)}
-        return self._asked(self._evaluator, self._evaluating, "evaluate", _LIMIT_S, values)
+        with self._evaluating:
+            return _value(self._evaluator, "evaluate", _LIMIT_S, values)
+
+    def remove(self, number: int) -> None:
+        """Remove a suite from the queue, with its results; its file in the project and the store stay.
+
+        Raises:
+            UserError: There is no such suite.
+        """
+        self.dispatcher.cancel(number)
+        self.queue.remove(number)
+        recorded = (self.project.private / "timelines").glob(f"{number}-*.json")
+        for path in (self._queued(number), self.report_of(number), *recorded):
+            path.unlink(missing_ok=True)
+
+    def timeline(self, run: int) -> dict[str, Any] | None:
+        """Return the timeline of a run as ``work.showing.timeline`` yields it; None: it is not recorded."""
+        path = self._timeline(run)
+        found: dict[str, Any] | None = json.loads(path.read_text("utf-8")) if path.is_file() else None
+        return found
+
+    def record(self, run: int) -> None:
+        """Record the timeline of a run.
+
+        Raises:
+            UserError: It cannot be recorded, or takes too long.
+        """
+        known = self.queue.run(run)
+        text = self.text_of(known["suite"])
+        check_files(self.project, text)
+        found = self._show("timeline", text=text, case=known["number"], known=known["platform_hash"])
+        write_whole(_made(self._timeline(run)), json.dumps(found).encode())
+
+    def report_of(self, suite: int) -> Path:
+        """Return the path of a suite's report page, which may not be there yet."""
+        return self.project.private / "reports" / f"{suite}.html"
+
+    def write_report(self, number: int) -> None:
+        """Write the report page of a suite.
+
+        Raises:
+            UserError: Not all of its runs are done, or there are too many.
+        """
+        suite, text = self.queue.suite(number), self.text_of(number)
+        if suite.counts[DONE] < suite.total:
+            problem = f"{suite.counts[DONE]} of {suite.total} runs are done"
+            raise UserError("report", problem, "Wait for the others, or try the failed ones again")
+        check_files(self.project, text)
+        path = str(_made(self.report_of(number)))
+        self._show("report", text=text, store=str(self.project.store), path=path, name=suite.name)
+
+    def as_parquet(self, lines: Iterable[str]) -> bytes:
+        """Return a table in CSV as Parquet.
+
+        Raises:
+            UserError: The library for it is not installed.
+        """
+        with tempfile.TemporaryDirectory(dir=self.project.private) as folder:
+            path, to = Path(folder) / "results.csv", Path(folder) / "results.parquet"
+            with path.open("w", encoding="utf-8", newline="") as file:
+                file.writelines(lines)
+            self._show("parquet", path=str(path), to=str(to))
+            return to.read_bytes()
+
+    def _timeline(self, run: int) -> Path:
+        return self.project.private / "timelines" / f"{self.queue.run(run)['suite']}-{run}.json"
 
     def _queued(self, suite: int) -> Path:
         return self.project.private / "queued" / f"{suite}.toml"
 
     def _read(self, task: str, **values: Any) -> dict[str, Any]:
-        return self._asked(self._reader, self._reading, task, _LIMIT_S, values)
+        with self._reading:
+            return _value(self._reader, task, _LIMIT_S, values)
 
-    @staticmethod
-    def _asked(
-        worker: Worker, lock: threading.Lock, task: str, limit_s: float, values: Mapping[str, Any]
-    ) -> dict[str, Any]:  # fmt: skip
-        with lock:
-            try:
-                return worker.value(task, time_limit_s=limit_s, **values)
-            except WorkerEnded as err:
-                raise UserError("worker", str(err), "Try again, with less at once if it repeats") from None
+    def _show(self, task: str, **values: Any) -> dict[str, Any]:
+        with self._showing:
+            return _value(self._shower, task, _SHOWING_S, values)
+
+
+def _value(worker: Worker, task: str, limit_s: float, values: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return worker.value(task, time_limit_s=limit_s, **values)
+    except WorkerEnded as err:
+        raise UserError("worker", str(err), "Try again, with less at once if it repeats") from None
+
+
+def _made(path: Path) -> Path:
+    """Return a path whose folder exists."""
+    path.parent.mkdir(exist_ok=True)
+    return path

@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from platforms.errors import UserError
 from validation.workbench.project.folder import Project
+from validation.workbench.project.suite_files import check_files
 from validation.workbench.queue.states import Queue
 from validation.workbench.queue.suites import Job
 from validation.workbench.work.process import Worker, WorkerEnded
@@ -101,6 +102,7 @@ class Dispatcher:
         left = dict(job.runs)
         try:
             text = self._text_of(job.suite)
+            check_files(self._project, text)  # a server before this one may have allowed code
             numbers = list(job.runs)
             hashes = [job.hashes[number] for number in numbers]
             for answer in worker.ask("run", text=text, cases=numbers, hashes=hashes):

@@ -18,6 +18,7 @@ from platforms.errors import UserError
 from platforms.grids.network import network_names
 from platforms.model.placement import MAPPINGS
 from predictor.registry import PREDICTORS
+from validation.workbench.project.own_programs import KEYS, program_files
 from validation.workbench.project.platform_files import listed
 from validation.workbench.project.suite_files import (
     COUNTS,
@@ -110,6 +111,7 @@ def _form_of(request: Request, given: QueryParams | FormData) -> SuiteForm:
         platforms=tuple(map(str, given.getlist("platforms"))),
         lists={key: tuple(map(str, given.getlist(key))) for key in LISTS},
         counts={key: str(given.get(key, "")) for key in COUNTS},
+        program={key: str(given[f"program_{key}"]) for key in KEYS if given.get(f"program_{key}")},
         others=others,
     )
 
@@ -138,4 +140,4 @@ def _panel(
     extra = {"user": user} if user is not None else {}
     return page(request, "panel.html", status=status, form=form, entries=entries, choices=_choices(),
                 unlisted=unlisted, missing=[one for one in form.platforms if one not in named], saved=names(project),
-                error=error, given=extra, **found)  # fmt: skip
+                programs=program_files(project), error=error, given=extra, **found)  # fmt: skip

@@ -59,7 +59,8 @@ def _runs(request: Request) -> dict[str, Any]:
     runs = desk.queue.runs(number, state, offset=(at - 1) * RUNS, limit=RUNS)
     return {
         "suite": suite, "runs": runs, "state": state, "states": STATES, "at": at,
-        "pages": max(1, -(-many // RUNS)), "trouble": desk.dispatcher.trouble,
+        "pages": max(1, -(-many // RUNS)),
+        "report": desk.report_of(number).is_file(), "trouble": desk.dispatcher.trouble,
     }  # fmt: skip
 
 
@@ -69,6 +70,18 @@ def suite_file(request: Request) -> Response:
     suite = desk.queue.suite(request.path_params["number"])
     headers = {"content-disposition": f'attachment; filename="{suite.name}.toml"'}
     return Response(desk.text_of(suite.id), media_type="application/toml", headers=headers)
+
+
+def ask_removal(request: Request) -> Response:
+    """Answer with the page that asks whether a suite is to be removed."""
+    return page(request, "remove.html", suite=desk_of(request).queue.suite(request.path_params["number"]))
+
+
+async def remove(request: Request) -> Response:
+    """Remove a suite from the queue."""
+    await posted(request)
+    await run_in_threadpool(desk_of(request).remove, request.path_params["number"])
+    return moved("/queue")
 
 
 async def act(request: Request) -> Response:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import shlex
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from platforms.errors import UserError
 from validation.workbench.dispatch.desk import Desk
+from validation.workbench.pages.downloads import has_parquet
+from validation.workbench.project.measured import measured_times
 from validation.workbench.queue.results import COLUMNS, PAGE, ResultsView, one_result
 from validation.workbench.web.answers import desk_of, page
 
@@ -24,7 +24,6 @@ TITLES = {
     "evidence_share": "cost, % of the run", "flags": "cautions",
 }  # fmt: skip
 _NUMBERS = {"ranks", "efficiency", "predicted_s", "simulated_s", "error_pct", "abs_error_pct", "evidence_share"}
-_PART = 1 << 16  # characters of a CSV file that are sent at a time
 # The keys of a suite that the row of a result tells; with others the result cannot be repeated alone.
 _TOLD = {"scenarios", "platforms", "networks", "apps", "classes", "mappings", "ranks", "efficiencies", "predictors"}
 
@@ -47,11 +46,17 @@ def _table(request: Request) -> dict[str, Any]:
     view = ResultsView.of(request.query_params)
     many = view.count(tables)
     suites = desk_of(request).queue.suites()
+    rows = view.rows(tables)
+    measured, wrong = measured_times(desk_of(request).project)
+    for row in rows:
+        row["measured_s"] = measured(row)
+    has_measured = any(row["measured_s"] is not None for row in rows)
     chosen = next((suite for suite in suites if suite.id == view.suite), None)
     return {
-        "view": view, "rows": view.rows(tables), "many": many, "pages": max(1, -(-many // PAGE)), "columns": COLUMNS,
+        "view": view, "rows": rows, "has_measured": has_measured, "wrong": wrong,
+        "many": many, "pages": max(1, -(-many // PAGE)), "columns": COLUMNS,
         "titles": TITLES, "numbers": _NUMBERS, "choices": view.choices(tables), "chosen": dict(view.filters),
-        "suites": suites,
+        "suites": suites, "parquet": has_parquet(),
         "suite": chosen, "command": None if chosen is None else suite_command(desk_of(request), chosen.id),
         "unchanged": chosen is not None and is_unchanged(desk_of(request), chosen.id),
     }  # fmt: skip
@@ -62,33 +67,12 @@ def show_one(request: Request) -> Response:
     desk = desk_of(request)
     found = one_result(desk.queue.tables, request.path_params["number"])
     suite = desk.queue.suite(found["suite"])
+    measured, wrong = measured_times(desk.project)
+    measured_s = measured({**found["fields"], "platform": found["fields"]["scenario"]})
     return page(request, "result.html", result=found, suite=suite, fields=found["fields"],
-                command=run_command(desk, found), whole=suite_command(desk, suite.id),
+                measured_s=measured_s, wrong=wrong, command=run_command(desk, found),
+                whole=suite_command(desk, suite.id),
                 unchanged=is_unchanged(desk, suite.id))  # fmt: skip
-
-
-def as_csv(request: Request) -> Response:
-    """Answer with all results of a view as CSV, with the columns of results.csv."""
-    view = ResultsView.of(request.query_params)
-    rows = view.whole(desk_of(request).queue.tables)
-    headers = {"content-disposition": 'attachment; filename="results.csv"'}
-    return StreamingResponse(_lines(rows), media_type="text/csv", headers=headers)
-
-
-def _lines(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
-    """Yield a CSV file in parts of many lines, because every part takes a change of threads."""
-    text = io.StringIO()
-    writer = None
-    for row in rows:
-        if writer is None:
-            writer = csv.DictWriter(text, list(row), lineterminator="\n", extrasaction="ignore")
-            writer.writeheader()
-        writer.writerow(row)
-        if text.tell() > _PART:
-            yield text.getvalue()
-            text.seek(0)
-            text.truncate()
-    yield text.getvalue()
 
 
 def suite_command(desk: Desk, number: int) -> str:

@@ -9,7 +9,18 @@ from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
-from validation.workbench.pages import applications, panel, platforms, queue, results, systems
+from validation.workbench.pages import (
+    applications,
+    comparison,
+    downloads,
+    figures,
+    panel,
+    platforms,
+    queue,
+    results,
+    systems,
+    timeline,
+)
 from validation.workbench.web.answers import moved
 
 
@@ -50,10 +61,21 @@ ROUTES: list[BaseRoute] = [
     Route("/queue/{number:int}", queue.show_suite),
     Route("/queue/{number:int}/part", queue.show_runs),
     Route("/queue/{number:int}/suite.toml", queue.suite_file),
+    Route("/queue/{number:int}/remove", queue.ask_removal),
+    Route("/queue/{number:int}/remove", queue.remove, methods=["POST"]),
+    Route("/queue/{number:int}/report", downloads.write_report, methods=["POST"]),
+    Route("/queue/{number:int}/report.html", downloads.send_report),
     Route("/queue/{number:int}/{action}", queue.act, methods=["POST"]),
     Route("/results", results.show),
-    Route("/results.csv", results.as_csv),
+    Route("/results.csv", downloads.as_csv),
+    Route("/results.parquet", downloads.as_parquet),
+    Route("/results/figure", figures.show_figure),
+    Route("/results/front", figures.show_front),
+    Route("/results/compare", comparison.show),
     Route("/results/part", results.show_table),
     Route("/results/{number:int}", results.show_one),
+    Route("/results/{number:int}/timeline", timeline.show),
+    Route("/results/{number:int}/timeline", timeline.record, methods=["POST"]),
+    Route("/timeline.js", timeline.script),
     Mount("/static", StaticFiles(directory=str(files("validation.workbench.web") / "static"))),
 ]

@@ -43,6 +43,16 @@ class Project:
         return self.folder / "applications"
 
     @property
+    def programs(self) -> Path:
+        """The folder of the user's own programs."""
+        return self.folder / "programs"
+
+    @property
+    def measured(self) -> Path:
+        """The folder of measured run times, which the results are shown beside."""
+        return self.folder / "measured"
+
+    @property
     def private(self) -> Path:
         """The folder of the queue and of the suites as they were queued."""
         return self.folder / PRIVATE

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,6 +13,7 @@ from platforms.errors import UserError
 from platforms.files.checked_toml import read_toml
 from platforms.files.writing import write_whole
 from validation.workbench.project.folder import Project, checked_name, file_within
+from validation.workbench.project.own_programs import change_program, shown_program
 from validation.workbench.project.platform_files import located
 from validation.workbench.project.ranges import numbers_of, text_of
 
@@ -19,6 +21,7 @@ ENDING = ".toml"
 LISTS = ("networks", "apps", "classes", "mappings", "predictors")  # keys whose values are chosen by name
 COUNTS = ("ranks", "ranks_per_host")  # keys whose values are numbers
 _FORM = ("scenarios", "platforms", *LISTS, *COUNTS)
+_FLAG = re.compile(r"-D\w+(=[\w.+-]*)?|-O\w*|-l[\w+-]+|-std=[\w+]+", re.ASCII)
 _CODE = (".so", ".py", ".cpp", ".cc", ".cxx", ".c++", ".C")
 
 
@@ -30,6 +33,7 @@ class SuiteForm:
     platforms: tuple[str, ...] = ()  # names in the project's list of platforms
     lists: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by key of LISTS
     counts: Mapping[str, str] = field(default_factory=dict)  # by key of COUNTS, as the user writes them
+    program: Mapping[str, str] = field(default_factory=dict)  # by key of own_programs.KEYS; empty: none
     others: tuple[str, ...] = ()  # keys of the file that the panel does not show; they are kept
 
 
@@ -52,7 +56,8 @@ def read_form(project: Project, name: str) -> SuiteForm:
         platforms=tuple(Path(one).name if "/" in one else one for one in chosen),
         lists={key: tuple(_texts(table, key)) for key in LISTS},
         counts={key: text_of([one for one in table.get(key, []) if isinstance(one, int)]) for key in COUNTS},
-        others=tuple(key for key in table if key not in _FORM),
+        program=shown_program(table) or {},
+        others=tuple(key for key in table if key not in _FORM and (key != "programs" or shown_program(table) is None)),
     )
 
 
@@ -77,6 +82,7 @@ def text_of_form(project: Project, form: SuiteForm) -> str:
             document.pop(key, None)
         elif list(document.get(key, [])) != wanted[key]:
             document[key] = wanted[key]
+    change_program(document, project, form.program)
     return tomlkit.dumps(document)
 
 
@@ -120,6 +126,12 @@ def check_files(project: Project, text: str) -> None:
             elif "/" not in name and Path(name).suffix not in (".toml", ".xml"):
                 continue  # the name of a scenario
             _check_within(project, key, name)
+    programs = table.get("programs", [])
+    for one in programs if isinstance(programs, list) else [programs]:
+        name = one.get("file", "") if isinstance(one, dict) else str(one)
+        _check_code(project, "programs", str(name))
+        _check_within(project, "programs", str(name))
+        _check_flags(one.get("flags", "") if isinstance(one, dict) else "")
     for name in _texts(table, "predictors"):
         if ":" in name:
             _check_code(project, "predictors", name)
@@ -131,6 +143,13 @@ def _check_code(project: Project, key: str, name: str) -> None:
     if not project.allow_programs:
         problem = f"{name!r} is code, which this server does not run"
         raise UserError(f"suite, {key}", problem, "Start the workbench with --allow-programs if you trust it")
+
+
+def _check_flags(flags: object) -> None:
+    """Refuse flags of the compiler other than those that define a value or ask for speed or a library."""
+    for word in str(flags).split():
+        if _FLAG.fullmatch(word) is None:
+            raise UserError("suite, programs", f"flag {word!r}", "Use -D, -O, -l and -std= only in the workbench")
 
 
 def _check_within(project: Project, key: str, name: str) -> None:

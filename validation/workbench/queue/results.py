@@ -16,6 +16,7 @@ COLUMNS = (
     *("app", "class", "ranks", "platform", "network", "mapping", "efficiency", "predictor", "predicted_s"),
     *("simulated_s", "error_pct", "abs_error_pct", "evidence_share", "flags"),
 )
+FIGURES = ("energy_predicted_j", "energy_simulated_j", "truth")  # fields of the results that figures show too
 FILTERS = ("platform", "app", "class", "ranks", "mapping", "predictor")
 MOST_CHOICES = 200  # of a filter
 _STEP = 500  # results that are read at a time
@@ -26,6 +27,7 @@ class ResultsView:
     """A part of the results: a filter, an order and a page.  Its address names all of it, so that links are stable."""
 
     suite: int | None = None
+    other: int | None = None  # a second suite, shown with the first one
     filters: tuple[tuple[str, str], ...] = ()  # column and value
     sort: str = ""  # a column, with a leading "-" for the largest first; empty: in the order of the suite
     page: int = 1
@@ -41,16 +43,18 @@ class ResultsView:
         if sort and sort.removeprefix("-") not in COLUMNS:
             raise UserError(f"sort {sort!r}", "no such column", known_names(sort, COLUMNS))
         return ResultsView(
-            _number(query, "suite"),
+            number_in(query, "suite"),
+            number_in(query, "other"),
             tuple((key, query[key]) for key in FILTERS if query.get(key)),
             sort,
-            _number(query, "page") or 1,
+            number_in(query, "page") or 1,
         )
 
     def address(self, *, page: int | None = None, sort: str | None = None) -> str:
         """Return the query of this view's address, with another page or order if one is given."""
         view = replace(self, page=page or 1, sort=self.sort if sort is None else sort)
         pairs: list[tuple[str, object]] = [("suite", view.suite)] if view.suite is not None else []
+        pairs += [("other", view.other)] if view.other is not None else []
         pairs += view.filters
         pairs += [("sort", view.sort)] if view.sort else []
         pairs += [("page", view.page)] if view.page > 1 else []
@@ -62,9 +66,9 @@ class ResultsView:
 
     @property
     def _where(self) -> tuple[str, list[Any]]:
-        parts = ["suite = ?"] if self.suite is not None else []
+        values: list[Any] = [one for one in (self.suite, self.other) if one is not None]
+        parts = [f"suite IN ({', '.join('?' * len(values))})"] if values else []
         parts += [f"{key} = ?" for key, _ in self.filters]
-        values: list[Any] = [self.suite] if self.suite is not None else []
         values += [value for _, value in self.filters]
         return (f"WHERE {' AND '.join(parts)}" if parts else ""), values
 
@@ -96,6 +100,16 @@ class ResultsView:
             found = {row["result"]: row["fields"] for row in tables.rows(query, part)}
             yield from (json.loads(found[number]) for number in part)
 
+    def drawn(self, tables: Tables, most: int) -> list[dict[str, Any]]:
+        """Return the results on all pages with what figures need: at most so many, in the order of the suites."""
+        where, values = self._where
+        of_fields = ", ".join(
+            f"iif(json_valid(fields), json_extract(fields, '$.{key}'), NULL) AS {key}" for key in FIGURES
+        )
+        columns = f"id, suite, run, {', '.join(COLUMNS)}, {of_fields}"
+        query = f"SELECT {columns} FROM results JOIN details ON result = id {where} ORDER BY suite, run, id LIMIT ?"
+        return [dict(row) for row in tables.rows(query, [*values, most])]
+
     def choices(self, tables: Tables) -> dict[str, list[str]]:
         """Return the values that each filter can have in the suite."""
         found = {}
@@ -119,7 +133,12 @@ def one_result(tables: Tables, number: int) -> dict[str, Any]:
     return {"id": row["id"], "run": row["run"], "suite": row["suite"], "fields": json.loads(row["fields"])}
 
 
-def _number(query: Mapping[str, str], key: str) -> int | None:
+def number_in(query: Mapping[str, str], key: str) -> int | None:
+    """Return the positive number that an address gives under a key; None: it gives none.
+
+    Raises:
+        UserError: It gives something else.
+    """
     text = query.get(key, "")
     if not text:
         return None

@@ -6,6 +6,7 @@ Every change is one transaction, so that a server that is killed leaves a queue 
 from __future__ import annotations
 
 import json
+import math
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -44,22 +45,22 @@ class Queue:
         """Add a suite behind all others and return its number."""
         with self.tables.changing() as connection:
             (last,) = connection.execute("SELECT coalesce(max(place), 0) FROM suites").fetchone()
-            added = connection.execute(
-                "INSERT INTO suites (name, owner, created_s, place) VALUES (?, ?, ?, ?)",
-                (name, owner, time.time(), last + 1),
-            ).lastrowid
-            assert added is not None
+            added = self.next_number()
+            connection.execute(
+                "INSERT INTO suites (id, name, owner, created_s, place) VALUES (?, ?, ?, ?, ?)",
+                (added, name, owner, time.time(), last + 1),
+            )
             connection.executemany(
-                "INSERT INTO runs (suite, number, platform, network, app, class, ranks, mapping, efficiency,"
-                " platform_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                ((added, *case.values) for case in cases),
+                "INSERT INTO runs (id, suite, number, platform, network, app, class, ranks, mapping, efficiency,"
+                " platform_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                ((run, added, *case.values) for run, case in enumerate(cases, self.tables.next_number("runs"))),
             )
         self.changes.add()
         return added
 
     def next_number(self) -> int:
         """Return the number that the next suite will have."""
-        return int(self.tables.rows("SELECT coalesce(max(id), 0) + 1 FROM suites")[0][0])
+        return self.tables.next_number("suites")
 
     def waits(self) -> bool:
         """Return whether a run waits."""
@@ -151,13 +152,13 @@ class Queue:
             ).rowcount
             if done:
                 columns, places = ", ".join(_OF_RESULT), ", ".join("?" * len(_OF_RESULT))
-                for row in results:
-                    added = connection.execute(
-                        f"INSERT INTO results (run, suite, {_OF_RUN}, {columns})"
-                        f" SELECT id, suite, {_OF_RUN}, {places} FROM runs WHERE id = ?",
-                        (*(row[key] for key in _OF_RESULT), run),
-                    ).lastrowid
-                    connection.execute("INSERT INTO details VALUES (?, ?)", (added, json.dumps(dict(row))))
+                for added, row in enumerate(results, self.tables.next_number("results")):
+                    connection.execute(
+                        f"INSERT INTO results (id, run, suite, {_OF_RUN}, {columns})"
+                        f" SELECT ?, id, suite, {_OF_RUN}, {places} FROM runs WHERE id = ?",
+                        (added, *(row[key] for key in _OF_RESULT), run),
+                    )
+                    connection.execute("INSERT INTO details VALUES (?, ?)", (added, _json(row)))
         self.changes.add()
         return bool(done)
 
@@ -185,6 +186,20 @@ class Queue:
         """Let the failed runs of a suite wait again."""
         self._move(suite, (FAILED,), WAITING)
 
+    def remove(self, suite: int) -> None:
+        """Remove a suite with its runs and results; the caller has ended the work on it.  Its numbers stay used."""
+        self.suite(suite)
+        with self.tables.changing() as connection:
+            for kind in ("suites", "runs", "results"):
+                connection.execute(
+                    "INSERT INTO used VALUES (?, ?) ON CONFLICT (kind) DO UPDATE SET last = excluded.last",
+                    (kind, self.tables.next_number(kind) - 1),
+                )
+            connection.execute("DELETE FROM details WHERE result IN (SELECT id FROM results WHERE suite = ?)", (suite,))
+            for kind, column in (("results", "suite"), ("runs", "suite"), ("suites", "id")):
+                connection.execute(f"DELETE FROM {kind} WHERE {column} = ?", (suite,))
+        self.changes.add()
+
     def _move(self, suite: int, states: Sequence[str], to: str) -> None:
         self.suite(suite)
         with self.tables.changing() as connection:
@@ -206,3 +221,10 @@ class Queue:
             with self.tables.changing() as connection:
                 connection.executemany("UPDATE suites SET place = ? WHERE id = ?", [*enumerate(order, 1)])
         self.changes.add()
+
+
+def _json(row: Mapping[str, Any]) -> str:
+    """Return a row as JSON, which has no infinite numbers and no NaN."""
+    return json.dumps({
+        key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in row.items()
+    })  # fmt: skip

@@ -13,6 +13,8 @@ from platforms.errors import UserError
 
 VERSION = 1
 _BUSY_S = 20.0
+# The largest numbers of removed rows, which are never given again: an address of something removed shows nothing else.
+_USED = "CREATE TABLE IF NOT EXISTS used (kind TEXT PRIMARY KEY, last INTEGER NOT NULL)"
 _SCHEMA = """
 CREATE TABLE suites (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, owner TEXT NOT NULL, created_s REAL NOT NULL, place REAL NOT NULL
@@ -54,6 +56,12 @@ class Tables:
             elif version != VERSION:
                 remedy = "Use the version of the project that wrote it, or move the file away"
                 raise UserError(str(path), f"a queue of format {version}, not {VERSION}", remedy)
+            connection.execute(_USED)
+
+    def next_number(self, kind: str) -> int:
+        """Return the number of the next row of a table, which no row has had before."""
+        query = f"SELECT max((SELECT coalesce(max(id), 0) FROM {kind}), (SELECT coalesce(max(last), 0) FROM used"
+        return int(self.rows(f"{query} WHERE kind = ?)) + 1", (kind,))[0][0])
 
     @contextmanager
     def changing(self) -> Iterator[sqlite3.Connection]:

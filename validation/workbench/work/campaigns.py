@@ -7,6 +7,7 @@ import tempfile
 from collections import OrderedDict
 from pathlib import Path
 
+from apps.spec.target import Target
 from platforms.errors import UserError
 from validation.campaign import Campaign, read_campaign
 
@@ -51,3 +52,9 @@ def campaign_of(folder: Path, text: str) -> Campaign:
     if len(found.cases) > MOST_CASES:
         raise UserError("suite", f"a product of {len(found.cases)} runs", f"Ask for at most {MOST_CASES}")
     return found
+
+
+def content_of(target: Target) -> str:
+    """Return the hash of what a run depends on that can change in the project: the platform, and the user's program."""
+    program = target.problem.program
+    return target.platform.content_hash + ("" if program is None else f"+{program.content_hash}")

@@ -19,6 +19,8 @@ from platforms.errors import UserError
 from validation.workbench.work.checking import check_application, check_system, evaluate, write_xml
 from validation.workbench.work.reading import count, expand, show
 from validation.workbench.work.running import Running
+from validation.workbench.work.showing import report, timeline
+from validation.workbench.work.tables import parquet
 
 Task = Callable[..., Iterator[dict[str, Any]]]
 
@@ -37,6 +39,7 @@ def main(words: Sequence[str]) -> int:
                 "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places,
                 "check_system": check_system, "write_xml": write_xml, "check_application": check_application,
                 "evaluate": evaluate,
+                "timeline": timeline, "report": report, "parquet": parquet,
             }  # fmt: skip
             while True:
                 _serve(json.loads(_next(requests)), tasks, folder, answers)

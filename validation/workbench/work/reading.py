@@ -22,7 +22,7 @@ from platforms.model.platform import Platform
 from platforms.read.read import materialise, read_platform
 from platforms.system.convert import materialise_file
 from validation.campaign import plan
-from validation.workbench.work.campaigns import campaign_of
+from validation.workbench.work.campaigns import campaign_of, content_of
 
 MOST_LOOKED_UP = 3000  # runs whose store entries are looked up and whose time is estimated
 
@@ -57,7 +57,7 @@ def expand(folder: Path, text: str) -> Iterator[dict[str, Any]]:
         cases.append(
             [
                 platform.name, platform.network, target.problem.name, target.problem.label, target.nranks,
-                case.mapping, str(case.settings.efficiency), platform.content_hash,
+                case.mapping, str(case.settings.efficiency), content_of(target),
             ]
         )  # fmt: skip
     yield {"cases": cases}

@@ -16,7 +16,7 @@ from apps.store import Store
 from predictor.evidence.broker import Broker
 from validation.campaign import Campaign, Case
 from validation.comparison.compare import Failure, outcomes, runs
-from validation.workbench.work.campaigns import Campaigns
+from validation.workbench.work.campaigns import Campaigns, content_of
 
 WALL_LIMIT_S = 4 * 3600.0  # of one simulation, as in the commands
 _RUNS_KEPT = 200  # a runner keeps its records in memory, so that a new one takes its place after so many runs
@@ -69,8 +69,9 @@ class Running:
             for _, case in chosen:
                 runner.start(runs([case.target], campaign.predictors, case.settings))
         for (number, case), known in zip(chosen, hashes, strict=True):
-            if case.target.platform.content_hash != known:
-                reason = f"{case.target.platform.name}: the platform has changed since the suite was queued. Queue it"
+            if content_of(case.target) != known:
+                what = "platform" if case.target.problem.program is None else "platform or the program"
+                reason = f"{case.target.platform.name}: the {what} has changed since the suite was queued. Queue it"
                 yield {"case": number, "results": [], "reason": f"{reason} again."}
             else:
                 yield {"case": number, **self._outcome(text, campaign, case, runner)}

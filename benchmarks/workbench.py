@@ -1,0 +1,223 @@
+"""Speed and memory of the workbench's server, which runs as a process of its own on a project with many results.
+
+The project has a queue of 10,000 runs with 20,000 results and a SimGrid platform of 1,500 hosts.  Shown are wall
+seconds of requests to the server as a browser would send them, the smallest and largest of several, and in brackets
+processor seconds of the server and its workers, which other work on the machine disturbs less; then many requests while
+event streams are open, and the largest memory of the server's process, without the workers.
+"""
+
+import argparse
+import http.client
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.parse import urlencode
+
+from validation.workbench.project.folder import open_project
+from validation.workbench.queue.states import Queue
+from validation.workbench.queue.suites import DONE, Case
+from validation.workbench.queue.tables import Tables
+
+RUNS, HOSTS, CLUSTERS = 10_000, 1_500, 5
+# 5 classes on 5 networks with 2 mappings on each of 200 numbers of ranks.
+LARGE = {
+    "platforms": ["two-hundred.toml"], "apps": ["ep"], "classes": ["S", "W", "A", "B", "C"], "predictors": ["hcf"],
+    "mappings": ["block", "cyclic"], "ranks": "1-200",
+    "networks": ["gigabit", "metro", "continental", "infiniband", "fast-ethernet"],
+}  # fmt: skip
+SUITE = 'scenarios = ["grid3x9"]\n'
+
+
+def platform_xml() -> str:
+    """Return a platform of HOSTS hosts in CLUSTERS clusters, each joined to each."""
+    names = [f"c{number}" for number in range(CLUSTERS)]
+    parts = [
+        '<?xml version="1.0"?>',
+        '<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">',
+        '<platform version="4.1">',
+        '<zone id="all" routing="Full">',
+    ]
+    parts += [
+        f'<cluster id="{name}" prefix="{name}-" suffix="" radical="0-{HOSTS // CLUSTERS - 1}" speed="40Gf" '
+        'bw="125MBps" lat="50us"/>'
+        for name in names
+    ]
+    parts.append('<link id="wan" bandwidth="1.25GBps" latency="5ms"/>')
+    for place, one in enumerate(names):
+        for other in names[place + 1 :]:
+            ends = f'src="{one}" dst="{other}" gw_src="{one}-{one}_router" gw_dst="{other}-{other}_router"'
+            parts.append(f'<zoneRoute {ends}><link_ctn id="wan"/></zoneRoute>')
+    return "\n".join([*parts, "</zone>", "</platform>", ""])
+
+
+def fill(folder: Path, store: Path) -> None:
+    """Write a project with RUNS runs that are done and two results for each."""
+    project = open_project(folder, str(store))
+    queue = Queue(Tables(project.private / "queue.sqlite"))
+    cases = [
+        Case(number, f"grid{number % 40}", "gigabit", ("cg", "lu", "mg")[number % 3], "SWAB"[number % 4],
+             2 ** (number % 9), "block", "reference", "hash")
+        for number in range(RUNS)
+    ]  # fmt: skip
+    (project.private / "queued" / "1.toml").write_text(SUITE)
+    suite = queue.add("many", "Ann", cases)
+    fields = {f"field_{number}": 0.123456789 * number for number in range(35)}  # as many as real results have
+    while job := queue.take(500):
+        for case, run in job.runs.items():
+            time_s = 1 + case / 100
+            queue.finish(run, [
+                {"efficiency": 0.04, "predictor": name, "predicted_s": time_s * share, "simulated_s": time_s,
+                 "error_pct": 100 * (share - 1), "abs_error_pct": 100 * abs(share - 1), "evidence_share": 0.2,
+                 "flags": "", "truth": "simulation", "energy_simulated_j": 50 * time_s, "energy_predicted_j": 55.0,
+                 "scenario": f"grid{case % 40}", "app": "cg", "class": "S", "ranks": 8,
+                 **fields}
+                for name, share in (("hcf", 1.1), ("structural", 1.01))
+            ])  # fmt: skip
+    assert queue.suite(suite).counts[DONE] == RUNS
+    queue.tables.close()
+    (project.platforms / "large.xml").write_text(platform_xml())
+    clusters = "[[clusters]]\nnodes = 50\nspeed_gflops = 40\n" * 4
+    (project.platforms / "two-hundred.toml").write_text(f'network = "gigabit"\n{clusters}')
+
+
+class Browser:
+    """Sends requests over one connection."""
+
+    def __init__(self, port: int):
+        self._host, self._cookies = f"127.0.0.1:{port}", {}
+        self._connection = http.client.HTTPConnection(self._host, timeout=120)
+
+    def ask(self, path: str, fields: dict | None = None) -> str:
+        """Send a request and return the answer's text, or the place that it leads to."""
+        headers = {"cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items())}
+        body = None
+        if fields is not None:
+            headers |= {"origin": f"http://{self._host}", "content-type": "application/x-www-form-urlencoded"}
+            body = urlencode(fields, doseq=True)
+        self._connection.request("GET" if fields is None else "POST", path, body, headers)
+        answer = self._connection.getresponse()
+        text = answer.read().decode("utf-8", "replace")
+        if answer.status >= 400:
+            raise SystemExit(f"{path}: {answer.status} {text[:300]}")
+        for name, value in answer.getheaders():
+            if name == "set-cookie":
+                key, _, rest = value.partition("=")
+                self._cookies[key] = rest.partition(";")[0]
+        return answer.getheader("location") or text
+
+    def stream(self, end: threading.Event) -> None:
+        """Read an event stream until it ends."""
+        self._connection.request("GET", "/queue/events")
+        answer = self._connection.getresponse()
+        while not end.is_set() and answer.readline():
+            pass
+
+
+def show(pid: int, title: str, asked: str, action, times: int = 1) -> None:
+    """Print a line with the smallest and largest times of an action: of the wall, and of the server's processors."""
+    took_s, used_s = [], []
+    for _ in range(times):
+        started, before_s = time.perf_counter(), processor_s(pid)
+        action()
+        took_s.append(time.perf_counter() - started)
+        used_s.append(processor_s(pid) - before_s)
+    print(f"| {title} | {asked} | {ends(took_s)} ({ends(used_s)}) |", flush=True)
+
+
+def ends(values: list[float]) -> str:
+    """Return the smallest and the largest of several times."""
+    low, high = f"{min(values):.2f}", f"{max(values):.2f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def of_process(pid: int, key: str) -> str:
+    """Return a value of the process's state."""
+    return re.search(rf"{key}:\s+(\d+)", Path(f"/proc/{pid}/status").read_text())[1]
+
+
+def processor_s(pid: int) -> float:
+    """Return the processor time of a process and its children so far, s."""
+    words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    children = [one for path in Path(f"/proc/{pid}/task").glob("*/children") for one in path.read_text().split()]
+    return sum(map(int, words[11:15])) / 100 + sum(map(processor_s, map(int, children)))
+
+
+def measure(pid: int, port: int, requests: int, streams: int) -> None:
+    """Print all lines of the table."""
+    browser = Browser(port)
+    show(pid, "first page", "0.5 s", lambda: browser.ask("/platforms"))
+    show(pid, "the same again", "0.5 s", lambda: browser.ask("/platforms"), 5)
+    show(pid, "platform of 1,500 hosts: its page, for the first time", "", lambda: browser.ask("/platforms/large.xml"))
+    show(pid, "its picture, for the first time", "2 s", lambda: browser.ask("/platforms/large.xml/picture.svg"))
+    show(pid, "20,000 results, first page", "no pause", lambda: browser.ask("/results"), 5)
+    show(pid, "filtered by kernel and predictor", "no pause", lambda: browser.ask("/results?app=lu&predictor=hcf"), 5)
+    show(pid, "sorted by error, last page", "no pause", lambda: browser.ask("/results?sort=-error_pct&page=200"), 5)
+    show(pid, "figure of 5,000 results", "", lambda: browser.ask("/results/figure?show=time&over=ranks"), 3)
+    show(pid, "front of time and energy", "", lambda: browser.ask("/results/front"), 3)
+    show(
+        pid,
+        "comparison of 20,000 results with themselves",
+        "",
+        lambda: browser.ask("/results/compare?first=1&second=1"),
+        3,
+    )
+    show(pid, "20,000 results as CSV", "", lambda: browser.ask("/results.csv"))
+    token = re.search(r'name="form_token" value="(\w+)"', browser.ask("/platforms"))[1]
+    suite = {**LARGE, "form_token": token, "suite_name": "large", "user": "Ann"}
+    show(pid, "suite of 10,000 runs queued, counted once more before", "2 s", lambda: browser.ask("/panel", suite))
+    browser.ask("/queue/2/cancel", {"form_token": token})
+    many_requests(pid, port, requests, streams)
+    print(f"| largest memory of the server | 200 MB | {int(of_process(pid, 'VmHWM')) / 1000:.0f} MB |")
+
+
+def many_requests(pid: int, port: int, requests: int, streams: int) -> None:
+    """Print the time of many requests while event streams are open."""
+    end = threading.Event()
+    readers = [threading.Thread(target=Browser(port).stream, args=(end,), daemon=True) for _ in range(streams)]
+    for reader in readers:
+        reader.start()
+    paths = ("/platforms", "/queue", "/results/1", "/panel")
+    before_s, started = processor_s(pid), time.perf_counter()
+
+    def some(worker: int) -> None:
+        browser = Browser(port)
+        for number in range(worker, requests, 8):
+            browser.ask(paths[number % len(paths)])
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(some, range(8)))
+    took_s, used_s = time.perf_counter() - started, processor_s(pid) - before_s
+    said = f"{took_s:.0f} ({used_s:.0f})"
+    print(f"| {requests:,} requests while {streams} event streams are open | all answered | {said} |", flush=True)
+    end.set()
+
+
+def main() -> None:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--requests", type=int, default=10_000, help="requests in a row (default: 10000)")
+    parser.add_argument("--streams", type=int, default=50, help="open event streams (default: 50)")
+    args = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        folder, store = Path(name) / "project", Path(name) / "store"
+        fill(folder, store)
+        words = [sys.executable, "-m", "validation.workbench", "--port", "0", "--jobs", "1", "--store", str(store)]
+        server = subprocess.Popen([*words, str(folder)], stdout=subprocess.PIPE, text=True)
+        try:
+            port = int(re.search(r":(\d+)/", server.stdout.readline())[1])
+            time.sleep(2)  # its reader starts beside it
+            print("| what | asked for | measured, s |")
+            print("| --- | --- | ---: |")
+            measure(server.pid, port, args.requests, args.streams)
+        finally:
+            server.terminate()
+            server.wait()
+
+
+if __name__ == "__main__":
+    main()

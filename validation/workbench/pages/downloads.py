@@ -1,0 +1,78 @@
+"""Downloads of results: CSV, Parquet, and the report page of a suite."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import io
+from collections.abc import Iterator
+from typing import Any
+
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response, StreamingResponse
+
+from platforms.errors import UserError
+from validation.workbench.queue.results import ResultsView
+from validation.workbench.web.answers import desk_of, moved
+from validation.workbench.web.forms import posted
+
+_PART = 1 << 16  # characters of a CSV file that are sent at a time
+
+
+def as_csv(request: Request) -> Response:
+    """Answer with all results of a view as CSV, with the columns of results.csv."""
+    headers = {"content-disposition": 'attachment; filename="results.csv"'}
+    return StreamingResponse(_lines(_rows(request)), media_type="text/csv", headers=headers)
+
+
+def has_parquet() -> bool:
+    """Return whether results can be downloaded as Parquet: pyarrow is installed."""
+    return importlib.util.find_spec("pyarrow") is not None
+
+
+def as_parquet(request: Request) -> Response:
+    """Answer with all results of a view as Parquet, with the columns of results.csv."""
+    view = ResultsView.of(request.query_params)
+    if not view.count(desk_of(request).queue.tables):
+        raise UserError("results", "there are none with this filter", "Choose others")
+    headers = {"content-disposition": 'attachment; filename="results.parquet"'}
+    made = desk_of(request).as_parquet(_lines(_rows(request)))
+    return Response(made, media_type="application/vnd.apache.parquet", headers=headers)
+
+
+async def write_report(request: Request) -> Response:
+    """Write the report page of a suite, which the next answer sends."""
+    await posted(request)
+    number = request.path_params["number"]
+    await run_in_threadpool(desk_of(request).write_report, number)
+    return moved(f"/queue/{number}/report.html")
+
+
+def send_report(request: Request) -> Response:
+    """Answer with the report page of a suite, as a file: its own scripts do not run under the workbench's address."""
+    desk, number = desk_of(request), request.path_params["number"]
+    suite, path = desk.queue.suite(number), desk.report_of(number)
+    if not path.is_file():
+        raise UserError(f"report of {suite.name}", "it is not written yet", "Press the button on the suite's page")
+    return FileResponse(path, media_type="text/html", filename=f"{suite.name}.html")
+
+
+def _rows(request: Request) -> Iterator[dict[str, Any]]:
+    return ResultsView.of(request.query_params).whole(desk_of(request).queue.tables)
+
+
+def _lines(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+    """Yield a CSV file in parts of many lines, because every part takes a change of threads."""
+    text = io.StringIO()
+    writer = None
+    for row in rows:
+        if writer is None:
+            writer = csv.DictWriter(text, list(row), lineterminator="\n", extrasaction="ignore")
+            writer.writeheader()
+        writer.writerow(row)
+        if text.tell() > _PART:
+            yield text.getvalue()
+            text.seek(0)
+            text.truncate()
+    yield text.getvalue()

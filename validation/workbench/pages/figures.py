@@ -1,0 +1,187 @@
+"""Figures of the results: a quantity over a parameter, and the front of time and energy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+from urllib.parse import urlencode
+
+from markupsafe import Markup
+from starlette.requests import Request
+from starlette.responses import Response
+
+from platforms.errors import UserError, known_names
+from validation.workbench.project.measured import measured_times
+from validation.workbench.queue.results import ResultsView
+from validation.workbench.queue.series import (
+    MEASURED,
+    MOST_CASES,
+    MOST_KINDS,
+    PARAMETERS,
+    QUANTITIES,
+    TRUTHS,
+    Choice,
+    Line,
+    Point,
+    Quantity,
+    Row,
+    Series,
+    case_word,
+    choices_of,
+    front,
+    series,
+    telling_keys,
+)
+from validation.workbench.web.answers import desk_of, page
+from validation.workbench.web.plot import Axis, Curve, Mark, Style, count_axis, name_axis, number_axis, plot, symbol
+
+MOST_DRAWN = 5000  # results of a figure
+MOST_FRONT = 60  # rows of the table of a front
+NAMES = {"app": "kernel or program", "efficiency": "efficiency of the kernel"}  # of parameters; others are their own
+
+
+def show_figure(request: Request) -> Response:
+    """Answer with the figure of a quantity over a parameter, both chosen in the address."""
+    query = request.query_params
+    quantity = QUANTITIES[_known(query.get("show", "time"), "show", tuple(QUANTITIES))]
+    view, rows, context = _drawn(request)
+    parameter = query.get("over") or _best_parameter(rows)
+    _known(parameter, "over", PARAMETERS)
+    measured, wrong = measured_times(desk_of(request).project)
+    found = series(rows, quantity, parameter, measured)
+    drawn = None
+    if found.lines:
+        drawn = _figure(found, quantity, parameter, {row["suite"]: row["suite_name"] for row in rows})
+    address = view.address()
+    tabs = [
+        ("show", [(key, one.title, _address("figure", address, key, parameter)) for key, one in QUANTITIES.items()],
+         quantity.key),
+        ("over", [(key, NAMES.get(key, key), _address("figure", address, quantity.key, key)) for key in PARAMETERS],
+         parameter),
+    ]  # fmt: skip
+    legend = [(symbol(_style(line, found)), line.name) for line in found.lines]
+    return page(request, "figure.html", **context, drawn=drawn, legend_entries=legend, tabs=tabs, quantity=quantity,
+                over=NAMES.get(parameter, parameter), found=found, wrong=wrong,
+                kept={"show": quantity.key, "over": parameter},
+                most_cases=MOST_CASES)  # fmt: skip
+
+
+def show_front(request: Request) -> Response:
+    """Answer with the front of time and energy: the runs that no other run beats in both."""
+    _, rows, context = _drawn(request)
+    found = choices_of(rows)
+    fronts = {kind: front(choices) for kind, choices in found.items()}
+    order = {kind: number for number, kind in enumerate(kind for kind in found if kind not in TRUTHS)}
+    drawn, legend = None, []
+    if found:
+        curves = []
+        for kind, choices in list(found.items())[: MOST_KINDS + 1]:
+            style = Style(order.get(kind), order.get(kind), kind == MEASURED)
+            marks = [_choice_mark(one) for one in fronts[kind]]
+            curves.append(Curve(kind, style, marks, stairs=True))
+            if kind in TRUTHS or len(found) == 1:
+                curves.append(Curve(kind, style, [_choice_mark(one) for one in choices], joined=False))
+            legend.append((symbol(style), f"{kind}: {len(fronts[kind])} of {len(choices)} on the front"))
+        every = [one for choices in found.values() for one in choices]
+        x = number_axis("time, s", [one.time_s for one in every])
+        y = number_axis("energy of the nodes in use, J", [one.energy_j for one in every])
+        drawn = plot("Energy over time of each run, with the runs that no other one beats", x, y, curves)
+    truths = next((fronts[kind] for kind in TRUTHS if kind in fronts), [])
+    listed = [(one, _said_case(one.row, rows)) for one in truths[:MOST_FRONT]]
+    return page(request, "front.html", **context, drawn=drawn, legend_entries=legend, listed=listed, kept={},
+                more=max(0, len(truths) - MOST_FRONT))  # fmt: skip
+
+
+def _drawn(request: Request) -> tuple[ResultsView, list[dict[str, Any]], dict[str, Any]]:
+    """Return the view of an address, its results, and what all pages of figures need."""
+    desk = desk_of(request)
+    view = ResultsView.of(request.query_params)
+    suites = desk.queue.suites()
+    names = {suite.id: f"{suite.name} ({suite.id})" for suite in suites}
+    rows = view.drawn(desk.queue.tables, MOST_DRAWN + 1)
+    for row in rows:
+        row["suite_name"] = names.get(row["suite"], "")
+    context = {
+        "view": view, "choices": view.choices(desk.queue.tables), "chosen": dict(view.filters), "suites": suites,
+        "suite": next((suite for suite in suites if suite.id == view.suite), None),
+        "other": next((suite for suite in suites if suite.id == view.other), None),
+        "cut": len(rows) > MOST_DRAWN, "most": MOST_DRAWN,
+    }  # fmt: skip
+    return view, rows[:MOST_DRAWN], context
+
+
+def _known(value: str, key: str, known: Sequence[str]) -> str:
+    if value not in known:
+        raise UserError(f"{key} {value!r}", "no such choice", known_names(value, known))
+    return value
+
+
+def _best_parameter(rows: Sequence[Row]) -> str:
+    """Return the first parameter that has several values."""
+    return next((key for key in PARAMETERS if len({row[key] for row in rows}) > 1), PARAMETERS[0])
+
+
+def _address(page_name: str, address: str, show: str, over: str) -> str:
+    more = urlencode({"show": show, "over": over})
+    return f"/results/{page_name}?{address}{'&' if address else ''}{more}"
+
+
+def _figure(found: Series, quantity: Quantity, parameter: str, suites: Mapping[Any, str]) -> Markup:
+    """Return the plot of lines; ``suites`` has the names of suites by number."""
+    points = [point for line in found.lines for point in line.points]
+    title, word = NAMES.get(parameter, parameter), suites.get if parameter == "suite" else _word
+    x, place = _axis(parameter, list(dict.fromkeys(point.at for point in points)), word)
+    logarithmic = quantity.key in ("time", "energy", "speedup")
+    y = number_axis(quantity.label, [point.value for point in points], may_log=logarithmic, zero=True)
+
+    def mark(line: Line, point: Point) -> Mark:
+        said = f"{line.name}, {title} {word(point.at)}: {point.value:.5g} {quantity.unit}"
+        return Mark(place(point.at), point.value, said, f"/results/{point.result}")
+
+    curves = [
+        Curve(
+            line.name,
+            _style(line, found),
+            [mark(line, point) for point in sorted(line.points, key=lambda one: place(one.at))],
+        )
+        for line in found.lines
+    ]
+    return plot(f"{quantity.title} over {title}, {len(curves)} lines", x, y, curves, line_at=_line_at(quantity))
+
+
+def _axis(parameter: str, values: list[Any], word: Callable[[Any], str | None]) -> tuple[Axis, Callable[[Any], float]]:
+    """Return the axis of a parameter, and a function that returns where on it a value is."""
+    title = NAMES.get(parameter, parameter)
+    if parameter == "ranks":
+        return count_axis(title, [float(one) for one in values]), float
+    if parameter in ("class", "efficiency"):
+        values = sorted(values, key=lambda one: (one is None, one))
+    places = {one: float(at) for at, one in enumerate(values)}
+    return name_axis(title, [word(one) or "" for one in values]), places.__getitem__
+
+
+def _line_at(quantity: Quantity) -> float | None:
+    return 0.0 if quantity.key == "error" else None
+
+
+def _style(line: Line, found: Series) -> Style:
+    """Return the style of a line: of a single case the truth is black, of several each has a colour."""
+    mark = None if line.kind in TRUTHS else found.predictors.index(line.kind)
+    color = mark if len(found.cases) == 1 else found.cases.index(line.case)
+    return Style(color, mark, line.kind == MEASURED)
+
+
+def _word(value: object) -> str:
+    return "none" if value is None else str(value)
+
+
+def _choice_mark(one: Choice) -> Mark:
+    row = one.row
+    said = f"{one.kind}, {row['app']} {row['class'] or ''} on {row['ranks']} ranks of {row['platform']}: "
+    return Mark(one.time_s, one.energy_j, f"{said}{one.time_s:.5g} s, {one.energy_j:.5g} J", f"/results/{row['id']}")
+
+
+def _said_case(row: Row, rows: Sequence[Row]) -> str:
+    """Return what tells the run of a row from the others."""
+    telling = telling_keys(rows, [key for key in PARAMETERS if key != "ranks"])
+    return ", ".join(case_word(key, row) for key in telling) or f"{row['app']} {row['class'] or ''}".strip()

@@ -1,0 +1,45 @@
+"""The timeline of a result's run: what each rank does during one iteration."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+
+from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import Response
+
+from validation.workbench.queue.results import one_result
+from validation.workbench.web.answers import desk_of, moved, page
+from validation.workbench.web.forms import posted
+
+
+def show(request: Request) -> Response:
+    """Answer with the timeline of a result's run, or the button that records it."""
+    desk = desk_of(request)
+    result = one_result(desk.queue.tables, request.path_params["number"])
+    found, data = desk.timeline(result["run"]), Markup("")
+    if found is not None:
+        data = Markup(json.dumps(found["data"], separators=(",", ":")).replace("<", "\\u003c"))
+    return page(request, "timeline.html", result=result, fields=result["fields"], found=found, data=data)
+
+
+async def record(request: Request) -> Response:
+    """Record the timeline of a result's run."""
+    await posted(request)
+    desk, number = desk_of(request), request.path_params["number"]
+
+    def recorded() -> None:
+        run = one_result(desk.queue.tables, number)["run"]
+        if desk.timeline(run) is None:
+            desk.record(run)
+
+    await run_in_threadpool(recorded)
+    return moved(f"/results/{number}/timeline")
+
+
+def script(request: Request) -> Response:
+    """Answer with the script of the report that draws timelines."""
+    text = files("validation.report").joinpath("templates", "timeline.js").read_text("utf-8")
+    return Response(text, media_type="text/javascript")

@@ -1,0 +1,104 @@
+"""Comparison of two suites: the same runs and predictions in both, and what only one of them has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from validation.workbench.queue.tables import Tables
+
+CASE = ("app", "class", "ranks", "platform", "network", "mapping", "efficiency", "predictor")
+_VALUES = ("id", "predicted_s", "simulated_s", "error_pct", "abs_error_pct")
+ORDERS = ("change_pct", "error_change_pct")
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One prediction in both suites."""
+
+    case: Mapping[str, Any]  # by CASE
+    first: Mapping[str, Any]
+    second: Mapping[str, Any]
+
+    @property
+    def change_pct(self) -> float | None:
+        """The change of the simulated time from the first suite to the second."""
+        return _change_pct(self.first["simulated_s"], self.second["simulated_s"])
+
+    @property
+    def error_change_pct(self) -> float | None:
+        """The size of the second error minus that of the first, in points of percent."""
+        one, other = self.first["abs_error_pct"], self.second["abs_error_pct"]
+        return None if one is None or other is None else float(other - one)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """All predictions that two suites have in common."""
+
+    pairs: tuple[Pair, ...]
+    only_first: int  # predictions without a partner
+    only_second: int
+    differing: tuple[tuple[str, Any, Any], ...]  # what has one value in each suite, but not the same one
+
+    @property
+    def predictors(self) -> list[tuple[str, int, float | None, float | None]]:
+        """Each predictor with its pairs, and its mean absolute error in each suite where both have answers, %."""
+        found: dict[str, list[Pair]] = {}
+        for pair in self.pairs:
+            found.setdefault(pair.case["predictor"], []).append(pair)
+        rows = []
+        for name, pairs in found.items():
+            both = [pair for pair in pairs if pair.error_change_pct is not None]
+            first = fmean(pair.first["abs_error_pct"] for pair in both) if both else None
+            second = fmean(pair.second["abs_error_pct"] for pair in both) if both else None
+            rows.append((name, len(pairs), first, second))
+        return rows
+
+    @property
+    def mean_change_pct(self) -> float | None:
+        """The mean change of the simulated times of all common runs."""
+        changes = {tuple(pair.case[key] for key in CASE[:-1]): pair.change_pct for pair in self.pairs}
+        known = [change for change in changes.values() if change is not None]
+        return fmean(known) if known else None
+
+    def ordered(self, order: str) -> list[Pair]:
+        """Return the pairs with the largest of one of ORDERS first, whatever its sign; empty: as in the first suite."""
+        if not order:
+            return list(self.pairs)
+        return sorted(self.pairs, key=lambda pair: -abs(getattr(pair, order) or 0.0))
+
+
+def compared(tables: Tables, first: int, second: int) -> Comparison:
+    """Return the comparison of two suites.
+
+    Predictions belong together if all of CASE is the same, except what has one value in the whole first suite and
+    another one in the whole second suite, such as the network that was exchanged.
+    """
+    one, other = _rows(tables, first), _rows(tables, second)
+    differing = tuple(
+        (key, one[0][key], other[0][key])
+        for key in CASE
+        if one
+        and other
+        and one[0][key] != other[0][key]
+        and all(len({r[key] for r in rows}) == 1 for rows in (one, other))
+    )
+    keys = [key for key in CASE if key not in {name for name, _, _ in differing}]
+    partners, found = {tuple(row[key] for key in keys): row for row in other}, {}
+    for row in one:
+        case = tuple(row[key] for key in keys)
+        if case in partners:
+            found[case] = Pair({key: row[key] for key in CASE}, row, partners[case])
+    return Comparison(tuple(found.values()), len(one) - len(found), len(other) - len(found), differing)
+
+
+def _rows(tables: Tables, suite: int) -> list[dict[str, Any]]:
+    query = f"SELECT {', '.join((*CASE, *_VALUES))} FROM results WHERE suite = ? ORDER BY run, id"
+    return [dict(row) for row in tables.rows(query, (suite,))]
+
+
+def _change_pct(one: float | None, other: float | None) -> float | None:
+    return None if not one or other is None else 100 * (other - one) / one

@@ -1,0 +1,103 @@
+"""Requests to a worker that show what is behind results: the timeline of a run, and the report of a suite."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from apps.results.steady.settle import FIRST_TRY
+from apps.runs.runner import Runner
+from apps.runs.simulate import simulate
+from apps.runs.timeline import Activity, Timeline, record_timeline
+from apps.store import Store
+from platforms.errors import UserError
+from validation.comparison.compare import runs, validate
+from validation.report.gather import Invocation
+from validation.report.intervals import timeline_json
+from validation.report.reporter import Reporter
+from validation.workbench.work.campaigns import campaign_of, content_of
+
+MOST_REPORTED = 2000  # runs of a report
+RECORDING_S = 120.0  # longest recording of a timeline
+_MOST_RANKS = 64  # rows of the table of a timeline; with more ranks its rows are clusters
+
+
+def timeline(folder: Path, text: str, case: int, known: str) -> Iterator[dict[str, Any]]:
+    """Yield the timeline of one iteration of a run, which is recorded in a simulation of its own.
+
+    Args:
+        folder: The project folder.
+        text: The suite.
+        case: The number of the run in the suite.
+        known: The hash of the run's platform when it was queued.
+
+    Raises:
+        UserError: The platform has changed since, or the run cannot be recorded.
+    """
+    campaign = campaign_of(folder, text)
+    chosen = campaign.cases[case]
+    target, spec = chosen.target, chosen.settings.spec(chosen.target)
+    if content_of(target) != known:
+        raise UserError(
+            target.platform.name, "it, or the program, has changed since the suite was queued", "Queue it again"
+        )
+    iterations = min(FIRST_TRY, target.iterations)
+    found = record_timeline(spec, iterations=iterations, time_limit_s=RECORDING_S)
+    clusters = [target.platform.cluster_of(host).name for host in target.placement]
+    begin_s, end_s = found.span_s
+    yield {
+        "title": str(target),
+        "iteration": found.iteration,
+        "recorded": found.simulated,
+        "span_s": end_s - begin_s,
+        "clusters": list(dict.fromkeys(clusters)),
+        "rows": _spent(found, target.placement, clusters),
+        "data": json.loads(timeline_json(found, target.placement, clusters)),
+    }
+
+
+def _spent(found: Timeline, hosts: tuple[str, ...], clusters: list[str]) -> list[list[Any]]:
+    """Return rows with a name, a number of ranks, and the mean time of each activity, s: ranks, or clusters."""
+    spent_s = found.spent_s
+    if found.nranks <= _MOST_RANKS:
+        return [[f"rank {rank} on {hosts[rank]}", 1, *spent_s[rank].tolist()] for rank in range(found.nranks)]
+    rows: list[list[Any]] = []
+    for cluster in dict.fromkeys(clusters):
+        own = [rank for rank, one in enumerate(clusters) if one == cluster]
+        rows.append([f"cluster {cluster}", len(own), *(float(spent_s[own, one].mean()) for one in Activity)])
+    return rows
+
+
+def report(folder: Path, text: str, store: str, path: str, name: str) -> Iterator[dict[str, Any]]:
+    """Write the report page of a suite whose runs are in the store, and yield its size.
+
+    Args:
+        folder: The project folder.
+        text: The suite.
+        store: Folder of the store; runs that it has lost are simulated again.
+        path: The page.
+        name: The name of the suite.
+
+    Raises:
+        UserError: The suite has more than MOST_REPORTED runs.
+    """
+    campaign = campaign_of(folder, text)
+    if len(campaign.cases) > MOST_REPORTED:
+        remedy = f"Run: gridval campaign suites/{name}.toml --report FILE.html"
+        raise UserError("report", f"{len(campaign.cases)} runs, more than {MOST_REPORTED}", remedy)
+    command = ("gridval", "campaign", f"suites/{name}.toml", "--report", "FILE.html")
+    invocation = Invocation(command, (f"suites/{name}.toml", text))
+    with (
+        Store(Path(store)) as kept,
+        Runner(jobs=1, store=kept, simulate=partial(simulate, store=kept)) as runner,
+        Reporter(path, invocation) as reporter,
+    ):
+        for (settings, mapping), targets in campaign.groups().items():
+            runner.start(runs(targets, campaign.predictors, settings))
+            for outcome in validate(targets, campaign.predictors, settings, mapping=mapping, runner=runner,
+                                    witness=reporter.witness(settings)):  # fmt: skip
+                reporter.add(outcome)
+    yield {"bytes": Path(path).stat().st_size}
