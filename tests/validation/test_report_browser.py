@@ -6,17 +6,17 @@ It works by mouse and keyboard, on small and large screens, light and dark, on p
 import base64
 import json
 import re
-import shutil
 import zlib
 from importlib.resources import files
 from itertools import pairwise
 
 import pytest
 
+from tests.chromium import headless
 from validation.campaign import main as campaign
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("report-browser")]
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 
 CAMPAIGN = """
 scenarios = ["grid4x2", "grid3x9"]
@@ -40,15 +40,7 @@ def url(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    if shutil.which("chromedriver") is None:
-        pytest.skip("there is no Chromium with chromedriver: make test-browser installs it")
-    options = webdriver.ChromeOptions()
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(shutil.which("chromedriver"))
-    with webdriver.Chrome(options, service) as driver:
-        driver.set_script_timeout(120)
+    with headless(limit_s=120, logged=("browser", "performance")) as driver:
         yield driver
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
@@ -11,6 +11,7 @@ import pandas as pd
 from apps.arguments.runner import runner_from_arguments
 from apps.results.cautions import Cautions
 from platforms.errors import UserError, nearest
+from validation.interactive.frame import Frame
 from validation.interactive.results import Picture
 
 if TYPE_CHECKING:
@@ -22,21 +23,11 @@ if TYPE_CHECKING:
 Values = str | float | Sequence[str | float]
 
 
-class BlockResults(pd.DataFrame):
+class BlockResults(Frame):
     """One row per combination of the varied values, with the columns of series.csv.
 
     A selection of rows or columns is an ordinary DataFrame.
     """
-
-    @property
-    def _constructor(self) -> Callable[..., pd.DataFrame]:
-        return pd.DataFrame
-
-    @property
-    def cautions(self) -> list[str]:
-        """The cautions about the evaluations and simulations, each a sentence."""
-        lines: list[str] = self.attrs.get("cautions", [])
-        return lines
 
     def plot(self, over: str | None = None) -> Picture:  # type: ignore[override]  # pandas has an accessor here
         """Draw time, speed-up, efficiency, energy and success over a varied name; default: the first.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +11,7 @@ import pandas as pd
 from platforms.errors import UserError
 from platforms.files.writing import write_picture
 from validation.comparison.dataframes import numbers_known
+from validation.interactive.frame import Frame
 from validation.presentation.plots import results_figure
 
 if TYPE_CHECKING:
@@ -27,21 +27,11 @@ SHOWN = (
 )
 
 
-class Results(pd.DataFrame):
+class Results(Frame):
     """One row per prediction and its truth, with the columns of results.csv, whose names end with their units.
 
     A selection of rows or columns is an ordinary DataFrame.
     """
-
-    @property
-    def _constructor(self) -> Callable[..., pd.DataFrame]:
-        return pd.DataFrame
-
-    @property
-    def cautions(self) -> list[str]:
-        """The cautions about the runs, each a sentence."""
-        lines: list[str] = self.attrs.get("cautions", [])
-        return lines
 
     def plot(self, app: str | None = None) -> Picture:  # type: ignore[override]  # pandas has an accessor here
         """Draw predicted and true times of one program; ``app`` may be left out if there is only one.

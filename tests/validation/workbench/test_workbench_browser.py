@@ -1,7 +1,6 @@
 """The pages of the workbench in Chromium: small and large screens, light and dark, by keyboard, without other hosts."""
 
 import json
-import shutil
 import threading
 import time
 from importlib.resources import files
@@ -9,13 +8,14 @@ from importlib.resources import files
 import pytest
 import uvicorn
 
+from tests.chromium import headless
 from validation.workbench.application import application
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import open_project
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-browser")]
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 
 SMALL, LARGE = (400, 800), (1400, 900)
@@ -44,15 +44,7 @@ def url(desk):
 
 @pytest.fixture(scope="module")
 def browser():
-    if shutil.which("chromedriver") is None:
-        pytest.skip("there is no Chromium with chromedriver: make test-browser installs it")
-    options = webdriver.ChromeOptions()
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(shutil.which("chromedriver"))
-    with webdriver.Chrome(options, service) as driver:
-        driver.set_script_timeout(LIMIT_S)
+    with headless(limit_s=LIMIT_S, logged=("browser", "performance")) as driver:
         yield driver
 
 

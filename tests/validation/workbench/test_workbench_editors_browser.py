@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 import uvicorn
 
+from tests.chromium import headless
 from validation.workbench.application import application
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import open_project
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-browser")]
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 
 ROOT = Path(__file__).parents[3]
@@ -63,14 +64,7 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser():
-    if shutil.which("chromedriver") is None:
-        pytest.skip("there is no Chromium with chromedriver: make test-browser installs it")
-    options = webdriver.ChromeOptions()
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    with webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver"))) as driver:
-        driver.set_script_timeout(LIMIT_S)
+    with headless(limit_s=LIMIT_S) as driver:
         yield driver
 
 

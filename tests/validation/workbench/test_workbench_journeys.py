@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.chromium import headless
+
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-journeys")]
-webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 
 SMALL, LARGE = (400, 800), (1400, 900)
 LIMIT_S = 240
@@ -51,21 +53,9 @@ def server(tmp_path_factory):
         made.stop()
 
 
-def opened():
-    if shutil.which("chromedriver") is None:
-        pytest.skip("there is no Chromium with chromedriver: make test-browser installs it")
-    options = webdriver.ChromeOptions()
-    for word in ("--headless=new", "--no-sandbox", "--disable-gpu", "--hide-scrollbars"):
-        options.add_argument(word)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
-    driver.set_script_timeout(LIMIT_S)
-    return driver
-
-
 @pytest.fixture(scope="module")
 def ann():
-    with opened() as driver:
+    with headless(limit_s=LIMIT_S) as driver:
         yield driver
 
 
@@ -211,7 +201,7 @@ def test_two_users_share_the_queue_and_a_suite_of_60_runs_is_cancelled_and_conti
     chosen = {"platforms": ["grid3x9"], "apps": ["ep", "is", "cg"], "classes": ["S", "W"],
               "mappings": ["block", "cyclic"],
               "predictors": ["hcf"]}  # fmt: skip
-    with opened() as bob:
+    with headless(limit_s=LIMIT_S) as bob:
         long = queue_suite(ann, server.url, "long", "Ann", "1, 2, 4, 8, 16", networks=["gigabit"], **chosen)
         number = long.rpartition("/")[2]
         queue_suite(bob, server.url, "short", "Bob", "2", platforms=["grid4x2"], apps=["ep"], classes=["S"],

@@ -11,6 +11,7 @@ from typing import Any
 
 from platforms.errors import UserError
 from validation.workbench.editing.steps import EXAMPLES
+from validation.workbench.editing.toml_edit import TextEdit
 from validation.workbench.editing.toml_places import Path, places_of
 
 EXAMPLE_FILES = ("master-slave", "divide-and-conquer", "stencil", "checkpoints")
@@ -38,27 +39,10 @@ def example(name: str) -> str:
     return (files("validation.workbench.editing") / "examples" / f"{name}.toml").read_text("utf-8")
 
 
-class ApplicationEdit:
+class ApplicationEdit(TextEdit):
     """An application file that is being changed; steps are changed where they are written as values of lists."""
 
-    def __init__(self, text: str):
-        """Begin with a text that is sound TOML."""
-        self.text = text
-        self.values: dict[str, Any] = tomllib.loads(text)
-
-    def result(self) -> str:
-        """Return the changed text.
-
-        Raises:
-            UserError: The text does not have the changed steps, so that the change has to be made by hand.
-        """
-        try:
-            same = tomllib.loads(self.text) == self.values
-        except tomllib.TOMLDecodeError:
-            same = False
-        if not same:
-            raise UserError("step", "it is written in a way that cannot be changed here", "Change the text")
-        return self.text
+    _where = "step"
 
     def step_text(self, path: Path) -> str:
         """Return the text of a step."""

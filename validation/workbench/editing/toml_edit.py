@@ -21,8 +21,10 @@ from validation.workbench.editing.toml_places import Path, Places, Section, plac
 _HEADER = re.compile(r"([ \t]*\[\[?)[^\n#]*?(\]\]?[ \t]*(?:#[^\n]*)?\r?\n?)", re.DOTALL)
 
 
-class TomlEdit:
+class TextEdit:
     """A TOML text that is being changed, and its values."""
+
+    _where, _unchangeable = "file", "it is written in a way that cannot be changed here"
 
     def __init__(self, text: str):
         """Begin with a text that is sound TOML."""
@@ -40,8 +42,14 @@ class TomlEdit:
         except tomllib.TOMLDecodeError:
             same = False
         if not same:
-            raise UserError("file", "its tables are written in a way that cannot be changed here", "Change the text")
+            raise UserError(self._where, self._unchangeable, "Change the text")
         return self.text
+
+
+class TomlEdit(TextEdit):
+    """A text whose tables and keys are being changed."""
+
+    _unchangeable = "its tables are written in a way that cannot be changed here"
 
     def table(self, path: Path) -> dict[str, Any]:
         """Return the values of a table."""
