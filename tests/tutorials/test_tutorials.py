@@ -62,10 +62,10 @@ def test_files_on_the_pages_are_the_examples(page, kind, file):
     assert shown == (ROOT / "examples" / file).read_text()
 
 
-def test_the_index_has_seven_tutorials_that_exist():
+def test_the_index_has_eight_tutorials_that_exist():
     folder = ROOT / "docs" / "tutorials"
     links = re.findall(r"^\d\. \[[^]]+\]\(([^)]+)\)", (folder / "index.md").read_text(), re.MULTILINE)
-    assert len(links) == 7
+    assert len(links) == 8
     assert all((folder / link).is_file() for link in links)
 
 

@@ -64,7 +64,8 @@ def test_a_host_sends_to_its_second_rank(local):
     experiments = tuple((Exchange(host, host, size, 0),) for size in (1, 16_000_000))
     plan = NetworkPlan(machine_platform(local), experiments, machine=local)
     assert plan.lines(plan.second_ranks) == ["1 0 1 1 0", "1 0 1 16000000 0"]
-    (small,), (large,) = carry_out(plan).times_s
+    measured = [carry_out(plan).times_s for _ in range(3)]  # other processes may lengthen one
+    small, large = (min(times_s[which][0] for times_s in measured) for which in (0, 1))
     assert large > 2 * small > 0
 
 
