@@ -29,7 +29,7 @@ def commands():
 
 def steady(text):
     """Remove the time that simulating took, which differs between computers."""
-    return re.sub(r"(simulated in|s simulated,) [\d.e+-]+ s", r"\1 ... s", text)
+    return re.sub(r"(simulated in|s simulated,) [\d.e+-]+ m?s", r"\1 ... s", text)
 
 
 @pytest.mark.parametrize(("command", "output"), list(commands()))
