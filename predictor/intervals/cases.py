@@ -6,7 +6,7 @@ import csv
 import functools
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -91,6 +91,18 @@ def by_predictor(cases: Iterable[Case]) -> dict[str, list[Case]]:
 
 
 @functools.cache
-def known_cases() -> Mapping[str, list[Case]]:
-    """Return the cases that come with the project, by predictor."""
-    return by_predictor(read_cases(CASES_FILE))
+def known_cases(predictor: str) -> tuple[Case, ...]:
+    """Return the cases of a predictor that come with the project."""
+    columns, lines = _known_lines()
+    rows = csv.reader(lines.get(predictor, ()))
+    return tuple(case_of_row(dict(zip(columns, values, strict=True))) for values in rows)
+
+
+@functools.cache
+def _known_lines() -> tuple[Sequence[str], Mapping[str, Sequence[str]]]:
+    """Return the columns of the project's cases, and their lines by predictor; a command needs those of a few."""
+    head, *rows = (line for line in input_text(CASES_FILE).splitlines() if not line.startswith("#"))
+    found: dict[str, list[str]] = {}
+    for line in rows:
+        found.setdefault(line.partition(",")[0], []).append(line)
+    return head.split(","), found

@@ -25,7 +25,7 @@ FARTHEST = 2.0  # times the largest calibrated extrapolation in the number of ra
 @functools.cache
 def calibration_of(predictor: str) -> Calibration | None:
     """Return the calibration of a predictor, or None if there are too few cases."""
-    return calibration_or_none(known_cases().get(predictor, ()))
+    return calibration_or_none(known_cases(predictor))
 
 
 def calibration_or_none(cases: Sequence[Case]) -> Calibration | None:

@@ -17,7 +17,7 @@ from predictor.answers.text import answer_lines
 from predictor.base import Cost, Evidence, EvidenceRequest, Interval, Prediction
 from predictor.intervals import interval as module
 from predictor.intervals.calibration import Calibration
-from predictor.intervals.cases import CASE_COLUMNS, Case, known_cases, read_cases
+from predictor.intervals.cases import CASE_COLUMNS, CASES_FILE, Case, by_predictor, known_cases, read_cases
 from predictor.intervals.features import Features, features_of
 from predictor.intervals.interval import calibration_of, with_interval
 from predictor.registry import SELF_CHECKS
@@ -114,7 +114,7 @@ def test_features_are_the_predictions_own_or_those_of_the_largest_run(target, re
 
 def test_the_interval_is_the_time_times_the_expected_errors(target, monkeypatch):
     same = [Case("p", f"g{number}", Features("cg", None, None, None), math.log(2.0)) for number in range(60)]
-    monkeypatch.setattr(module, "known_cases", lambda: {"p": same})
+    monkeypatch.setattr(module, "known_cases", lambda predictor: same if predictor == "p" else ())
     module.calibration_of.cache_clear()
     made = with_interval(Prediction(5.0), "p", target, []).interval
     module.calibration_of.cache_clear()
@@ -156,7 +156,9 @@ def test_the_line_says_the_interval_and_its_making(target):
 
 
 def test_the_cases_of_the_project_can_be_read_and_leave_the_self_check_out():
-    assert not set(SELF_CHECKS) & set(known_cases())
+    cases = by_predictor(read_cases(CASES_FILE))
+    assert not set(SELF_CHECKS) & set(cases)
+    assert {name: list(known_cases(name)) for name in cases} == cases and known_cases("nobody") == ()
     assert calibration_of("structural") is not None and calibration_of("hcf") is not None
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from apps.arguments.runner import runner_from_arguments
 from apps.results.cautions import Cautions
 from platforms.errors import UserError, nearest
+from validation.interactive.asking import PathLike
 from validation.interactive.frame import Frame
 from validation.interactive.results import Picture
 
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     import argparse
 
     from predictor.blocks.series.points import Point
-    from validation.interactive.asking import PathLike
 
 Values = str | float | Sequence[str | float]
 
