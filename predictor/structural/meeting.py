@@ -188,7 +188,8 @@ class _Part:
     def _add(
         self, rank: np.ndarray, code: int | np.ndarray, argument: int | np.ndarray = 0, value: float | np.ndarray = 0.0
     ) -> None:
-        self._columns.append(np.broadcast_arrays(rank, code, argument, value))
+        columns = (code, argument, value)
+        self._columns.append((rank, *(of if isinstance(of, np.ndarray) else np.full(len(rank), of) for of in columns)))
 
     def _compute(self, flops: np.ndarray) -> None:
         self._add(self._rank[: len(flops)], instructions.COMPUTE, 0, flops)
