@@ -337,6 +337,7 @@ def cache_without_libraries(folder):
     return folder
 
 
+@pytest.mark.slow
 def test_read_only_packages_and_home_do_with_a_cache_folder(tmp_path):
     copy, prefix = read_only(tmp_path)
     home, cache = tmp_path / "home", cache_without_libraries(tmp_path / "cache")

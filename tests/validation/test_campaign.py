@@ -267,6 +267,7 @@ def test_a_runner_that_is_left_does_not_wait_for_the_workers(workers, campaign_f
         cluster.simulate(case.settings.spec(case.target), stop=stop)
 
 
+@pytest.mark.slow
 @one_cluster
 def test_the_command_takes_a_scheduler(workers, campaign_file):
     file = campaign_file('scenarios = ["grid4x2"]\napps = ["mg"]\nclasses = ["S"]\npredictors = ["hcf", "dpgraph"]')
