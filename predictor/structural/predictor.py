@@ -44,7 +44,7 @@ class StructuralModel:
     panels: Mapping[tuple[Problem, str], PanelSetting]  # by the problem of the probe
 
     def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
-        """Return the recurrence's time.
+        """Return the predicted time of a target.
 
         Args:
             target: The target.

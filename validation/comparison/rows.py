@@ -6,7 +6,7 @@ A value that does not exist is None, as ``dataframes.records`` makes it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, TypeAlias
 
 Row: TypeAlias = Mapping[str, Any]
@@ -50,8 +50,3 @@ def without_nan(rows: Iterable[Row]) -> list[dict[str, Any]]:
 
 def _is_nan(value: object) -> bool:
     return isinstance(value, float) and math.isnan(value)
-
-
-def largest(values: Sequence[float | None]) -> float | None:
-    """Return the largest of the values that exist, or None if there is none."""
-    return max((value for value in values if value is not None and not math.isnan(value)), default=None)
