@@ -199,8 +199,12 @@ def test_an_evaluator_that_does_not_fit_is_refused(system, model, evaluator, wor
             "label master, step 1: process 0 of master waits forever for a message",
         ),
         (
+            (Label("a", 2, (ReceiveAny("b"),)), Label("b", 1, (Send("a", 8, 0),))),
+            "label a, step 1: process 1 of a waits forever for a message",
+        ),
+        (
             (Label("a", 2, (ReceiveAny("a"),)), Label("b", 1, (Reply(8),))),
-            "waits forever for a message",
+            "label b, step 1: process 0 of b replies before it has received",
         ),
     ],
 )

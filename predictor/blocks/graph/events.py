@@ -36,7 +36,6 @@ from predictor.network.collectives import Call, steps
 TURNS = 3  # of the loop of iterations that are written: the first, one that stands for all others, and the last
 LEAST_TURNS = 8  # of the loop of iterations
 ANY, LATEST = -2, -3  # instead of the peer of a receive from any process (its tag: the label), and of a reply
-SENT = 150  # number of the mark before a send to a process that receives from any
 _COLLECTIVE_TAG = -1000  # minus the Op: the tag of a collective's messages
 _WHOLE = -1  # instead of the place of the loop of iterations in a program: there is none
 _Row = tuple[int, int, int, int, int, int, int, int, float, float, int]  # an EVENT
@@ -150,15 +149,12 @@ class _Writing:
     places: dict[str, int] = field(default_factory=dict)
     loops: list[int] = field(init=False)
     turns: int = field(init=False)
-    choosing: set[int] = field(init=False)  # processes that receive from any
     process: int = 0
     posts: int = 0  # sends and receives of the process so far
     begun: dict[int, list[int]] = field(default_factory=dict)  # numbers of the posts of each request
 
     def __post_init__(self) -> None:
         self.loops, self.turns = _iterations(self.stream)
-        choosing = [any(isinstance(one, ReceiveAny) for one, _ in executed(p)) for p in self.stream.programs]
-        self.choosing = {process for process, number in enumerate(self.stream.program_of) if choosing[number]}
 
     def events(self) -> Events:
         """Return the events of all processes; many processes of equal programs have equal events."""
@@ -241,8 +237,6 @@ class _Writing:
         peers = range(one.first, one.first + one.count) if isinstance(one, Send) else (LATEST,)
         rows: list[_Row] = []
         for number, peer in enumerate(peers):
-            if peer in self.choosing or peer == LATEST:
-                rows.append((Kind.MARK, 0, SENT, 0, -1, 0, 0, 0, 0.0, 0.0, 0))
             rows.append((Kind.SEND, mode, 0, 0, peer, 0, 0, one.size_bytes, 0.0, 0.0, site))
             if isinstance(one, Send) and one.request != NONE:
                 self.begun.setdefault(one.request, []).append(self.posts + number)
