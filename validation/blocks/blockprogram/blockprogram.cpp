@@ -56,7 +56,7 @@ struct Instruction {
  * folds them onto a few pages and copies no message. */
 struct Common {
   sg_bar_t all;
-  std::vector<sg_sem_t> turn; // by rank: it may go on to the start
+  std::vector<sg_sem_t> turn; // by rank: it may go on to the start; and one more
   char *out, *in;
 };
 
@@ -119,8 +119,7 @@ private:
     const auto rank = static_cast<size_t>(rank_);
     if (rank > 0)
       sg_sem_acquire(common_->turn[rank]);
-    if (rank + 1 < common_->turn.size())
-      sg_sem_release(common_->turn[rank + 1]);
+    sg_sem_release(common_->turn[rank + 1]); /* the last rank's too: each takes as many steps as the one before it */
     sg_barrier_wait(common_->all);
   }
 
@@ -221,7 +220,7 @@ private:
     if (common == nullptr) {
       common      = new Common;
       common->all = sg_barrier_init(static_cast<unsigned>(ranks_));
-      for (int rank = 0; rank < ranks_; rank++)
+      for (int rank = 0; rank <= ranks_; rank++)
         common->turn.push_back(sg_sem_init(0));
       common->out = static_cast<char*>(SMPI_SHARED_MALLOC(bytes));
       common->in  = static_cast<char*>(SMPI_SHARED_MALLOC(bytes));
