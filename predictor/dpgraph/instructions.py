@@ -121,7 +121,8 @@ class Choices(NamedTuple):
     # i4, by message: for RECEIVES_ANY the label of the senders, -1 for any; for REPLIES a class of their size and mode
     asked: np.ndarray
     pair: np.ndarray  # i8, ascending: source x ranks + target of all open messages that are possible
-    reply_first: np.ndarray  # i8: one number, of the first message that is like a reply; class x pairs + pair more for each
+    # i8: one number, of a message like replies of class 0 on pair 0; then come the other pairs, then the other classes
+    reply_first: np.ndarray
     label: np.ndarray  # i4, by rank
     took: np.ndarray  # i4, by message: for receives, the message that it took, -1 for none; an evaluation writes it
 

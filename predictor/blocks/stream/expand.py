@@ -133,7 +133,7 @@ class _Expansion:
     varying: dict[int, tuple[str, ...]] = field(default_factory=dict)  # loop variables, by id of the expression
     alike: dict[int, bool] = field(default_factory=dict)  # whether turns are alike, by id of the step
     told: dict[int, bool] = field(default_factory=dict)  # `is_told_by_values`, by id of the step
-    asked: list[tuple[Question, Value]] = field(default_factory=list)  # expressions with `turn` since its loop's last one
+    asked: list[tuple[Question, Value]] = field(default_factory=list)  # of the present turn: expressions with `turn`
     turn: str = ""  # variable of the loop whose turn is made
     together: bool = False  # whether equal processes are taken together
     labels: list[tuple[str, ...]] = field(default_factory=list)  # groups of collectives, for equal processes together
