@@ -2,8 +2,9 @@
 
 Prints a Markdown table: the application, the system, the errors of time and energy, and the machine times of both.
 Times of evaluations are processor times, those of simulations wall times.  ``--aside`` takes the applications of the
-folder ``aside`` instead, which were written from the documentation alone after the evaluation had been built.  ``--costs`` prints processor times of longer runs instead.  ``--evaluator`` is that of
-``predictor.blocks run``; ``--only TEXT`` keeps the rows whose name holds the text.  ``--store DIR`` keeps the simulations.
+folder ``aside`` instead, which were written from the documentation alone after the evaluation had been built.
+``--costs`` prints processor times of longer runs instead.  ``--evaluator`` is that of ``predictor.blocks run``;
+``--only TEXT`` keeps the rows whose name holds the text.  ``--store DIR`` keeps the simulations.
 """
 
 import argparse
