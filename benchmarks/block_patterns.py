@@ -4,12 +4,14 @@ Prints a Markdown table: the application, the system, the errors of time and ene
 Times of evaluations are processor times, those of simulations wall times.  ``--aside`` takes the applications of the
 folder ``aside`` instead, which were written from the documentation alone after the evaluation had been built.
 ``--costs`` prints processor times of longer runs instead.  ``--evaluator`` is that of ``predictor.blocks run``;
-``--only TEXT`` keeps the rows whose name holds the text.  ``--store DIR`` keeps the simulations.
+``--only TEXT`` keeps the rows whose name holds the text.  ``--store DIR`` keeps the simulations.  ``--full`` lets SimGrid
+find all rates anew at every event (its option network/optim).
 """
 
 import argparse
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from apps.runs.runner import Runner
@@ -249,6 +251,7 @@ def main():
     parser.add_argument("--evaluator")
     parser.add_argument("--only", default="")
     parser.add_argument("--aside", action="store_true", help="the applications that were kept aside")
+    parser.add_argument("--full", action="store_true", help="simulate with network/optim:Full")
     parser.add_argument("--store", help="folder in which simulations are looked up and kept")
     parser.add_argument("--costs", action="store_true", help="only the processor times of long runs, not simulated")
     args = parser.parse_args()
@@ -260,7 +263,10 @@ def main():
     errors, energies, slower = [], [], 0
     with Runner(jobs=1, store=Store(Path(args.store)) if args.store else None) as runner:
         for app, name, policy in aside() if args.aside else cases():
-            setting = Setting(app, system_named(SYSTEMS[name]), policy)
+            system = system_named(SYSTEMS[name])
+            if args.full:
+                system = replace(system, options=(*system.options, ("network/optim", "Full")))
+            setting = Setting(app, system, policy)
             if args.only not in f"{app.name}, {name}, {policy}":
                 continue
             found = compare(setting, lambda one: one.machine(), runner, evaluator=args.evaluator)
