@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 
 from platforms.errors import UserError, nearest
-from predictor.blocks.expressions import FUNCTIONS, Expression, place_name
+from predictor.blocks.expressions import FUNCTIONS, Expression, place_name, place_of
 from predictor.blocks.programs import (
     Call,
     Collective,
@@ -29,7 +29,8 @@ from predictor.blocks.programs import (
 _NAME = re.compile(r"[A-Za-z_]\w{0,40}")
 _OLD_FUNCTIONS = set(FUNCTIONS) - {"part"}  # names of later functions may be names of variables too
 RESERVED = {
-    "index", "nobody", "and", "or", "not", "if", "else", "True", "False", "None", "in", "is", "lambda", *_OLD_FUNCTIONS,
+    "index", "nobody", "and", "or", "not", "if", "else", "True", "False", "None", "in", "is", "lambda", "for",
+    *_OLD_FUNCTIONS,
 }  # fmt: skip
 
 
@@ -59,7 +60,7 @@ def check_labels(
         labels: The labels.
         named: The steps that programs call by a name.
         known: Names of variables and labels.
-        own: The variables that each process has for itself.
+        own: The variables, lists and functions that differ by process.
         where: The file, for error messages.
     """
     for label in labels:
@@ -68,7 +69,7 @@ def check_labels(
             extent = Expression.of(extent)
             extent.check_names(known, f"{here}, grid")
             if differing := sorted(extent.names & own.keys()):
-                problem = f"variable {differing[0]} differs by process"
+                problem = f"{place_of(differing[0])} differs by process"
                 raise UserError(f"{here}, grid", problem, "Use variables without index here")
         if label.count is not None:
             Expression.of(label.count).check_names(known, f"{here}, count")

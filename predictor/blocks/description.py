@@ -40,7 +40,11 @@ _Made = TypeVar("_Made")
 
 _LABEL_KEYS = ("count", "program", "grid", "periodic", "efficiency")
 _STEPS_KEYS = ("parameters", "do")
-_KEYS = {"": ("name", "variables", "labels", "steps", "source"), "labels": _LABEL_KEYS, "steps": _STEPS_KEYS}
+_KEYS = {
+    "": ("name", "variables", "functions", "labels", "steps", "source"), 
+    "labels": _LABEL_KEYS,
+    "steps": _STEPS_KEYS,
+}
 
 # A step is a table.  For each kind of step: the key that identifies it, its class, and the class's field of each key.
 _COLLECTIVE = {"among": "among", "split": "split"}
@@ -92,13 +96,20 @@ def read_application(path: str | Path) -> Application:
         raise UserError(str(path), "no [labels.NAME]", "Give at least one, with count and program")
     if not isinstance(variables, dict):
         raise UserError(str(path), "variables is not a table", "Write [variables] and name = value below it")
+    functions = table.value("functions", {})
+    if not isinstance(functions, dict):
+        problem = 'Write [functions] and, for example, "cost(n)" = "n * log2(n)" below it'
+        raise UserError(str(path), "functions is not a table", problem)
     if not isinstance(named, dict):
         raise UserError(str(path), "steps is not a table", "Write [steps.NAME], and parameters and do below it")
     steps = tuple(_named_steps(name, value, f"{path}, steps {name}") for name, value in named.items())
     made = tuple(_label(name, value, f"{path}, label {name}") for name, value in labels.items())
     for name, value in variables.items():
-        _number(name, value, f"{path}, variables")
-    return Application(table.text("name", path.stem), made, variables, str(path), steps)
+        for one in value if isinstance(value, list) else [value]:
+            _number(name, one, f"{path}, variables")
+    for name, value in functions.items():
+        _number(name, value, f"{path}, functions")
+    return Application(table.text("name", path.stem), made, variables, str(path), steps, functions)
 
 
 def _table(value: object, kind: str, name: str, needed: Sequence[str], where: str) -> dict[str, object]:

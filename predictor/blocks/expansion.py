@@ -41,8 +41,8 @@ class Expansion:
 
     Attributes:
         named: The named steps, by name.
-        own: Definitions of the variables that each process has for itself.
-        known: Names of variables and labels.
+        own: Definitions of lists and functions, and of the variables that each process has for itself.
+        known: Names of variables, lists, functions and labels.
     """
 
     named: Mapping[str, NamedSteps]

@@ -1,7 +1,8 @@
 """Arithmetic expressions of application descriptions, which are parsed and never given to ``eval``.
 
-Expressions have ``+ - * / // % **``, comparisons, ``and or not``, ``a if c else b``, the functions of FUNCTIONS, random
-variates (``predictor/blocks/variates.py``) and the places of a grid (``predictor/blocks/grid.py``).
+Expressions have ``+ - * / // % **``, comparisons, ``and or not``, ``a if c else b``, the functions of FUNCTIONS, sums
+such as ``sum(k ** 2 for k in range(n))``, random variates (``predictor/blocks/variates.py``), the places of a grid
+(``predictor/blocks/grid.py``), and the functions and lists of a description (``predictor/blocks/given.py``).
 
 A name stands for a number or for a Progression: the values of the processes of a cohort, in their order.  A name can be
 defined by another expression (``Expression.defined``): variables that differ by process are such names, and parameters
@@ -26,6 +27,7 @@ from predictor.blocks.variates import VARIATES
 Value = int | float | bool | Progression
 NOBODY = -(2**62)  # value of the name `nobody`, the process after the last one of a grid
 PLACES = ("neighbour", "coordinate")  # functions of a process's place in its label's grid
+MOST_TERMS = 100_000  # of a sum
 _MOST_LENGTH = 1000  # characters
 _MOST_BITS = 4096  # of an integer power: more than any count or size needs, and still fast
 
@@ -85,6 +87,12 @@ FUNCTIONS: Mapping[str, tuple[int | None, Callable[..., Value]]] = {  # by name:
     "sqrt": (1, _of_numbers(math.sqrt)),
     "part": (3, _part),
 }
+_OVER_TERMS: Mapping[str, Callable[..., Value]] = {  # functions of all terms for k in range(...)
+    "sum": lambda *terms: sum(terms[1:], terms[0]) if terms else 0,
+    "min": _lesser,
+    "max": _greater,
+}
+BUILT_IN = (*FUNCTIONS, "sum", "len", *VARIATES, *PLACES)  # names of all functions that every description has
 _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -217,6 +225,10 @@ class Expression:
             raise self._no_value(where, "the result is too large", scope)
         return value
 
+    def evaluate(self, scope: Mapping[str, Value]) -> Value:
+        """Return the value of a part of another expression, whose ``value`` reports errors."""
+        return self._evaluate(scope)
+
     def whole(self, scope: Mapping[str, Value], where: str, *, least: int = 0) -> int:
         """Return the value as a whole number of at least ``least``; split a progression into single members."""
         value = self.value(scope, where)
@@ -246,6 +258,13 @@ class _Scope(dict[str, Any]):
         return value
 
 
+def bound_scope(scope: Mapping[str, Any], values: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return a scope inside another one, with values of its own."""
+    inner = _Scope(scope, {}, together=False)
+    inner.update(values)
+    return inner
+
+
 def _all_used(names: frozenset[str] | set[str], definitions: Mapping[str, Expression]) -> frozenset[str]:
     """Return the defined names that these names use, directly or through other definitions."""
     found: set[str] = set()
@@ -257,22 +276,63 @@ def _all_used(names: frozenset[str] | set[str], definitions: Mapping[str, Expres
 
 
 def place_name(function: str, arguments: int) -> str:
-    """Return the name that stands for a function of PLACES with this number of arguments in ``Expression.names``."""
+    """Return the name that stands for a function with this number of arguments in ``Expression.names``.
+
+    The functions are those of PLACES and those of a description.
+    """
     return f"{function}({arguments})"
+
+
+def item_name(name: str) -> str:
+    """Return the name that stands for the items of a list in ``Expression.names``."""
+    return f"{name}[]"
+
+
+def length_name(name: str) -> str:
+    """Return the name that stands for the length of a list in ``Expression.names``."""
+    return f"len {name}"
+
+
+def shown(name: str) -> str:
+    """Return a variable, list or function as a reader knows it, by its name in expressions."""
+    return name.removesuffix("[]").removeprefix("len ").split("(")[0]
+
+
+def place_of(name: str) -> str:
+    """Return the place of a definition in a file, for error messages."""
+    return f"{'function' if name.endswith(')') else 'variable'} {shown(name)}"
 
 
 def _unknown(name: str, known: Mapping[str, object] | frozenset[str]) -> tuple[str, str]:
     """Return problem and remedy for a name that is not known."""
     if name == "seed":
         return "random variates without a seed", "Add to the variables, for example, seed = 1"
-    if not name.isidentifier():
-        function, given = name.rstrip(")").split("(")
-        if function == "coordinate":
-            problem = f"coordinate with {given} arguments" if given != "1" else "coordinate of a process without a grid"
-        else:
-            problem = f"neighbour with {given} argument{'' if given == '1' else 's'} of a process without such a grid"
-        return problem, 'Give the label a grid, for example grid = ["px", "py"], and each axis a step'
+    if name.endswith(")"):
+        return _unknown_function(*name.rstrip(")").split("("), known)
+    lists = [one[:-2] for one in known if one.endswith("[]")]
+    wanted = name.removesuffix("[]").removeprefix("len ")
+    if wanted != name:
+        return f"no list {wanted!r}", nearest(wanted, lists) if lists else f"Add a variable {wanted} = [1, 2]"
+    if name in lists:
+        return f"{name!r} is a list", f"Write for example {name}[index] or len({name})"
+    if functions := [one for one in known if one.startswith(f"{name}(")]:
+        return f"{name!r} is a function", f"Give it {functions[0][len(name) + 1 : -1]} of arguments in brackets"
     return f"no name {name!r}", nearest(name, [one for one in known if one.isidentifier()])
+
+
+def _unknown_function(function: str, given: str, known: Mapping[str, object] | frozenset[str]) -> tuple[str, str]:
+    """Return problem and remedy for a function that is not known with this number of arguments."""
+    arguments = f"{given} argument{'' if given == '1' else 's'}"
+    if function not in PLACES:
+        own = dict(one.rstrip(")").split("(") for one in known if one.endswith(")"))
+        if function in own:
+            return f"{function} with {arguments}", f"Give {own[function]}"
+        return f"no function {function!r}", nearest(function, [*BUILT_IN, *own])
+    if function == "coordinate":
+        problem = f"coordinate with {arguments}" if given != "1" else "coordinate of a process without a grid"
+    else:
+        problem = f"neighbour with {arguments} of a process without such a grid"
+    return problem, 'Give the label a grid, for example grid = ["px", "py"], and each axis a step'
 
 
 def _shown(value: Value) -> str:
@@ -331,14 +391,55 @@ def _compiled(node: ast.expr, names: set[str], where: str) -> _Evaluate:
             names.add("seed")
             draw, keys = VARIATES[name], [below(argument) for argument in args]
             return lambda scope: draw(_single(scope["seed"]), tuple(_single(key(scope)) for key in keys))
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in PLACES:
-            place, steps = place_name(name, len(args)), [below(argument) for argument in args]
-            names.add(place)
-            return lambda scope: cast(Value, cast(Any, scope[place])(*(step(scope) for step in steps)))
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
+        case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as terms], keywords=[]) if name in _OVER_TERMS:
+            return _over_terms(name, terms, names, where)
+        case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)], keywords=[]):
+            length = length_name(name)
+            names.add(length)
+            return lambda scope: scope[length]
+        case ast.Subscript(value=ast.Name(id=name), slice=number) if not isinstance(number, ast.Slice):
+            items, place = item_name(name), below(number)
+            names.add(items)
+            return lambda scope: cast(Value, cast(Any, scope[items])(place(scope)))
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
             function, arguments = _function(name, len(args), where), [below(argument) for argument in args]
             return lambda scope: function(*(argument(scope) for argument in arguments))
+        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name not in ("sum", "len"):
+            called, given = place_name(name, len(args)), [below(argument) for argument in args]
+            names.add(called)
+            return lambda scope: cast(Value, cast(Any, scope[called])(*(one(scope) for one in given)))
+        case ast.Call(func=ast.Name(id="sum" | "len" as name)):
+            example = "sum(k ** 2 for k in range(n))" if name == "sum" else "len(costs), of a list"
+            raise UserError(where, f"{name} of something else", f"Write for example {example}")
     raise UserError(where, f"{ast.unparse(node)[:40]!r} is not allowed", "Use numbers, names and arithmetic")
+
+
+def _over_terms(name: str, node: ast.GeneratorExp, names: set[str], where: str) -> _Evaluate:
+    """Return the function of the scope for a sum, minimum or maximum over the terms of a range."""
+    match node.generators:
+        case [ast.comprehension(ast.Name(id=variable), ast.Call(ast.Name("range"), ends, []), [], 0)] if (
+            variable not in ("index", "nobody", "seed") and 1 <= len(ends) <= 2
+        ):
+            pass
+        case _:
+            raise UserError(where, f"{name} without a range", f"Write for example {name}(k ** 2 for k in range(n))")
+    function, bounds = _OVER_TERMS[name], [_compiled(end, names, where) for end in ends]
+    inner: set[str] = set()
+    term = _compiled(node.elt, inner, where)
+    names |= inner - {variable}
+
+    def evaluate(scope: Mapping[str, Value]) -> Value:
+        found = [_single(bound(scope)) for bound in bounds]
+        if any(one != int(one) for one in found):
+            raise UserError(where, f"a range with an end of {next(one for one in found if one != int(one)):g}", "Round it")
+        turns = range(*(int(one) for one in found))
+        if len(turns) > MOST_TERMS:
+            raise UserError(where, f"{name} of {len(turns)} terms", f"Give at most {MOST_TERMS}")
+        if not turns and name != "sum":
+            raise UserError(where, f"{name} of no terms", "Give a range with at least one number")
+        return function(*(term(bound_scope(scope, {variable: turn})) for turn in turns))
+
+    return evaluate
 
 
 def _single(value: Value) -> float:
@@ -356,8 +457,6 @@ def _truths(parts: list[_Evaluate], scope: Mapping[str, Value]) -> Iterator[bool
 
 
 def _function(name: str, count: int, where: str) -> Callable[..., Value]:
-    if name not in FUNCTIONS:
-        raise UserError(where, f"no function {name!r}", nearest(name, [*FUNCTIONS, *VARIATES, *PLACES]))
     wanted, function = FUNCTIONS[name]
     if count != wanted if wanted is not None else count < 1:
         given = "1 argument" if wanted == 1 else "at least 1 argument"
