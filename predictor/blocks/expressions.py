@@ -14,7 +14,7 @@ from __future__ import annotations
 import ast
 import math
 import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import pairwise
@@ -258,10 +258,19 @@ class _Scope(dict[str, Any]):
         return value
 
 
-def bound_scope(scope: Mapping[str, Any], values: Mapping[str, Any]) -> Mapping[str, Any]:
+class _Bound(dict[str, Any]):
+    """A scope inside another one, with values of its own."""
+
+    __slots__ = ("outer",)
+
+    def __missing__(self, name: str) -> Any:
+        return self.outer[name]
+
+
+def bound_scope(scope: Mapping[str, Any], values: Iterable[tuple[str, Any]]) -> Mapping[str, Any]:
     """Return a scope inside another one, with values of its own."""
-    inner = _Scope(scope, {}, together=False)
-    inner.update(values)
+    inner = _Bound(values)
+    inner.outer = scope
     return inner
 
 
@@ -437,7 +446,7 @@ def _over_terms(name: str, node: ast.GeneratorExp, names: set[str], where: str) 
             raise UserError(where, f"{name} of {len(turns)} terms", f"Give at most {MOST_TERMS}")
         if not turns and name != "sum":
             raise UserError(where, f"{name} of no terms", "Give a range with at least one number")
-        return function(*(term(bound_scope(scope, {variable: turn})) for turn in turns))
+        return function(*(term(bound_scope(scope, ((variable, turn),))) for turn in turns))
 
     return evaluate
 

@@ -106,7 +106,14 @@ def _head(head: str, where: str) -> tuple[str, list[str]]:
 
 def _function(name: str, parameters: Sequence[str], body: Expression) -> Expression:
     def evaluate(scope: Mapping[str, Any]) -> Callable[..., Value]:
-        return lambda *given: body.evaluate(bound_scope(scope, dict(zip(parameters, given, strict=True))))
+        known: dict[tuple[Value, ...], Value] = {}  # many functions are called again with the same arguments
+
+        def called(*given: Value) -> Value:
+            if given not in known:
+                known[given] = body.evaluate(bound_scope(scope, zip(parameters, given, strict=True)))
+            return known[given]
+
+        return called
 
     text = f"{name}({', '.join(parameters)}) = {body.text}"
     return Expression(text, body.names - set(parameters), evaluate, body.may_be_nobody)
@@ -114,13 +121,18 @@ def _function(name: str, parameters: Sequence[str], body: Expression) -> Express
 
 def _list(name: str, items: Sequence[Expression]) -> Expression:
     def evaluate(scope: Mapping[str, Any]) -> Callable[[Value], Value]:
+        known: dict[Value, Value] = {}
+
         def item(number: Value) -> Value:
+            if number in known:
+                return known[number]
             if isinstance(number, Progression):
                 raise number.split_all()
             if number not in range(len(items)):
                 last = f"0 to {len(items) - 1}"
                 raise UserError(name, f"no item {number:g} of the {len(items)} of {name}", f"Count from {last}")
-            return items[int(number)].evaluate(scope)
+            known[number] = items[int(number)].evaluate(scope)
+            return known[number]
 
         return item
 
