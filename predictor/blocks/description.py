@@ -41,7 +41,7 @@ _Made = TypeVar("_Made")
 _LABEL_KEYS = ("count", "program", "grid", "periodic", "efficiency")
 _STEPS_KEYS = ("parameters", "do")
 _KEYS = {
-    "": ("name", "variables", "functions", "labels", "steps", "source"), 
+    "": ("name", "variables", "functions", "labels", "steps", "source"),
     "labels": _LABEL_KEYS,
     "steps": _STEPS_KEYS,
 }

@@ -154,6 +154,8 @@ class Expression:
         names: frozenset[str],
         evaluate: Callable[[Mapping[str, Any]], Any],
         definitions: tuple[tuple[str, Expression], ...] = (),
+        *,
+        may_be_nobody: bool = False,
     ) -> Expression:
         """Return an expression that a function evaluates, instead of its text.
 
@@ -162,8 +164,9 @@ class Expression:
             names: The names that the function looks up.
             evaluate: The function of the scope.
             definitions: Expressions, by name, that the function uses.
+            may_be_nobody: Whether the value may be ``nobody``.
         """
-        return Expression(text, names, evaluate, False, definitions)
+        return Expression(text, names, evaluate, may_be_nobody, definitions)
 
     def defined(self, definitions: Mapping[str, Expression], *, together: bool = False) -> Expression:
         """Return the expression with some of its names defined by other expressions.
@@ -261,7 +264,7 @@ class _Scope(dict[str, Any]):
 class _Bound(dict[str, Any]):
     """A scope inside another one, with values of its own."""
 
-    __slots__ = ("outer",)
+    outer: Mapping[str, Any]
 
     def __missing__(self, name: str) -> Any:
         return self.outer[name]
@@ -317,7 +320,7 @@ def _unknown(name: str, known: Mapping[str, object] | frozenset[str]) -> tuple[s
     if name == "seed":
         return "random variates without a seed", "Add to the variables, for example, seed = 1"
     if name.endswith(")"):
-        return _unknown_function(*name.rstrip(")").split("("), known)
+        return _unknown_function(name, known)
     lists = [one[:-2] for one in known if one.endswith("[]")]
     wanted = name.removesuffix("[]").removeprefix("len ")
     if wanted != name:
@@ -329,8 +332,9 @@ def _unknown(name: str, known: Mapping[str, object] | frozenset[str]) -> tuple[s
     return f"no name {name!r}", nearest(name, [one for one in known if one.isidentifier()])
 
 
-def _unknown_function(function: str, given: str, known: Mapping[str, object] | frozenset[str]) -> tuple[str, str]:
+def _unknown_function(name: str, known: Mapping[str, object] | frozenset[str]) -> tuple[str, str]:
     """Return problem and remedy for a function that is not known with this number of arguments."""
+    function, given = name.rstrip(")").split("(")
     arguments = f"{given} argument{'' if given == '1' else 's'}"
     if function not in PLACES:
         own = dict(one.rstrip(")").split("(") for one in known if one.endswith(")"))
@@ -399,17 +403,17 @@ def _compiled(node: ast.expr, names: set[str], where: str) -> _Evaluate:
                 raise UserError(where, problem, f"Write for example {name}(index)")
             names.add("seed")
             draw, keys = VARIATES[name], [below(argument) for argument in args]
-            return lambda scope: draw(_single(scope["seed"]), tuple(_single(key(scope)) for key in keys))
+            return lambda scope: draw(single(scope["seed"]), tuple(single(key(scope)) for key in keys))
         case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as terms], keywords=[]) if name in _OVER_TERMS:
             return _over_terms(name, terms, names, where)
         case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)], keywords=[]):
             length = length_name(name)
             names.add(length)
             return lambda scope: scope[length]
-        case ast.Subscript(value=ast.Name(id=name), slice=number) if not isinstance(number, ast.Slice):
-            items, place = item_name(name), below(number)
+        case ast.Subscript(value=ast.Name(id=name), slice=place) if not isinstance(place, ast.Slice):
+            items, item = item_name(name), below(place)
             names.add(items)
-            return lambda scope: cast(Value, cast(Any, scope[items])(place(scope)))
+            return lambda scope: cast(Value, cast(Any, scope[items])(item(scope)))
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
             function, arguments = _function(name, len(args), where), [below(argument) for argument in args]
             return lambda scope: function(*(argument(scope) for argument in arguments))
@@ -438,9 +442,11 @@ def _over_terms(name: str, node: ast.GeneratorExp, names: set[str], where: str) 
     names |= inner - {variable}
 
     def evaluate(scope: Mapping[str, Value]) -> Value:
-        found = [_single(bound(scope)) for bound in bounds]
+        found = [single(bound(scope)) for bound in bounds]
         if any(one != int(one) for one in found):
-            raise UserError(where, f"a range with an end of {next(one for one in found if one != int(one)):g}", "Round it")
+            raise UserError(
+                where, f"a range with an end of {next(one for one in found if one != int(one)):g}", "Round it"
+            )
         turns = range(*(int(one) for one in found))
         if len(turns) > MOST_TERMS:
             raise UserError(where, f"{name} of {len(turns)} terms", f"Give at most {MOST_TERMS}")
@@ -451,7 +457,7 @@ def _over_terms(name: str, node: ast.GeneratorExp, names: set[str], where: str) 
     return evaluate
 
 
-def _single(value: Value) -> float:
+def single(value: Value) -> float:
     """Return a number; split a progression into single members."""
     if isinstance(value, Remainder):
         raise value.told_apart()

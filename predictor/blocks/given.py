@@ -19,8 +19,8 @@ from predictor.blocks.expressions import (
     place_name,
     place_of,
     shown,
+    single,
 )
-from predictor.blocks.processes.progression import Progression
 
 Given = Expression | str | float | Sequence[Expression | str | float]  # value of a variable or list
 _HEAD = re.compile(r"\s*(\w+)\s*\(([^()]*)\)\s*")
@@ -106,39 +106,26 @@ def _head(head: str, where: str) -> tuple[str, list[str]]:
 
 def _function(name: str, parameters: Sequence[str], body: Expression) -> Expression:
     def evaluate(scope: Mapping[str, Any]) -> Callable[..., Value]:
-        known: dict[tuple[Value, ...], Value] = {}  # many functions are called again with the same arguments
-
-        def called(*given: Value) -> Value:
-            if given not in known:
-                known[given] = body.evaluate(bound_scope(scope, zip(parameters, given, strict=True)))
-            return known[given]
-
-        return called
+        return lambda *given: body.evaluate(bound_scope(scope, zip(parameters, given, strict=True)))
 
     text = f"{name}({', '.join(parameters)}) = {body.text}"
-    return Expression(text, body.names - set(parameters), evaluate, body.may_be_nobody)
+    return Expression.computed(text, body.names - set(parameters), evaluate, may_be_nobody=body.may_be_nobody)
 
 
 def _list(name: str, items: Sequence[Expression]) -> Expression:
     def evaluate(scope: Mapping[str, Any]) -> Callable[[Value], Value]:
-        known: dict[Value, Value] = {}
-
         def item(number: Value) -> Value:
-            if number in known:
-                return known[number]
-            if isinstance(number, Progression):
-                raise number.split_all()
+            number = single(number)
             if number not in range(len(items)):
                 last = f"0 to {len(items) - 1}"
                 raise UserError(name, f"no item {number:g} of the {len(items)} of {name}", f"Count from {last}")
-            known[number] = items[int(number)].evaluate(scope)
-            return known[number]
+            return items[int(number)].evaluate(scope)
 
         return item
 
     text = f"{name} = [{', '.join(one.text for one in items)}]"
     names = frozenset().union(*(one.names for one in items))
-    return Expression(text, names, evaluate, any(one.may_be_nobody for one in items))
+    return Expression.computed(text, names, evaluate, may_be_nobody=any(one.may_be_nobody for one in items))
 
 
 def check_names(given: Mapping[str, Expression], known: frozenset[str], where: str) -> None:

@@ -129,6 +129,47 @@ def test_random_variates_have_their_distributions_and_depend_only_on_seed_and_ke
     assert values("random(index, 1)", 1)[:3] != uniform[:3]
 
 
+def test_functions_and_lists_have_the_values_of_their_definitions(tmp_path):
+    application = described(
+        tmp_path,
+        """
+[variables]
+n = 10
+cost = [3, "n", "index * 100", "square(n)"]
+total = "sum(k * 5 for k in range(3))"
+[functions]
+"square(x)" = "x ** 2"
+"upto(k)" = "sum(square(j) + k for j in range(k + 1))"
+"mine(x)" = "x + index"
+[steps.work]
+parameters = ["k"]
+do = [{ compute = "mine(upto(k))" }]
+[labels.p]
+count = "len(cost)"
+program = [
+  { compute = "cost[index]" }, { compute = "total" },
+  { repeat = 2, as = "k", do = [{ call = "work", k = "k + 1" }, { compute = "cost[k]" }] },
+]
+""",
+    )
+    # 0 + 5 + 10; upto(1) = 0 + 1 + 2 * 1, upto(2) = 0 + 1 + 4 + 3 * 2
+    assert operations(application) == [
+        [own, 15, 3 + i, 3, 11 + i, 10] for i, own in enumerate((3, 10, 200, 100))
+    ]  # fmt: skip
+    # A shorter list, as --set gives it: fewer processes.
+    changed = application.changed(variables={"cost": "[7, 8 * n]"})
+    assert operations(changed) == [[7, 15, 3, 7, 11, 80], [80, 15, 4, 7, 12, 80]]
+
+
+def test_neighbours_may_be_chosen_by_a_function(tmp_path):
+    text = "{labels}\n[functions]\n'beyond(k)' = 'neighbour(k, 0)'"
+    program = (
+        "[{ send_to = 'p', at = 'beyond(1)', bytes = 8, buffered = true }, { receive_from = 'p', at = 'beyond(-1)' }]"
+    )
+    application = described(tmp_path, text.format(labels=f"[labels.p]\ngrid = [2, 2]\nprogram = {program}"))
+    assert partners(application) == [[1], [], [3], []]
+
+
 def test_a_while_loop_ends_with_its_condition_or_its_bound():
     # 0.5^k > 0.1 holds for k = 0 to 3.
     steps = (While("0.5 ** k > limit", "most", (Compute("k"),), "k"),)
@@ -208,6 +249,27 @@ GRID = "[labels.p]\ngrid = [2, 2]\nprogram = "
         (HEAD + "[]\n[steps.x]\nparameters = ['p']\ndo = []", "the name 'p' is given twice"),
         (HEAD + "[]\n[steps.x]\nparameters = ['call']\ndo = []", "'call' cannot be a parameter"),
         (HEAD + "[]\n[steps]\nx = 3", "steps x: not a table"),
+        (HEAD + "[{ compute = 'f(1)' }]", "label p, step 1, expression 'f(1)': no function 'f'"),
+        (HEAD + "[{ compute = 'f(1, 2)' }]\n[functions]\n'f(x)' = 'x'", "step 1, expression 'f(1, 2)': f with 2 argum"),
+        (HEAD + "[{ compute = 'f' }]\n[functions]\n'f(x)' = 'x'", "'f' is a function"),
+        (HEAD + "[]\n[functions]\n'f(x)' = 'y'", "function f, expression 'f(x) = y': no name 'y'"),
+        (HEAD + "[]\n[functions]\n'f(x)' = 'x +'", "function f(x), expression 'x +': not an arithmetic expression"),
+        (HEAD + "[]\n[functions]\n'f(x)' = true", "f(x) = true is not a number"),
+        (HEAD + "[]\n[functions]\nf = 'x'", "function f: no name with parameters"),
+        (HEAD + "[]\n[functions]\n'f()' = 'x'", "function f(): no name with parameters"),
+        (HEAD + "[]\n[functions]\n'f(x, x)' = 'x'", "function f(x, x): the name 'x' is given twice"),
+        (HEAD + "[]\n[functions]\n'f(p)' = 1", "function f(p): the name 'p' is given twice"),
+        (HEAD + "[]\n[functions]\n'f(x)' = 1\n'f(x, y)' = 1", "function f(x, y): the name 'f' is given twice"),
+        (HEAD + "[]\n[functions]\n'log2(x)' = 1", "log2 is a function of every description"),
+        (HEAD + "[]\n[functions]\n'f(x)' = 'g(x)'\n'g(x)' = 'f(x)'", "function f: defined in terms of itself: f, g, f"),
+        ("functions = 3\n" + HEAD + "[]", "functions is not a table"),
+        ("[variables]\na = 'b + index'\nb = 'a'\n" + HEAD + "[]", "variable a: defined in terms of itself: a, b, a"),
+        ("[variables]\na = []\n" + HEAD + "[]", "variable a: an empty list"),
+        ("[variables]\na = [1, 'b']\n" + HEAD + "[]", "variable a, expression 'a = [1, b]': no name 'b'"),
+        ("[variables]\na = [1, true]\n" + HEAD + "[]", "a = true is not a number"),
+        ("[variables]\na = [1, 2]\n" + HEAD + "[{ compute = 'a' }]", "'a' is a list. Write for example a[index]"),
+        ("[variables]\na = [1]\n" + HEAD + "[{ compute = 'b[0]' }]", "no list 'b'"),
+        ("[labels.p]\ncount = 'f(2)'\nprogram = []\n[functions]\n'f(x)' = 'index'", "function f differs by process"),
         (HEAD + "[{ call = 3 }]", "call = 3 is not a name"),
         (HEAD + "[{ compute = 'random()' }]", "random without keys"),
         (HEAD + "[{ compute = 'random(index)' }]", "random variates without a seed"),
@@ -243,12 +305,14 @@ def test_mistakes_are_refused_with_their_place_when_the_file_is_read(tmp_path, t
         ("[{ allreduce = -8 }]", "step 1, expression '-8': below 0"),
         ("[{ broadcast = 1, at = 3 }]", "no process 3 of p"),
         ("[{ repeat = 2, do = [{ compute = '1 / n' }] }]", "step 1.1, expression '1 / n': division by zero (n = 0)"),
+        ("[{ compute = 'costs[n + 2]' }]", "step 1, expression 'costs[n + 2]': no item 2 of the 2 of costs"),
+        ("[{ compute = 'sum(1 // k for k in range(2))' }]", "step 1, expression 'sum(1 // k for k in range(2))': di"),
         ("[{ call = 'x', a = 'n' }]", "step 1, x step 1, expression '5 // a': division by zero"),
     ],
 )  # fmt: skip
 def test_numbers_out_of_range_are_refused_before_anything_is_evaluated(tmp_path, program, words):
     steps = "[steps.x]\nparameters = ['a']\ndo = [{ compute = '5 // a' }]\n"
-    application = described(tmp_path, f"[variables]\nn = 0\n{steps}{HEAD}{program}")
+    application = described(tmp_path, f"[variables]\nn = 0\ncosts = [1, 2]\n{steps}{HEAD}{program}")
     with pytest.raises(UserError) as caught:
         check_constants(application)
     assert words in str(caught.value)
