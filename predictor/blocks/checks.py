@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from keyword import iskeyword
 
 from platforms.errors import UserError, nearest
 from predictor.blocks.expressions import FUNCTIONS, Expression, place_name, place_of
@@ -29,14 +30,13 @@ from predictor.blocks.programs import (
 _NAME = re.compile(r"[A-Za-z_]\w{0,40}")
 _OLD_FUNCTIONS = set(FUNCTIONS) - {"part"}  # names of later functions may be names of variables too
 RESERVED = {
-    "index", "nobody", "and", "or", "not", "if", "else", "True", "False", "None", "in", "is", "lambda", "for",
-    *_OLD_FUNCTIONS,
+    "index", "nobody", *_OLD_FUNCTIONS,
 }  # fmt: skip
 
 
 def check_name(name: str, where: str) -> None:
     """Refuse what cannot be the name of a variable, a label or a parameter."""
-    if not _NAME.fullmatch(name) or name in RESERVED:
+    if not _NAME.fullmatch(name) or name in RESERVED or iskeyword(name):
         raise UserError(where, f"{name!r} cannot be a name", "Use letters, digits and _, and no reserved word")
 
 
@@ -165,7 +165,7 @@ class _Checker:
             inner = known
             if step.variable is not None:
                 variable = step.variable
-                if not _NAME.fullmatch(variable) or variable in RESERVED or variable in known:
+                if not _NAME.fullmatch(variable) or variable in known | RESERVED or iskeyword(variable):
                     raise UserError(where, f"{variable!r} cannot be a loop's variable", "Choose an unused name")
                 inner = known | {variable}
             self.check(step, step.steps, inner, where)
@@ -182,6 +182,8 @@ class _Checker:
         for name in (*others, *among):
             if name not in self._labels:
                 raise UserError(where, f"no label {name!r}", nearest(name, self._labels))
+        if repeated := [name for name in among if among.count(name) > 1]:
+            raise UserError(where, f"{repeated[0]} is named twice", "Name each label once")
         if isinstance(step, Rooted) and step.root and among and step.root not in among:
             raise UserError(where, f"its root {step.root} does not take part", "Name it in `among` too")
         if self._label is not None and among and self._label not in among:

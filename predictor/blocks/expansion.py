@@ -181,7 +181,8 @@ def _slowed(operations: Expression, efficiency: Expression) -> Expression:
     def evaluate(scope: Mapping[str, Any]) -> Any:
         share = efficiency.value(scope, "efficiency")
         if not share > 0 or share > 1:
-            raise UserError("efficiency", f"an efficiency of {share}", "Give more than 0 and at most 1")
+            given = "" if efficiency.text == f"{share}" else f" from {efficiency.text!r}"
+            raise UserError("efficiency", f"an efficiency of {share}{given}", "Give more than 0 and at most 1")
         return operations.value(scope, "operations") / share
 
     definitions = (("operations", operations), ("efficiency", efficiency))

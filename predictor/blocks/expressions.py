@@ -92,7 +92,7 @@ _OVER_TERMS: Mapping[str, Callable[..., Value]] = {  # functions of all terms fo
     "min": _lesser,
     "max": _greater,
 }
-BUILT_IN = (*FUNCTIONS, "sum", "len", *VARIATES, *PLACES)  # names of all functions that every description has
+BUILT_IN = (*FUNCTIONS, "sum", "len", "range", *VARIATES, *PLACES)  # names of all functions that every description has
 _BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
@@ -244,7 +244,8 @@ class Expression:
     def _no_value(self, where: str, problem: str, scope: Mapping[str, Value], remedy: str = "Correct it") -> UserError:
         values = {name: _shown(scope[name]) for name in self.names if name in scope}
         names = ", ".join(f"{name} = {value}" for name, value in sorted(values.items()))
-        return UserError(f"{where}, expression {self.text!r}", f"{problem}{names and f' ({names})'}", remedy)
+        shown = f" ({names})" if names and names not in problem else ""
+        return UserError(f"{where}, expression {self.text!r}", f"{problem}{shown}", remedy)
 
 
 class _Scope(dict[str, Any]):
@@ -321,15 +322,16 @@ def _unknown(name: str, known: Mapping[str, object] | frozenset[str]) -> tuple[s
         return "random variates without a seed", "Add to the variables, for example, seed = 1"
     if name.endswith(")"):
         return _unknown_function(name, known)
-    lists = [one[:-2] for one in known if one.endswith("[]")]
+    lists = sorted(one[:-2] for one in known if one.endswith("[]"))
     wanted = name.removesuffix("[]").removeprefix("len ")
     if wanted != name:
         return f"no list {wanted!r}", nearest(wanted, lists) if lists else f"Add a variable {wanted} = [1, 2]"
     if name in lists:
         return f"{name!r} is a list", f"Write for example {name}[index] or len({name})"
     if functions := [one for one in known if one.startswith(f"{name}(")]:
-        return f"{name!r} is a function", f"Give it {functions[0][len(name) + 1 : -1]} of arguments in brackets"
-    return f"no name {name!r}", nearest(name, [one for one in known if one.isidentifier()])
+        given = int(functions[0][len(name) + 1 : -1])
+        return f"{name!r} is a function", f"Write for example {name}({', '.join('1' * given)})"
+    return f"no name {name!r}", nearest(name, sorted(one for one in [*known, *lists] if one.isidentifier()))
 
 
 def _unknown_function(name: str, known: Mapping[str, object] | frozenset[str]) -> tuple[str, str]:
@@ -340,7 +342,7 @@ def _unknown_function(name: str, known: Mapping[str, object] | frozenset[str]) -
         own = dict(one.rstrip(")").split("(") for one in known if one.endswith(")"))
         if function in own:
             return f"{function} with {arguments}", f"Give {own[function]}"
-        return f"no function {function!r}", nearest(function, [*BUILT_IN, *own])
+        return f"no function {function!r}", nearest(function, [*sorted(own), *BUILT_IN])
     if function == "coordinate":
         problem = f"coordinate with {arguments}" if given != "1" else "coordinate of a process without a grid"
     else:
@@ -406,6 +408,8 @@ def _compiled(node: ast.expr, names: set[str], where: str) -> _Evaluate:
             return lambda scope: draw(single(scope["seed"]), tuple(single(key(scope)) for key in keys))
         case ast.Call(func=ast.Name(id=name), args=[ast.GeneratorExp() as terms], keywords=[]) if name in _OVER_TERMS:
             return _over_terms(name, terms, names, where)
+        case ast.Call(func=ast.Name(id=name), args=[ast.Name(id=own)], keywords=[]) if name in _OVER_TERMS:
+            return below(ast.parse(f"{name}({own}[k] for k in range(len({own})))", mode="eval").body)
         case ast.Call(func=ast.Name(id="len"), args=[ast.Name(id=name)], keywords=[]):
             length = length_name(name)
             names.add(length)
@@ -422,8 +426,8 @@ def _compiled(node: ast.expr, names: set[str], where: str) -> _Evaluate:
             names.add(called)
             return lambda scope: cast(Value, cast(Any, scope[called])(*(one(scope) for one in given)))
         case ast.Call(func=ast.Name(id="sum" | "len" as name)):
-            example = "sum(k ** 2 for k in range(n))" if name == "sum" else "len(costs), of a list"
-            raise UserError(where, f"{name} of something else", f"Write for example {example}")
+            examples = "sum(k ** 2 for k in range(n)), or sum(costs)" if name == "sum" else "len(costs)"
+            raise UserError(where, f"{name} of neither terms nor a list", f"Write for example {examples}")
     raise UserError(where, f"{ast.unparse(node)[:40]!r} is not allowed", "Use numbers, names and arithmetic")
 
 
@@ -474,6 +478,6 @@ def _truths(parts: list[_Evaluate], scope: Mapping[str, Value]) -> Iterator[bool
 def _function(name: str, count: int, where: str) -> Callable[..., Value]:
     wanted, function = FUNCTIONS[name]
     if count != wanted if wanted is not None else count < 1:
-        given = "1 argument" if wanted == 1 else "at least 1 argument"
+        given = "at least 1 argument" if wanted is None else f"{wanted} argument{'s' if wanted > 1 else ''}"
         raise UserError(where, f"{name} with {count} arguments", f"Give {given}")
     return function

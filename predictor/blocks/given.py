@@ -147,7 +147,7 @@ def check_names(given: Mapping[str, Expression], known: frozenset[str], where: s
         if name in callers:
             circle = ", ".join(shown(one) for one in (*callers[callers.index(name) :], name))
             problem = f"defined in terms of itself: {circle}"
-            raise UserError(f"{where}, {place_of(name)}", problem, "Give one of them a number")
+            raise UserError(f"{where}, {place_of(name)}", problem, "Define one of them without the others")
         if name not in done:
             for other in sorted(given[name].names & given.keys()):
                 follow(other, (*callers, name))

@@ -137,6 +137,7 @@ def test_functions_and_lists_have_the_values_of_their_definitions(tmp_path):
 n = 10
 cost = [3, "n", "index * 100", "square(n)"]
 total = "sum(k * 5 for k in range(3))"
+all = "sum(cost) - max(cost) - min(cost)"
 [functions]
 "square(x)" = "x ** 2"
 "upto(k)" = "sum(square(j) + k for j in range(k + 1))"
@@ -147,18 +148,19 @@ do = [{ compute = "mine(upto(k))" }]
 [labels.p]
 count = "len(cost)"
 program = [
-  { compute = "cost[index]" }, { compute = "total" },
+  { compute = "cost[index]" }, { compute = "total" }, { compute = "all" },
   { repeat = 2, as = "k", do = [{ call = "work", k = "k + 1" }, { compute = "cost[k]" }] },
 ]
 """,
     )
-    # 0 + 5 + 10; upto(1) = 0 + 1 + 2 * 1, upto(2) = 0 + 1 + 4 + 3 * 2
+    # 0 + 5 + 10; all but the least and the greatest of 3, 10, 100 index, 100; upto(1) = 0 + 1 + 2 * 1, upto(2) = 0 + 1 + 4 + 3 * 2
     assert operations(application) == [
-        [own, 15, 3 + i, 3, 11 + i, 10] for i, own in enumerate((3, 10, 200, 100))
+        [own, 15, rest, 3 + i, 3, 11 + i, 10]
+        for i, (own, rest) in enumerate(((3, 13), (10, 110), (200, 110), (100, 110)))
     ]  # fmt: skip
     # A shorter list, as --set gives it: fewer processes.
     changed = application.changed(variables={"cost": "[7, 8 * n]"})
-    assert operations(changed) == [[7, 15, 3, 7, 11, 80], [80, 15, 4, 7, 12, 80]]
+    assert operations(changed) == [[7, 15, 0, 3, 7, 11, 80], [80, 15, 0, 4, 7, 12, 80]]
 
 
 def test_neighbours_may_be_chosen_by_a_function(tmp_path):
@@ -270,6 +272,14 @@ GRID = "[labels.p]\ngrid = [2, 2]\nprogram = "
         ("[variables]\na = [1, 2]\n" + HEAD + "[{ compute = 'a' }]", "'a' is a list. Write for example a[index]"),
         ("[variables]\na = [1]\n" + HEAD + "[{ compute = 'b[0]' }]", "no list 'b'"),
         ("[labels.p]\ncount = 'f(2)'\nprogram = []\n[functions]\n'f(x)' = 'index'", "function f differs by process"),
+        (HEAD + "[]\n[steps.x]\nparameters = ['from']\ndo = []", "steps x: 'from' cannot be a name"),
+        (HEAD + "[{ cmpute = 3 }]", "step 1: no kind of step among cmpute. Near: compute"),
+        (HEAD + "[{ compute = 'part(1, 2)' }]", "part with 2 arguments. Give 3 arguments"),
+        (HEAD + "[{ send_to = 'p', bytes = 1, request = '' }]", "step 1: request = '' is not a name"),
+        (HEAD + "[{ send_to = 'p', bytes = 1, buffered = 3 }]", "step 1: buffered = 3 is not a truth"),
+        (HEAD + "[{ broadcast = 1, among = ['p', 'p'] }]", "step 1: p is named twice"),
+        ("[variables]\na = {}\n" + HEAD + "[]", "variables: a has {}, which is not a number"),
+        ("[variables]\na = 2020-01-01\n" + HEAD + "[]", "which is not a number"),
         (HEAD + "[{ call = 3 }]", "call = 3 is not a name"),
         (HEAD + "[{ compute = 'random()' }]", "random without keys"),
         (HEAD + "[{ compute = 'random(index)' }]", "random variates without a seed"),
@@ -307,6 +317,8 @@ def test_mistakes_are_refused_with_their_place_when_the_file_is_read(tmp_path, t
         ("[{ repeat = 2, do = [{ compute = '1 / n' }] }]", "step 1.1, expression '1 / n': division by zero (n = 0)"),
         ("[{ compute = 'costs[n + 2]' }]", "step 1, expression 'costs[n + 2]': no item 2 of the 2 of costs"),
         ("[{ compute = 'sum(1 // k for k in range(2))' }]", "step 1, expression 'sum(1 // k for k in range(2))': di"),
+        ("[{ while = '1 / n', as = 'k', at_most = 1, do = [] }]", "division by zero (n = 0). Correct it"),
+        ("[{ compute = 1, efficiency = '1 + costs[1]' }]", "an efficiency of 3 from '1 + costs[1]'"),
         ("[{ call = 'x', a = 'n' }]", "step 1, x step 1, expression '5 // a': division by zero"),
     ],
 )  # fmt: skip
