@@ -18,6 +18,7 @@ from predictor.blocks.programs import (
     Receive,
     ReceiveAny,
     Repeat,
+    Reply,
     Rooted,
     Send,
     Step,
@@ -156,8 +157,9 @@ class _Checker:
     def _check_step(self, step: Step, known: frozenset[str], where: str) -> None:
         here = known | {"size"} if isinstance(step, Compute) and step.size is not None else known
         here = here | {step.variable} if isinstance(step, While) else here
+        sized = Expression.of(step.buffered) if isinstance(step, Send | Reply) else None
         for expression in step.expressions():
-            expression.check_names(here, where)
+            expression.check_names(here | {"bytes"} if expression is sized else here, where)
         self._check_labels_of(step, where)
         if isinstance(step, Call):
             self._check_call(step, where)

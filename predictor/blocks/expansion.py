@@ -24,6 +24,7 @@ from predictor.blocks.programs import (
     NamedSteps,
     Receive,
     Repeat,
+    Reply,
     Send,
     Step,
     While,
@@ -105,6 +106,8 @@ class _Program:
             return self._while(step, names, where)
         if isinstance(step, Compute):
             return self._compute(step, names)
+        if isinstance(step, Send | Reply):
+            step = self._sized(step, names)
         made = self._bound(step, names)
         if isinstance(made, Repeat):
             inner = names
@@ -133,6 +136,13 @@ class _Program:
                 if bound is not value:
                     changed[one.name] = bound
         return replace(step, **changed) if changed else step
+
+    def _sized(self, step: Send | Reply, names: _Names) -> Send | Reply:
+        """Return the step with its size for the name `bytes` in `buffered`, unless the description has that name."""
+        buffered = Expression.of(step.buffered)
+        if "bytes" not in buffered.names or "bytes" in {*self._expansion.known, *names.defined, *names.loops}:
+            return step
+        return replace(step, buffered=buffered.defined({"bytes": Expression.of(step.bytes)}))
 
     def _compute(self, step: Compute, names: _Names) -> Step:
         efficiency = self._efficiency if step.efficiency is None else Expression.of(step.efficiency)

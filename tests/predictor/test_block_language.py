@@ -153,7 +153,8 @@ program = [
 ]
 """,
     )
-    # 0 + 5 + 10; all but the least and the greatest of 3, 10, 100 index, 100; upto(1) = 0 + 1 + 2 * 1, upto(2) = 0 + 1 + 4 + 3 * 2
+    # 0 + 5 + 10; all but the least and the greatest of 3, 10, 100 index and 100; upto(1) = 0 + 1 + 2 * 1,
+    # upto(2) = 0 + 1 + 4 + 3 * 2
     assert operations(application) == [
         [own, 15, rest, 3 + i, 3, 11 + i, 10]
         for i, (own, rest) in enumerate(((3, 13), (10, 110), (200, 110), (100, 110)))
@@ -161,6 +162,30 @@ program = [
     # A shorter list, as --set gives it: fewer processes.
     changed = application.changed(variables={"cost": "[7, 8 * n]"})
     assert operations(changed) == [[7, 15, 0, 3, 7, 11, 80], [80, 15, 0, 4, 7, 12, 80]]
+
+
+def test_whether_a_send_waits_may_depend_on_its_size(tmp_path):
+    text = """
+{}[steps.give]
+parameters = ["size"]
+do = [{{ send_to = "q", bytes = "2 * size", buffered = "bytes < 65536" }}]
+[labels.p]
+count = 1
+program = [
+  {{ call = "give", size = 40000 }}, {{ repeat = 2, as = "k", do = [{{ call = "give", size = "40000 * k" }}] }},
+]
+[labels.q]
+count = 1
+program = [{{ repeat = 3, do = [{{ receive_from = "p" }}] }}]
+"""
+
+    def waits(variables):
+        stream = expand(described(tmp_path, text.format(variables)))
+        return [(one.size_bytes, one.waits) for one, _ in executed(stream.programs[0])]
+
+    assert waits("") == [(80000, True), (0, False), (80000, True)]
+    # a variable of that name
+    assert waits("[variables]\nbytes = 1\n") == [(80000, False), (0, False), (80000, False)]
 
 
 def test_neighbours_may_be_chosen_by_a_function(tmp_path):
