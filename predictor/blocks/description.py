@@ -106,9 +106,9 @@ def read_application(path: str | Path) -> Application:
     made = tuple(_label(name, value, f"{path}, label {name}") for name, value in labels.items())
     for name, value in variables.items():
         for one in value if isinstance(value, list) else [value]:
-            _plain(name, one, f"{path}, variables")
+            _plain(name, one, f"{path}, variable {name}")
     for name, value in functions.items():
-        _plain(name, value, f"{path}, functions")
+        _plain(name, value, f"{path}, function {name}")
     return Application(table.text("name", path.stem), made, variables, str(path), steps, functions)
 
 

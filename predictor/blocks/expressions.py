@@ -342,7 +342,7 @@ def _unknown_function(name: str, known: Mapping[str, object] | frozenset[str]) -
         own = dict(one.rstrip(")").split("(") for one in known if one.endswith(")"))
         if function in own:
             return f"{function} with {arguments}", f"Give {own[function]}"
-        return f"no function {function!r}", nearest(function, [*sorted(own), *BUILT_IN])
+        return f"no function {function!r}", nearest(function, dict.fromkeys((*sorted(own), *BUILT_IN)))
     if function == "coordinate":
         problem = f"coordinate with {arguments}" if given != "1" else "coordinate of a process without a grid"
     else:

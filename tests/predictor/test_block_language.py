@@ -303,7 +303,7 @@ GRID = "[labels.p]\ngrid = [2, 2]\nprogram = "
         (HEAD + "[{ send_to = 'p', bytes = 1, request = '' }]", "step 1: request = '' is not a name"),
         (HEAD + "[{ send_to = 'p', bytes = 1, buffered = 3 }]", "step 1: buffered = 3 is not a truth"),
         (HEAD + "[{ broadcast = 1, among = ['p', 'p'] }]", "step 1: p is named twice"),
-        ("[variables]\na = {}\n" + HEAD + "[]", "variables: a has {}, which is not a number"),
+        ("[variables]\na = {}\n" + HEAD + "[]", "variable a: a has {}, which is not a number"),
         ("[variables]\na = 2020-01-01\n" + HEAD + "[]", "which is not a number"),
         (HEAD + "[{ call = 3 }]", "call = 3 is not a name"),
         (HEAD + "[{ compute = 'random()' }]", "random without keys"),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from platforms.errors import UserError
+from platforms.files.toml_places import places_of
 from validation.workbench.editing.drafts import Draft, Version, begin, unsaved
 from validation.workbench.editing.fields import Field, slots_text, typed
 from validation.workbench.editing.layout import elements_of
@@ -15,7 +16,6 @@ from validation.workbench.editing.parts import mark_error, tree_of
 from validation.workbench.editing.steps import mark_error as mark_step
 from validation.workbench.editing.steps import programs_of
 from validation.workbench.editing.systems import NEW
-from validation.workbench.editing.toml_places import places_of
 from validation.workbench.work import checking
 
 ROOT = Path(__file__).parents[3]
