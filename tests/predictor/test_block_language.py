@@ -160,7 +160,7 @@ program = [
         for i, (own, rest) in enumerate(((3, 13), (10, 110), (200, 110), (100, 110)))
     ]  # fmt: skip
     # A shorter list, as --set gives it: fewer processes.
-    changed = application.changed(variables={"cost": "[7, 8 * n]"})
+    changed = application.changed(variables={"cost": "[7, '8 * n']"})
     assert operations(changed) == [[7, 15, 0, 3, 7, 11, 80], [80, 15, 0, 4, 7, 12, 80]]
 
 

@@ -142,6 +142,13 @@ def test_an_error_of_an_application_is_at_its_line_and_step(project, broken, lin
         assert broken[1].partition(" = ")[2] in text.split("\n")[line - 1]
 
 
+def test_a_list_is_shown_as_a_user_types_it():
+    text = "[variables]\ncost = [2e8, 'n // 2', 3]\nn = 4\n[labels.p]\ncount = 'len(cost)'\nprogram = []\n"
+    (found,) = checking.check_application(Path(), "app.toml", text)
+    assert found["labels"] == {"p": 3}
+    assert found["variables"] == {"cost": "[200000000, n // 2, 3]", "n": "4"}
+
+
 def test_a_wan_whose_last_lan_was_removed_asks_for_one(project):
     (found,) = checking.check_system(project.folder, "one.toml", '[wan]\nnetwork = "wan-metro"\n', {}, "fastest")
     assert found["wrong"] == ["one.toml, wan", "a WAN without levels", "Add a LAN"]
