@@ -25,6 +25,9 @@ from predictor.blocks.processes.progression import Progression, Remainder
 from predictor.blocks.variates import VARIATES
 
 Value = int | float | bool | Progression
+# Key of a scope, for a dictionary in which all expressions of one process keep the values of its variables, lists and
+# functions, so that each is evaluated once.  A scope with another process needs another dictionary.
+SHARED = ""
 NOBODY = -(2**62)  # value of the name `nobody`, the process after the last one of a grid
 PLACES = ("neighbour", "coordinate")  # functions of a process's place in its label's grid
 MOST_TERMS = 100_000  # of a sum
@@ -193,6 +196,12 @@ class Expression:
             (*self.definitions, *chosen.items()),
         )
 
+    @property
+    def defined_text(self) -> str:
+        """The text for messages, with the definition of a name that is the whole text: ``size = 8 * n``."""
+        found = dict(self.definitions).get(self.text)
+        return self.text if found is None else f"{self.text} = {found.defined_text}"
+
     def check_names(self, known: Mapping[str, object] | frozenset[str], where: str) -> None:
         """Check that all names in the expression are known.
 
@@ -245,7 +254,7 @@ class Expression:
         values = {name: _shown(scope[name]) for name in self.names if name in scope}
         names = ", ".join(f"{name} = {value}" for name, value in sorted(values.items()))
         shown = f" ({names})" if names and names not in problem else ""
-        return UserError(f"{where}, expression {self.text!r}", f"{problem}{shown}", remedy)
+        return UserError(f"{where}, expression {self.defined_text!r}", f"{problem}{shown}", remedy)
 
 
 class _Scope(dict[str, Any]):
@@ -254,10 +263,18 @@ class _Scope(dict[str, Any]):
     def __init__(self, outer: Mapping[str, Any], definitions: Mapping[str, Expression], *, together: bool):
         super().__init__()
         self._outer, self._definitions, self._inner = outer, definitions, self if together else outer
+        self._shared: dict[str, Any] | None = cast(Any, outer.get(SHARED)) if together else None
 
     def __missing__(self, name: str) -> Any:
         defined = self._definitions.get(name)
-        value = self._outer[name] if defined is None else defined._evaluate(self._inner)
+        if defined is None:
+            value = self._outer[name]
+        elif self._shared is None:
+            value = defined._evaluate(self._inner)
+        else:
+            if name not in self._shared:
+                self._shared[name] = defined._evaluate(self._inner)
+            value = self._shared[name]
         self[name] = value
         return value
 

@@ -344,11 +344,13 @@ def test_mistakes_are_refused_with_their_place_when_the_file_is_read(tmp_path, t
         ("[{ compute = 'sum(1 // k for k in range(2))' }]", "step 1, expression 'sum(1 // k for k in range(2))': di"),
         ("[{ while = '1 / n', as = 'k', at_most = 1, do = [] }]", "division by zero (n = 0). Correct it"),
         ("[{ compute = 1, efficiency = '1 + costs[1]' }]", "an efficiency of 3 from '1 + costs[1]'"),
+        ("[{ call = 'y', a = 'n - 1' }]", "step 1, y step 1, expression 'a = n - 1': below 0"),
         ("[{ call = 'x', a = 'n' }]", "step 1, x step 1, expression '5 // a': division by zero"),
     ],
 )  # fmt: skip
 def test_numbers_out_of_range_are_refused_before_anything_is_evaluated(tmp_path, program, words):
     steps = "[steps.x]\nparameters = ['a']\ndo = [{ compute = '5 // a' }]\n"
+    steps += "[steps.y]\nparameters = ['a']\ndo = [{ compute = 'a' }]\n"
     application = described(tmp_path, f"[variables]\nn = 0\ncosts = [1, 2]\n{steps}{HEAD}{program}")
     with pytest.raises(UserError) as caught:
         check_constants(application)
@@ -378,6 +380,10 @@ def test_a_count_on_the_command_line_has_to_fit_the_grid():
 def test_split_processes_form_groups_by_their_number(tmp_path):
     application = described(tmp_path, "[labels.p]\ncount = 6\nprogram = [{ allreduce = 8, split = 'index % 2' }]")
     assert expand(application).groups == ((0, 2, 4), (1, 3, 5))
+    # The same with a variable of each process that has been used before.
+    text = "[variables]\nown = 'index % 2'\n[labels.p]\ncount = 6\n"
+    program = "program = [{ compute = 'own' }, { allreduce = 8, split = 'own' }, { compute = 'own' }]"
+    assert expand(described(tmp_path, text + program)).groups == ((0, 2, 4), (1, 3, 5))
 
 
 def test_the_tutorial_ends_with_the_example():
