@@ -25,9 +25,10 @@ from dataclasses import dataclass, field, replace
 from platforms.errors import UserError, nearest
 from predictor.blocks.checks import check_labels, check_name, check_named_steps, check_requests, place_names
 from predictor.blocks.expansion import Expansion
-from predictor.blocks.expressions import Expression, place_of
+from predictor.blocks.expressions import Expression
 from predictor.blocks.given import Given, check_names, definitions, parsed
 from predictor.blocks.grid import processes
+from predictor.blocks.parsing import place_of
 from predictor.blocks.processes.progression import Progression
 from predictor.blocks.programs import (
     AllGather,

@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from keyword import iskeyword
 
 from platforms.errors import UserError, nearest
-from predictor.blocks.expressions import FUNCTIONS, Expression, place_name, place_of
+from predictor.blocks.expressions import Expression
+from predictor.blocks.parsing import FUNCTIONS, place_name, place_of
 from predictor.blocks.programs import (
     Call,
     Collective,

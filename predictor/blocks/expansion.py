@@ -12,8 +12,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from platforms.errors import UserError
-from predictor.blocks.expressions import Expression, Value
+from predictor.blocks.expressions import Expression
 from predictor.blocks.grid import grid_functions
+from predictor.blocks.parsing import Value
 from predictor.blocks.processes.progression import Progression
 from predictor.blocks.programs import (
     Call,

@@ -9,9 +9,9 @@ from typing import Any
 
 from platforms.errors import UserError
 from predictor.blocks.checks import check_name
-from predictor.blocks.expressions import (
+from predictor.blocks.expressions import Expression
+from predictor.blocks.parsing import (
     BUILT_IN,
-    Expression,
     Value,
     bound_scope,
     item_name,

@@ -14,8 +14,9 @@ from predictor.blocks.application import Application, Call, Compute, Label, Name
 from predictor.blocks.constants import check_constants
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
-from predictor.blocks.expressions import NOBODY, Expression
+from predictor.blocks.expressions import Expression
 from predictor.blocks.grid import grid_functions
+from predictor.blocks.parsing import NOBODY
 from predictor.blocks.setting import Setting
 from predictor.blocks.stream.expand import expand
 from predictor.blocks.stream.instructions import Loop, executed

@@ -33,7 +33,8 @@ from predictor.blocks.application import Reply as ReplyStep
 from predictor.blocks.application import Send as SendStep
 from predictor.blocks.application import Wait as WaitStep
 from predictor.blocks.constants import check_constants
-from predictor.blocks.expressions import SHARED, Expression, Value
+from predictor.blocks.expressions import SHARED, Expression
+from predictor.blocks.parsing import Value
 from predictor.blocks.processes.progression import Number as PlainNumber
 from predictor.blocks.processes.progression import Progression
 from predictor.blocks.steps import StepActions, inner_steps, turns_are_alike
