@@ -23,6 +23,7 @@ from predictor.blocks.parsing import (
 )
 
 Given = Expression | str | float | Sequence[Expression | str | float]  # value of a variable or list
+_DEEPEST = 50  # definitions that use each other in a row; Python's stack has an end
 _HEAD = re.compile(r"\s*(\w+)\s*\(([^()]*)\)\s*")
 
 
@@ -142,17 +143,22 @@ def check_names(given: Mapping[str, Expression], known: frozenset[str], where: s
     """
     for name, expression in given.items():
         expression.check_names(known, f"{where}, {place_of(name)}")
-    done: set[str] = set()
+    levels: dict[str, int] = {}  # of definitions below each one
 
-    def follow(name: str, callers: tuple[str, ...]) -> None:
+    def follow(name: str, callers: tuple[str, ...]) -> int:
         if name in callers:
             circle = ", ".join(shown(one) for one in (*callers[callers.index(name) :], name))
             problem = f"defined in terms of itself: {circle}"
             raise UserError(f"{where}, {place_of(name)}", problem, "Define one of them without the others")
-        if name not in done:
-            for other in sorted(given[name].names & given.keys()):
-                follow(other, (*callers, name))
-            done.add(name)
+        if name not in levels:
+            used = sorted(given[name].names & given.keys())
+            inner = (*callers, name)
+            deep = len(inner) > _DEEPEST
+            levels[name] = 1 if deep else 1 + max((follow(other, inner) for other in used), default=0)
+            if deep or levels[name] > _DEEPEST:
+                problem = f"it needs more than {_DEEPEST} others in a row"
+                raise UserError(f"{where}, {place_of(name)}", problem, "Write fewer, longer definitions")
+        return levels[name]
 
     for name in given:
         follow(name, ())

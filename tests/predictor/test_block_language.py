@@ -189,6 +189,22 @@ program = [{{ repeat = 3, do = [{{ receive_from = "p" }}] }}]
     assert waits("[variables]\nbytes = 1\n") == [(80000, False), (0, False), (80000, False)]
 
 
+@pytest.mark.parametrize("made", ["a{} = 'a{} + index'", "'a{}(x)' = 'sum(a{}(x + k) for k in range(1))'"])
+def test_definitions_may_use_each_other_fifty_times_and_not_more(tmp_path, made):
+    table, call, first = ("functions", "(1)", "'a0(x)' = 'x'") if "x" in made[:8] else ("variables", "", "a0 = 'index'")
+
+    def chain(length, order=1):
+        lines = [first, *(made.format(i, i - 1) for i in range(1, length))][::order]
+        program = f"[labels.p]\ncount = 2\nprogram = [{{ compute = 'a{length - 1}{call}' }}]"
+        return "\n".join([f"[{table}]", *lines, program])
+
+    # 50 times the index, or 1
+    assert operations(described(tmp_path, chain(50))) == ([[1], [1]] if call else [[0], [50]])
+    for text in (chain(51), chain(51, -1), chain(3000), chain(3000, -1)):
+        with pytest.raises(UserError, match="it needs more than 50 others in a row"):
+            described(tmp_path, text)
+
+
 def test_neighbours_may_be_chosen_by_a_function(tmp_path):
     text = "{labels}\n[functions]\n'beyond(k)' = 'neighbour(k, 0)'"
     program = (
