@@ -91,11 +91,10 @@ class Application:
         where = self.where or f"application {self.name!r}"
         object.__setattr__(self, "where", where)
         object.__setattr__(self, "given", self.labels)
-        found = {name: parsed(value, f"{where}, variable {name}") for name, value in self.variables.items()}
-        object.__setattr__(self, "variables", found)
+        object.__setattr__(self, "variables", self._parsed())
         if not self.labels:
             raise UserError(where, "no labels", "Give at least one, with count and program")
-        names = [*found, *(label.name for label in self.labels)]
+        names = [*self.variables, *(label.name for label in self.labels)]
         for name in names:
             check_name(name, where)
             if names.count(name) > 1:
@@ -113,15 +112,16 @@ class Application:
         for label in self.labels:
             check_requests(label.program, f"{where}, label {label.name}")
 
+    def _parsed(self) -> dict[str, Expression | tuple[Expression, ...]]:
+        return {name: parsed(value, f"{self.where}, variable {name}") for name, value in self.variables.items()}
+
     def _helpers(self) -> dict[str, Expression]:
         """Return the definitions of lists and functions."""
-        found = {name: parsed(value, f"{self.where}, variable {name}") for name, value in self.variables.items()}
-        return definitions(found, self.functions, [label.name for label in self.labels], self.where)
+        return definitions(self._parsed(), self.functions, [label.name for label in self.labels], self.where)
 
     def _numbers_given(self) -> dict[str, Expression]:
         """Return the variables without lists."""
-        found = {name: parsed(value, f"{self.where}, variable {name}") for name, value in self.variables.items()}
-        return {name: value for name, value in found.items() if isinstance(value, Expression)}
+        return {name: value for name, value in self._parsed().items() if isinstance(value, Expression)}
 
     def own_variables(self) -> dict[str, Expression]:
         """Return the variables, lists and functions whose values differ by process.

@@ -31,9 +31,7 @@ from predictor.blocks.programs import (
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,40}")
 _OLD_FUNCTIONS = set(FUNCTIONS) - {"part"}  # names of later functions may be names of variables too
-RESERVED = {
-    "index", "nobody", *_OLD_FUNCTIONS,
-}  # fmt: skip
+RESERVED = {"index", "nobody", *_OLD_FUNCTIONS}  # beside the keywords of Python
 
 
 def check_name(name: str, where: str) -> None:

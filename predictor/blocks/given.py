@@ -53,8 +53,8 @@ def _items(text: str) -> list[str]:
         node = None
     if not isinstance(node, ast.List):
         raise UserError(f"expression {text[:60]!r}", "not a list of expressions", 'Write for example "[1, 2, n // 2]"')
-    texts = [one.value if isinstance(one, ast.Constant) else one for one in node.elts]  # "n // 2" may have quotes
-    return [one if isinstance(one, str) else ast.unparse(item) for one, item in zip(texts, node.elts, strict=True)]
+    quoted = [isinstance(one, ast.Constant) and isinstance(one.value, str) for one in node.elts]  # as in TOML
+    return [ast.literal_eval(one) if text else ast.unparse(one) for one, text in zip(node.elts, quoted, strict=True)]
 
 
 def definitions(
