@@ -187,6 +187,11 @@ class _Scope(dict[str, Any]):
         return value
 
 
+def is_shared(scope: Mapping[str, Any]) -> bool:
+    """Return whether values that are found in a scope are kept for all expressions of one process."""
+    return isinstance(scope, _Scope) and scope._shared is not None
+
+
 def _all_used(names: frozenset[str] | set[str], definitions: Mapping[str, Expression]) -> frozenset[str]:
     """Return the defined names that these names use, directly or through other definitions."""
     found: set[str] = set()

@@ -5,11 +5,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 from platforms.errors import UserError
 from predictor.blocks.checks import check_name
-from predictor.blocks.expressions import Expression
+from predictor.blocks.expressions import Expression, is_shared
 from predictor.blocks.parsing import (
     BUILT_IN,
     Value,
@@ -24,6 +25,7 @@ from predictor.blocks.parsing import (
 
 Given = Expression | str | float | Sequence[Expression | str | float]  # value of a variable or list
 _DEEPEST = 50  # definitions that use each other in a row; Python's stack has an end
+_MOST_KEPT = 4096  # values of a function, for one process
 _HEAD = re.compile(r"\s*(\w+)\s*\(([^()]*)\)\s*")
 
 
@@ -108,7 +110,11 @@ def _head(head: str, where: str) -> tuple[str, list[str]]:
 
 def _function(name: str, parameters: Sequence[str], body: Expression) -> Expression:
     def evaluate(scope: Mapping[str, Any]) -> Callable[..., Value]:
-        return lambda *given: body.evaluate(bound_scope(scope, zip(parameters, given, strict=True)))
+        def value(*given: Value) -> Value:
+            return body.evaluate(bound_scope(scope, zip(parameters, given, strict=True)))
+
+        # Arguments of a single process are plain numbers.
+        return lru_cache(maxsize=_MOST_KEPT)(value) if is_shared(scope) else value
 
     text = f"{name}({', '.join(parameters)}) = {body.text}"
     return Expression.computed(text, body.names - set(parameters), evaluate, may_be_nobody=body.may_be_nobody)
