@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from predictor.blocks.application import Collective, Compute, Number, Repeat, Step
-from predictor.blocks.expressions import Value
+from predictor.blocks.parsing import Value
 from predictor.blocks.steps import inner_steps, turns_are_alike
 from predictor.blocks.stream.instructions import Program
 
