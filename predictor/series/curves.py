@@ -132,7 +132,14 @@ def front_figure(rows: Sequence[Row], x: Quantity, y: Quantity, names: Sequence[
     return figure
 
 
-def bars_figure(rows: Sequence[Row], columns: Sequence[str], names: Sequence[str], *, title: str = "") -> Figure:
+def bars_figure(
+    rows: Sequence[Row],
+    columns: Sequence[str],
+    names: Sequence[str],
+    *,
+    title: str = "",
+    labels: Mapping[str, str] | None = None,
+) -> Figure:
     """Return a figure with a bar for each row, on which the times of these columns are stacked.
 
     Args:
@@ -140,6 +147,7 @@ def bars_figure(rows: Sequence[Row], columns: Sequence[str], names: Sequence[str
         columns: Columns of times, s, whose names end with ``_s``.
         names: All varied names; they name the bars.
         title: Title above the figure.
+        labels: Names of the columns in the legend; None: those of the columns.
     """
     # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
@@ -148,9 +156,10 @@ def bars_figure(rows: Sequence[Row], columns: Sequence[str], names: Sequence[str
     axes = figure.add_subplot()
     whole_s = [math.fsum(row[column] for column in columns) for row in rows]
     places, done = range(len(rows)), [0.0] * len(rows)
+    said = labels or {column: column.removesuffix("_s") for column in columns}
     for number, column in enumerate(columns):
         shares = [100 * row[column] / time_s if time_s else 0.0 for row, time_s in zip(rows, whole_s, strict=True)]
-        axes.barh(places, shares, left=done, color=_BARS[number % len(_BARS)], label=column.removesuffix("_s"))
+        axes.barh(places, shares, left=done, color=_BARS[number % len(_BARS)], label=said[column])
         done = [a + b for a, b in zip(done, shares, strict=True)]
     for place, time_s in zip(places, whole_s, strict=True):
         axes.text(101, place, f"{time_s:.3g} s", va="center", fontsize=8)

@@ -18,6 +18,8 @@ from platforms.terminal.width import add_wide_argument
 from predictor.blocks.series.points import VARY, Point, add_vary_argument, points_of, where_text
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from apps.store import Store
     from predictor.series.curves import Quantity
 
@@ -143,6 +145,7 @@ def write_series(
     *,
     title: str,
     quantities: Sequence[Quantity] | None = None,
+    parts: Figure | None = None,
 ) -> None:
     """Write series.csv and the figures series, pareto (with energies) and parts (with --parts), as .png and .svg.
 
@@ -153,6 +156,7 @@ def write_series(
         folder: The folder.
         title: Title of the figures.
         quantities: The quantities to draw; None: those of ``table.QUANTITIES``.
+        parts: The figure of the parts; None: that of the rows with the columns ``table.PARTS``, if there are any.
 
     Raises:
         UserError: A file cannot be written.
@@ -170,8 +174,10 @@ def write_series(
         both = [row for row in rows if row["on_front"] is not None]
         if both:
             figures["pareto"] = front_figure(both, TIME, ENERGY, names, title=title)
-        parted = [row for row in rows if "idle_s" in row][:MOST_BARS]
-        if parted:
+        parted = [row for row in rows if all(column in row for column in PARTS)][:MOST_BARS]
+        if parts is not None:
+            figures["parts"] = parts
+        elif parted:
             figures["parts"] = bars_figure(parted, PARTS, names, title=title)
         for name, figure in figures.items():
             for ending in ("png", "svg"):

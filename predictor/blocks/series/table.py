@@ -110,9 +110,10 @@ def compare_rows(rows: Sequence[dict[str, Any]], over: str, names: Sequence[str]
 
 
 def set_front(rows: Sequence[dict[str, Any]]) -> None:
-    """Set ``on_front`` of the rows that know time and energy."""
+    """Set ``on_front`` of the rows that know time and energy, which are equal where they differ by rounding errors."""
     both = [row for row in rows if row["time_s"] is not None and row["energy_j"] is not None]
-    above = dominators([row["time_s"] for row in both], [row["energy_j"] for row in both])
+    times_s, energies_j = ([float(f"{row[name]:.9g}") for row in both] for name in ("time_s", "energy_j"))
+    above = dominators(times_s, energies_j)
     for row, better in zip(both, above, strict=True):
         row["on_front"] = not better
 
