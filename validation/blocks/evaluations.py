@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -12,7 +11,7 @@ from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from predictor.blocks.evaluation.evaluate import Result, evaluate
 from predictor.blocks.options import machine_from_arguments, setting_from_arguments
-from predictor.blocks.series.command import store_from_arguments
+from predictor.blocks.series.command import jobs_from_arguments, store_from_arguments
 from predictor.blocks.series.evaluations import made_and_kept
 from predictor.blocks.series.points import Point
 
@@ -59,8 +58,6 @@ def timed_evaluations(args: argparse.Namespace, points: Sequence[Point]) -> list
         UserError: An option is wrong.
         KeyboardInterrupt: With the number of results that are kept.
     """
-    jobs = (os.cpu_count() or 1) if args.jobs is None else args.jobs
-    if jobs < 1:
-        raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
+    jobs = jobs_from_arguments(args)
     with store_from_arguments(args) as store, doing("evaluating the series" if args.vary else "evaluating"):
         return made_and_kept(points, timed, Timed, store, jobs)

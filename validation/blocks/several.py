@@ -100,14 +100,14 @@ def _compared(
             None, power=args.power, refused=refused,
         )  # fmt: skip
         return nothing, list(errors.values())
-    known = not isinstance(timed, UserError)
+    known = None if isinstance(timed, UserError) else timed
     row = compared(
         one.setting,
-        timed.result if known else None,
+        None if known is None else known.result,
         record if isinstance(record, RunRecord) else None,
         power=args.power,
         model=args.model,
-        evaluation_wall_s=timed.wall_s if known else None,
+        evaluation_wall_s=None if known is None else known.wall_s,
         varied=one.point.values,
         parts=args.parts,
         refused=refused,

@@ -31,12 +31,29 @@ def add_series_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of a series, which ``run_series`` reads."""
     add_vary_argument(parser, "evaluate")
     add_output_arguments(parser)
+    add_pool_arguments(parser)
+    add_wide_argument(parser)
+
+
+def add_pool_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the pool of evaluations and for their store."""
     parser.add_argument("--jobs", type=int, metavar="N", help="evaluations at a time (default: the number of cores)")
     parser.add_argument(
         "--store", metavar="DIR", help="folder in which results are looked up and kept (default: in the cache folder)"
     )
     parser.add_argument("--no-store", action="store_true", help="evaluate every point anew and keep no results")
-    add_wide_argument(parser)
+
+
+def jobs_from_arguments(args: argparse.Namespace) -> int:
+    """Return the number of evaluations at a time.
+
+    Raises:
+        UserError: It is not positive.
+    """
+    jobs: int = (os.cpu_count() or 1) if args.jobs is None else args.jobs
+    if jobs < 1:
+        raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
+    return jobs
 
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
@@ -102,9 +119,7 @@ def evaluated_series(args: argparse.Namespace, points: Sequence[Point]) -> tuple
     from predictor.blocks.options import setting_from_arguments
     from predictor.blocks.series.evaluations import evaluations
 
-    jobs = (os.cpu_count() or 1) if args.jobs is None else args.jobs
-    if jobs < 1:
-        raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
+    jobs = jobs_from_arguments(args)
     with store_from_arguments(args) as store, doing("evaluating the series"):
         results = evaluations(points, store, jobs)
     found: dict[str, None] = {}

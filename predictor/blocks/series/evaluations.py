@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -43,6 +43,7 @@ def made_and_kept(
     answer_type: type[Answer],
     store: Store | None,
     jobs: int,
+    also: Mapping[str, Any] | None = None,
 ) -> list[Answer | UserError]:
     """Return what is made of the options of each point, or the reason why it cannot be made.
 
@@ -52,6 +53,7 @@ def made_and_kept(
         answer_type: The type of its answers, a dataclass.
         store: Where answers are looked up and kept; None: nowhere.
         jobs: Number of processes.
+        also: All that decides the answers beside ``identity``, as JSON values.
 
     Raises:
         UserError: A process was killed.
@@ -61,7 +63,7 @@ def made_and_kept(
     identities = {}
     for at, point in enumerate(points):
         try:
-            identities[at] = {"answer": answer_type.__name__, **identity(point.args)}
+            identities[at] = {"answer": answer_type.__name__, **(also or {}), **identity(point.args)}
         except UserError as err:
             found[at] = err
     made = answers(
@@ -98,7 +100,7 @@ def identity(args: argparse.Namespace) -> dict[str, Any]:
         "system": _digest(repr(replace(setting.system, source=""))),
         "models": [_digest(Path(name).read_bytes()) if os.path.isfile(name) else name for name in files],
         "component": [text.partition("=")[0] for text in args.component],
-        **{name: getattr(args, name) for name in _OPTIONS},
+        **{name: getattr(args, name, None) for name in _OPTIONS},  # a command without --parts wants none
         "sources": sources_hash(*_SOURCES),
         "numpy": np.__version__,
     }
