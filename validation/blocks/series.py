@@ -73,7 +73,7 @@ def write_comparisons(
 def parts_figure(rows: Sequence[Mapping[str, Any]], names: Sequence[str], *, title: str) -> Figure | None:
     """Return a figure with a bar for each evaluated and each simulated time, or None if their parts are not known."""
     # Imported here for a quick start: it is slow to import.
-    from predictor.series.curves import MOST_BARS, bars_figure
+    from predictor.series.bars import bars_figure
 
     bars = [
         {**{name: row[name] for name in names}, "side": side, **{name: row[f"{prefix}{name}"] for name in PARTS}}
@@ -81,4 +81,4 @@ def parts_figure(rows: Sequence[Mapping[str, Any]], names: Sequence[str], *, tit
         for side, prefix in (("evaluated", ""), ("simulated", "simulated_"))
         if row.get(f"{prefix}idle_s") is not None
     ]
-    return bars_figure(bars[:MOST_BARS], tuple(PARTS), [*names, "side"], title=title, labels=PARTS) if bars else None
+    return bars_figure(bars, tuple(PARTS), [*names, "side"], title=title, labels=PARTS) if bars else None

@@ -180,7 +180,8 @@ def write_series(
     import pandas as pd
 
     from predictor.blocks.series.table import ENERGY, PARTS, QUANTITIES, TIME
-    from predictor.series.curves import MOST_BARS, bars_figure, curves_figure, front_figure
+    from predictor.series.bars import bars_figure
+    from predictor.series.curves import curves_figure, front_figure
 
     drawn = QUANTITIES if quantities is None else quantities
     with written_into(OUT, folder), doing("drawing the figures"):
@@ -189,7 +190,7 @@ def write_series(
         both = [row for row in rows if row["on_front"] is not None]
         if both:
             figures["pareto"] = front_figure(both, TIME, ENERGY, names, title=title)
-        parted = [row for row in rows if all(column in row for column in PARTS)][:MOST_BARS]
+        parted = [row for row in rows if all(column in row for column in PARTS)]
         if parts is not None:
             figures["parts"] = parts
         elif parted:

@@ -14,6 +14,7 @@ from predictor.blocks.parts import KINDS, total
 from predictor.blocks.series.points import OPTIONS, VARY, Point
 from predictor.series.curves import Quantity, lines_of
 from predictor.series.front import dominators
+from predictor.series.words import value_text
 
 TIME = Quantity("time_s", "time, s")
 ENERGY = Quantity("energy_j", "energy of the nodes in use, J")
@@ -122,7 +123,7 @@ def text_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str,
     """Return the rows as a table of text; ``wide``: with the evaluators."""
     slowest_s = max((row["time_s"] for row in rows if row["time_s"] is not None), default=0.0)
     columns: dict[str, list[str]] = {
-        **{name: [str(row[name]) for row in rows] for name in names},
+        **{name: [value_text(row[name]) for row in rows] for name in names},
         "processes": [_text(row["processes"]) for row in rows],
         "nodes": [_text(row["nodes"]) for row in rows],
         "time": [duration(row["time_s"], like_s=slowest_s) for row in rows],
