@@ -18,9 +18,6 @@ from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
 from platforms.files.writing import usable_folder
 from platforms.terminal.progress import doing
-from platforms.terminal.prose import prose_lines
-from platforms.terminal.quantities import NONE, duration, significant
-from platforms.terminal.table import Cell
 from platforms.terminal.width import add_wide_argument
 from predictor.blocks.names import POWER_RULES, check_rule
 from predictor.blocks.options import (
@@ -31,7 +28,6 @@ from predictor.blocks.options import (
 )
 from predictor.blocks.series.command import OUT, OVER, add_output_arguments, check_series_arguments
 from predictor.blocks.series.points import VARY, Point, add_vary_argument, points_of, where_text
-from validation.presentation.tables import error_cell, table_of
 
 if TYPE_CHECKING:
     from apps.runs.runner import Runner
@@ -60,34 +56,6 @@ def build_parser() -> argparse.ArgumentParser:
     add_runner_arguments(parser)
     add_dry_run_argument(parser)
     return parser
-
-
-def table(rows: Sequence[Comparison], title: str, *, wide: bool = False) -> str:
-    """Return the comparisons as a table of text; ``wide``: with energies, messages and costs."""
-    columns: dict[str, Sequence[str | Cell]] = {
-        **{name: [str(row.varied[name]) for row in rows] for name in rows[0].varied},
-        "processes": [_known(row.processes, "d") for row in rows],
-        "evaluated": [duration(row.evaluated_s, like_s=row.simulated_s) for row in rows],
-        "simulated": [duration(row.simulated_s) for row in rows],
-        "error %": [error_cell(row.error_pct) for row in rows],
-    }
-    if wide:
-        columns["evaluated J"] = [significant(row.evaluated_j) for row in rows]
-        columns["simulated J"] = [significant(row.simulated_j) for row in rows]
-        columns["evaluated as"] = [row.evaluator or NONE for row in rows]
-    columns["energy error %"] = [error_cell(row.energy_error_pct) for row in rows]
-    if wide:
-        columns["point-to-point messages"] = [_known(row.messages, "d") for row in rows]
-    if any(row.success is not None for row in rows):
-        columns["success"] = [significant(row.success) for row in rows]
-    if wide:
-        columns["evaluation wall s"] = [_known(row.evaluation_wall_s, ".4f") for row in rows]
-        columns["simulation wall s"] = [_known(row.simulation_wall_s, ".3f") for row in rows]
-    return "\n".join([*prose_lines(title), "", *table_of(columns, left=tuple(rows[0].varied), wide=wide)])
-
-
-def _known(value: float | None, form: str) -> str:
-    return NONE if value is None else format(value, form)
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -201,7 +169,7 @@ def _print_plan(args: argparse.Namespace, points: Sequence[Point]) -> int:
 def _text(rows: Sequence[Comparison], title: str, args: argparse.Namespace) -> str:
     """Return the table of the comparisons, and that of their parts if it is asked for."""
     # Imported here for a quick start: it is slow to import.
-    from validation.blocks.parts import parts_lines
+    from validation.blocks.text import parts_lines, table
 
     shown = table(rows, title, wide=args.wide)
     return "\n".join((shown, "", *parts_lines(rows, wide=args.wide))) if args.parts else shown

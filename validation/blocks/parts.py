@@ -6,34 +6,29 @@ that waits for a message is inside MPI, as is one whose message is on its way.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from platforms.terminal.prose import prose_lines
-from platforms.terminal.quantities import significant
-from platforms.terminal.table import table_lines
 from predictor.blocks.parts import total
 
 if TYPE_CHECKING:
     from apps.results.record import RunRecord
     from predictor.blocks.application import Application
     from predictor.blocks.evaluation.evaluate import Result
-    from validation.blocks.comparison import Comparison
 
 PARTS = {
     "working_s": "computing, disk",
     "messages_s": "sending, waiting",
     "idle_s": "idle",
 }  # columns, and their names in tables
-_ROUNDING = 1e-9  # share of a label's time below which a part of it is a rounding error
 
 
 @dataclass(frozen=True)
 class LabelParts:
-    """Where the time until the end of a label's last process goes, s; the mean over its processes."""
+    """Parts of the time until the end of a label's last process, s, the mean over its processes."""
 
     processes: int
     working_s: float  # computing and disks
@@ -74,28 +69,3 @@ def mean_parts(parts: Mapping[str, LabelParts], time_s: float, prefix: str) -> d
     )
     values = working_s, messages_s, max(0.0, time_s - working_s - messages_s)
     return {f"{prefix}{name}": value for name, value in zip(PARTS, values, strict=True)}
-
-
-def parts_lines(rows: Sequence[Comparison], *, wide: bool = False) -> list[str]:
-    """Return the parts of all comparisons as the lines of a table."""
-    varied = list(rows[0].varied)
-    cells = [(*varied, "label", "part", "evaluated", "simulated")]
-    for row in rows:
-        for label in dict.fromkeys((*row.evaluated_parts, *row.simulated_parts)):
-            sides = row.evaluated_parts.get(label), row.simulated_parts.get(label)
-            for name, part in PARTS.items():
-                here = (str(row.varied[one]) for one in varied)
-                cells.append((*here, label, part, *(_seconds(side, name) for side in sides)))
-    said = (
-        "seconds of a process, the mean over its label; idle: from its end to that of the label's last process; the "
-        "simulation tells computing and disks from messages, and not more"
-    )
-    return [*prose_lines(said), "", *table_lines(cells, left=set(range(len(varied) + 2)), wide=wide)]
-
-
-def _seconds(parts: LabelParts | None, name: str) -> str:
-    if parts is None:
-        return "-"
-    value = getattr(parts, name)
-    least = _ROUNDING * sum(getattr(parts, one) for one in PARTS)
-    return significant(value, 4) if value > least else "0"
