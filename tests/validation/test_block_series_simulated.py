@@ -106,6 +106,21 @@ def test_a_single_point_that_fails_is_one_line(pair, capsys):
     assert err.startswith("error: ") and err.count("\n") == 1
 
 
+@pytest.mark.parametrize("option", ["--evaluator lazy", "--model galera-", "--power-law printed"])
+def test_a_wrong_option_is_refused_before_anything_is_simulated(pair, capsys, monkeypatch, option):
+    monkeypatch.setattr("apps.runs.runner.Runner.record", None)
+    status, out, err = asked([*pair, "--vary", "seconds=1,2", *option.split()], capsys)
+    assert (status, out) == (2, "")
+    assert err.startswith("error: --") and err.count("\n") == 1
+
+
+def test_a_point_without_processes_has_one_error_line(pair, capsys):
+    status, _, err = asked([*pair, "--vary", "sender=0,1", "--set", "size=0", "--count", "receiver=0"], capsys)
+    assert status == 2
+    assert err.splitlines()[0].endswith("no processes. Give a label a count of 1 or more.")
+    assert sum("sender = 0" in line for line in err.splitlines()) == 1
+
+
 def test_parts_of_evaluated_and_simulated_times_agree_and_add_up(pair, capsys):
     status, out, _ = asked([*pair, "--set", "written=52e6", "--parts", "--json"], capsys)
     (row,) = json.loads(out)["comparisons"]

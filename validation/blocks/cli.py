@@ -34,6 +34,8 @@ if TYPE_CHECKING:
     from validation.blocks.comparison import Comparison
     from validation.blocks.several import Failure
 
+_OF_OPTIONS = ("--", "model ", "calibration ")  # beginnings of errors about options, whatever the application
+
 
 def build_parser() -> argparse.ArgumentParser:
     """Return the parser of the command."""
@@ -116,6 +118,9 @@ def compared_points(
 
     said = Cautions()
     evaluated = timed_evaluations(args, points)  # before the runner has threads, because it forks processes
+    wrong = [one for one in evaluated if isinstance(one, UserError) and one.where.startswith(_OF_OPTIONS)]
+    if len(wrong) == len(points):  # a wrong option, for which no simulation is worth while
+        raise wrong[0]
     try:
         with runner_from_arguments(args, cautions=said, saying=saying) as runner:
             rows, failures = comparisons(points, evaluated, runner)

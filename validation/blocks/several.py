@@ -50,6 +50,8 @@ class Asked:
         setting = None
         try:
             setting = setting_from_arguments(point.args)
+            if not any(setting.application.counts().values()):
+                raise UserError(setting.application.where, "no processes", "Give a label a count of 1 or more")
             return Asked(point, setting, simulation(setting))
         except UserError as err:
             return Asked(point, setting, error=err)
