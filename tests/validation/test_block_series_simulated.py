@@ -111,7 +111,7 @@ def test_a_wrong_option_is_refused_before_anything_is_simulated(pair, capsys, mo
     monkeypatch.setattr("apps.runs.runner.Runner.record", None)
     status, out, err = asked([*pair, "--vary", "seconds=1,2", *option.split()], capsys)
     assert (status, out) == (2, "")
-    assert err.startswith("error: --") and err.count("\n") == 1
+    assert err.startswith(("error: --", "error: model ")) and err.count("\n") == 1
 
 
 def test_a_point_without_processes_has_one_error_line(pair, capsys):
