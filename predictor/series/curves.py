@@ -63,7 +63,10 @@ def curves_figure(
     # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
-    known = [one for one in quantities if any(row[one.column] is not None for row in rows)]
+    known = [
+        one for one in quantities
+        if any(row[one.column] is not None or (one.simulated and row.get(one.simulated) is not None) for row in rows)
+    ]  # fmt: skip
     lines = {text: [rows[at] for at in places] for text, places in lines_of(rows, over, names).items()}
     columns = 2 if len(known) in (2, 4) else min(3, len(known))
     deep = -(-len(known) // columns)

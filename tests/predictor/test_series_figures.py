@@ -63,6 +63,14 @@ def test_a_point_without_a_result_is_a_cross_on_the_axis():
     assert all(line.get_marker() != "x" for line in axes.get_lines())
 
 
+def test_simulated_values_alone_are_drawn_too():
+    rows = [row | {"simulated_time_s": 2.0} for row in series("n", [1, 2], [None, None])]
+    simulated = Quantity("time_s", "time, s", "simulated_time_s")
+    _, axes, legend = drawn(rows, "n", ["n"], (simulated, EFFICIENCY))
+    assert next(line.get_ydata().tolist() for line in axes.get_lines() if len(line.get_xdata())) == [2.0, 2.0]
+    assert legend == ["simulated (hollow)", "not evaluated"]
+
+
 def test_the_legend_of_many_lines_fits_into_the_figure():
     rows = [
         one

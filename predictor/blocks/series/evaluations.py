@@ -68,7 +68,7 @@ def made_and_kept(
             found[at] = err
     made = answers(
         [points[at].args for at in identities], make, list(identities.values()), Kept(KIND, answer_type, store),
-        jobs=jobs, names=[str(points[at]) for at in identities],
+        jobs=jobs, names=[str(points[at]) or points[at].args.application for at in identities],
     )  # fmt: skip
     for at, answer in zip(identities, made, strict=True):
         found[at] = answer
