@@ -35,7 +35,7 @@ from predictor.network.collectives import Call, steps
 
 # The tag of a collective's messages is this minus the Op; no tag of a program is negative.
 _COLLECTIVE_TAG = -1000
-OPEN = -1  # communicator of messages whose ends meet while a graph is evaluated (Choices)
+OPEN = -1_000_000  # communicator of messages whose ends meet while a graph is evaluated (Choices); no other is so low
 _PROGRAMS_KEPT = 4
 _LOOPED_KEPT = 16  # they share most of their arrays
 LEAST_FOR_LOOP = 3  # iterations: the first, the one that is repeated, and the last
