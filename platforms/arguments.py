@@ -265,7 +265,7 @@ def check_usable(platform: Platform, placement: Placement) -> None:
         if change.kind == "state" and change.resource == "host" and change.from_s == 0:
             problem = f"host {change.name!r} is switched off when a run begins, by its state profile"
             raise PlatformError(f"platform {platform.name}", problem, "Leave it out (--clusters, --hostfile)")
-    check_connected(loadable(platform), placement)
+    check_connected(loadable(platform), placement, shown=platform.path)
 
 
 def _placement(args: argparse.Namespace, platform: Platform, nranks: int | None) -> Placement:

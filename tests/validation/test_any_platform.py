@@ -196,7 +196,10 @@ def test_a_run_that_is_ended_otherwise_is_not_the_platforms_fault(how):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("--platform no_route.xml", "route alice to bob: SimGrid says: there is no connecting path"),
+        (
+            "--platform no_route.xml",
+            f"error: {DATA / 'no_route.xml'}, route alice to bob: SimGrid says: there is no connecting path",
+        ),
         ("--platform wireless.xml", "does not seem attached to that WIFI link"),
         ("--platform failing.xml", "host 'f3' is switched off when a run begins"),
         ("--platform halved.xml --iterations steady", "halved changes over time"),
