@@ -156,7 +156,8 @@ def _flags(
     """Return the cautions; ``options``: those that are declared, or None if the network was measured."""
     recording = program.recording
     varies = ("computation times were measured and vary from run to run",) if recording.measured else ()
-    said = (*varies, *recording.cautions)
+    windows = ("ranks may wait for each other at a window of one-sided calls: left out",)
+    said = (*varies, *recording.cautions, *(windows if recording.waits_at_windows else ()))
     # Imported here for a quick start: they are slow to import.
     from predictor.dpgraph.known import declared_cautions
     from predictor.network.unmeasured import unmeasured

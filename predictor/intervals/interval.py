@@ -98,7 +98,16 @@ def _uncalibrated(prediction: Prediction, target: Target, evidence: Sequence[Evi
         return "calibrated on platforms that do not change over time"
     if any(_is_measured(one) for one in evidence):
         return "calibrated with simulated runs, not with measured ones"
+    used = [one.answer for one in evidence if not prediction.evidence or one.id in prediction.evidence]
+    if any(_is_doubtful(answer) for answer in used if isinstance(answer, Recording)):
+        return "calibrated with recordings that need no caution"
     return None
+
+
+def _is_doubtful(recording: Recording) -> bool:
+    """Return whether the program may do something else on the target, or wait for what a recording leaves out."""
+    said = recording.cautions or recording.asks or recording.varies
+    return bool(said) or recording.measured or recording.waits_at_windows
 
 
 def _is_measured(one: Evidence) -> bool:
