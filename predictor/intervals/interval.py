@@ -42,12 +42,12 @@ def with_interval(prediction: Prediction, predictor: str, target: Target, eviden
     """Return the prediction with its interval, or with the reason why there is none.
 
     Args:
-        prediction: The prediction.
+        prediction: The prediction; a reason that the model itself gives for no interval stays.
         predictor: Name of the predictor.
         target: The target.
         evidence: The evidence, which may be for other targets too.
     """
-    reason = _uncalibrated(prediction, target, evidence)
+    reason = prediction.no_interval or _uncalibrated(prediction, target, evidence)
     calibration = None if reason is not None else calibration_of(predictor)
     if reason is None and calibration is None:
         reason = f"no calibration of {predictor}"
