@@ -1,6 +1,7 @@
 """Parts of a report page: several pictures in one page, shell words, and limits."""
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -64,6 +65,24 @@ def test_the_table_of_intervals_counts_the_true_times_inside():
     assert [cell.text for cell in made.rows[0]] == ["p", "2 of 3", "67", "9 to 99", "0", "1", "100"]
     assert len(made.rows) == 1
     assert coverage_table(results[results["predictor"] == "q"]) is None
+
+
+def test_names_of_many_cases_do_not_run_into_each_other():
+    names = [f"platform_of_the_institute_{number}" for number in range(12)]
+    results = pd.DataFrame({
+        "app": "ep", "class": "S", "scenario": names, "network": None, "ranks": 8, "mapping": "block", "clusters": "c",
+        "efficiency": 1.0, "predictor": "hcf", "predicted_s": 2.0, "simulated_s": 1.0, "truth": "simulation",
+    })  # fmt: skip
+    apart = pd.concat([results, results.assign(app="cg")])
+    for figure in (results_figure(results, "ep"), overview_figure(apart)):
+        figure.draw_without_rendering()
+        for axes in figure.axes:
+            slanted = axes.get_xticklabels()
+            assert [text.get_text() for text in slanted] == [f"{name}, 8 ranks" for name in names]
+            lines_in = np.diff([text.get_window_extent().x1 for text in slanted]) / figure.dpi
+            height_in = 9 * 1.4 / 72  # of a line of 9 points
+            assert (lines_in * math.sin(math.radians(slanted[0].get_rotation())) > height_in).all()
+            assert axes.get_position().height * figure.get_figheight() > 2  # the curves keep their room
 
 
 def test_two_pictures_share_no_names():
