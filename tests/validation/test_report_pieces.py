@@ -149,6 +149,15 @@ def test_cautious_predictions_are_hollow():
     assert sorted(faces) == ["#D55E00", "none"]
 
 
+def test_the_least_error_that_is_drawn_stands_for_smaller_ones():
+    results = a_page_of(2, predictors=("p",))
+    results["abs_error_pct"] = [0.0, 5.0]
+    of_shares, of_limits = share_figure(results, "cg").axes[0].yaxis, distribution_figure(results, "cg").axes[0].xaxis
+    for axis in (of_shares, of_limits):
+        shown = axis.get_major_formatter()
+        assert (shown(1e-3, 0), shown(1e-2, 1)) == ("≤ 0.001", "0.01")
+
+
 def test_a_distribution_counts_cases_without_an_answer():
     # By hand: q answers two of four cases, so its curve ends at half of the cases.
     lines = {line.get_label(): line for line in distribution_figure(a_page_of(4), "cg").axes[0].lines}
