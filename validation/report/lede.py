@@ -45,9 +45,10 @@ def lede(gathered: Gathered, results: pd.DataFrame, summary: pd.DataFrame) -> li
         low, high = best["mean_abs_error_low_pct"], best["mean_abs_error_high_pct"]
         interval = f" (95 % interval {range_text(percent(low), percent(high))} %)" if known(low) else ""
         who = "Most accurate" if len(over_all) > 1 else "Errors"
+        mean, largest = percent(best["mean_abs_error_pct"]), percent(best["max_abs_error_pct"])
         lines.append(
-            f"{who}: {best['predictor']}, with a mean absolute error of {percent(best['mean_abs_error_pct'])} %"
-            f"{interval} and a largest one of {percent(best['max_abs_error_pct'])} %, over {best['n']} of {best['cases']} cases."
+            f"{who}: {best['predictor']}, with a mean absolute error of {mean} %{interval} "
+            f"and a largest one of {largest} %, over {best['n']} of {best['cases']} cases."
         )
     refused = sum(note.refusal is not None for note in gathered.notes)
     if refused:
