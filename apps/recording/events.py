@@ -168,7 +168,7 @@ class Recording:
 
     @property
     def waits_at_windows(self) -> bool:
-        """Whether one-sided calls wait for their own messages, so that ranks may wait for each other at a window."""
+        """True if one-sided calls wait for their own messages, so that ranks may wait for each other at a window."""
         locked = (Tag.LOCKED, Tag.LOCKED_FETCH)
         return any(bool((events["tag"] == tag).any()) for events in self.events for tag in locked)
 
