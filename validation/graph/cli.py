@@ -106,7 +106,7 @@ def _print_plan(args: argparse.Namespace, target: Target, rows: int) -> int:
     from predictor.dpgraph.on_platform import iterations_of, plan_on_platform, settings_of
 
     spec = settings_of(args).spec(target)
-    recorded = replace(spec, iterations=iterations_of(args, target))
+    recorded = replace(spec, iterations=iterations_of(args, target)) if target.problem.iterative else spec
     each_s = 2 * wall_s([recorded], 1)  # with the recorder
     others = [Other("run with dates", "runs with dates", 1, each_s)]
     if rows:
