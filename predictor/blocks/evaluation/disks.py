@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from predictor.blocks.evaluation.cohort import Cohort
-from predictor.blocks.evaluation.profile import AT_ONCE
+from predictor.blocks.evaluation.line import AT_ONCE
 from predictor.blocks.machines.machine import DiskSharing, Machine
 from predictor.blocks.machines.traffic import on_one_node
 from predictor.blocks.parts import DISK, Ledger
@@ -30,13 +30,12 @@ class DiskUse:
     @property
     def start_s(self) -> float:
         """Start of the first process, s."""
-        return self.cohort.clock.least()
+        return self.cohort.clock.least
 
     @property
     def at_once(self) -> bool:
         """True if all members begin at the same moment."""
-        most_s = self.cohort.clock.most()
-        return most_s - self.start_s <= AT_ONCE * most_s
+        return self.cohort.clock.at_once
 
     @property
     def nodes(self) -> range:
@@ -55,9 +54,9 @@ class DiskUse:
 class Disks:
     """The disks of an evaluation."""
 
-    def __init__(self, machine: Machine, resume: Callable[[Cohort], None], spent: Ledger):
-        """Take the machine and ``resume``, which is called with every cohort that has finished its disk block."""
-        self._machine, self._resume, self._spent = machine, resume, spent
+    def __init__(self, machine: Machine, go_on: Callable[[Cohort], None], spent: Ledger):
+        """Take the machine and ``go_on``, which is called with every cohort that has finished its disk block."""
+        self._machine, self._go_on, self._spent = machine, go_on, spent
         self._server: dict[object, Hashable] = {}  # by group
         self.waiting: list[DiskUse] = []
 
@@ -69,10 +68,8 @@ class Disks:
 
     def standing(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
         """Yield every waiting cohort, after a key of its disk block."""
-        for use in sorted(
-            self.waiting, key=lambda one: (one.cohort.group.label, one.cohort.group.first, one.cohort.first)
-        ):
-            yield (use.one, use.one.where), use.cohort
+        for cohort in sorted((one.cohort for one in self.waiting), key=lambda one: (one.kind.number, one.part.first)):
+            yield ("disk",), cohort
 
     def let_go(self) -> bool:
         """Serve all waiting cohorts; return False if there are none."""
@@ -85,9 +82,10 @@ class Disks:
                 for use, sharing in zip(together, _sharing(together), strict=True):
                     cohort = use.cohort
                     took_s = self._machine.disk_s(cohort.group, use.one.block, use.one.size_bytes, sharing=sharing)
-                    self._spent.note(cohort.label, use.one.where, DISK, cohort.count * took_s)
-                    cohort.clock, cohort.todo = cohort.clock.plus(took_s), ()
-                    self._resume(cohort)
+                    self._spent.note(cohort.group.label, use.one.where, DISK, cohort.count * took_s)
+                    cohort.clock = cohort.clock.plus(took_s)
+                    cohort.pc += 1
+                    self._go_on(cohort)
         return bool(waiting)
 
 

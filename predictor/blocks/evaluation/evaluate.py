@@ -14,7 +14,7 @@ from predictor.blocks.application import Application
 from predictor.blocks.constants import check_constants
 from predictor.blocks.evaluation.choice import GRAPH, Choice, chosen
 from predictor.blocks.evaluation.execution import Execution
-from predictor.blocks.evaluation.profile import Profile
+from predictor.blocks.evaluation.line import Line
 from predictor.blocks.graph.evaluate import GraphRun, run_graph
 from predictor.blocks.graph.parts import steps_of
 from predictor.blocks.machines.hardware_machine import HardwareMachine
@@ -142,15 +142,14 @@ def evaluate(
 def _by_cohorts(application: Application, machine: Machine, parts: bool) -> _Done:
     done = Execution(application, machine)
     done.run()
-    clocks: dict[str, list[Profile]] = {}
+    clocks: dict[str, list[Line]] = {}
     for one in done.ended:
         clocks.setdefault(one.group.label, []).append(one.clock)
     ends_s = {
-        label: (min(clock.least() for clock in own), max(clock.most() for clock in own))
-        for label, own in clocks.items()
+        label: (min(clock.least for clock in own), max(clock.most for clock in own)) for label, own in clocks.items()
     }
-    ends = tuple(Ends(e.group, e.members, e.clock.values, e.clock.least(), e.clock.most()) for e in done.ended)
-    sums_s = {label: fsum(clock.total() for clock in own) for label, own in clocks.items()}
+    ends = tuple(Ends(e.group, e.members, e.clock.values, e.clock.least, e.clock.most) for e in done.ended)
+    sums_s = {label: fsum(clock.total for clock in own) for label, own in clocks.items()}
     return _Done(ends_s, done.compute_s, ends, "", done.spent.steps() if parts else {}, sums_s)
 
 

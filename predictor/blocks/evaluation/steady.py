@@ -11,15 +11,13 @@ compared with it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 
 from platforms.errors import UserError
-from predictor.blocks.application import Repeat
 from predictor.blocks.evaluation.cohort import Cohort
 from predictor.blocks.evaluation.exchange import Side
-from predictor.blocks.evaluation.profile import Profile
-from predictor.blocks.evaluation.program import Instruction
+from predictor.blocks.evaluation.line import Line
 from predictor.blocks.machines.machine import Group
 
 LEAST_TURNS = 8  # least number of turns of a loop whose turns are compared
@@ -36,7 +34,7 @@ class Standing:
 
     place: tuple[Hashable, ...]  # everything that has to be equal when states are compared
     turns: tuple[int, ...]  # of the enclosing loops
-    clock: Profile
+    clock: Line
     who: Cohort | Side
 
 
@@ -69,13 +67,13 @@ class _Watch:
 class Steady:
     """Detection of periodic turns: watches the turns of one process, and of another when that one has no more."""
 
-    def __init__(self, code: Mapping[str, Sequence[Instruction]], groups: int):
-        """Take the flat program of each label, and the number of groups."""
-        self._code, self._patience = code, 4 * groups + 64
-        self._watched: int | None = None  # number of the group whose first process is watched
-        self._others = 0  # turns of other groups since the last turn of the watched group
+    def __init__(self, classes: int):
+        """Take the number of classes."""
+        self._patience = 4 * classes + 64
+        self._watched: int | None = None  # number of the class whose first process is watched
+        self._others = 0  # turns of other classes since the last turn of the watched class
         self._watches: dict[int, _Watch] = {}  # by index of the loop's instruction
-        self._turns: dict[int, int] = {}  # turns run so far, by group
+        self._turns: dict[int, int] = {}  # turns run so far, by class
         self._due: _Watch | None = None
 
     @property
@@ -83,18 +81,18 @@ class Steady:
         """True if the watched process has begun a new turn since the last look."""
         return self._due is not None
 
-    def turned(self, number: int, cohort: Cohort) -> None:
-        """Note that the first process of group ``number`` has begun another turn.
+    def turned(self, cohort: Cohort, where: str) -> None:
+        """Note that the first process of a class has begun another turn of its innermost loop, which is at ``where``.
 
         Raises:
             UserError: If too many turns have to be run one by one.
         """
+        number = cohort.kind.number
         begin, turn, times = cohort.loops[-1]
         done = self._turns[number] = self._turns.get(number, 0) + 1
-        instruction = self._code[cohort.label][begin]
         if done > MOST_TURNS:
-            self._refuse(instruction, f"more than {MOST_TURNS} turns of loops that have to be run one by one")
-        if times < LEAST_TURNS or not instruction.alike:
+            self._refuse(where, f"more than {MOST_TURNS} turns of loops that have to be run one by one")
+        if times < LEAST_TURNS:
             return
         if number != self._watched:
             self._others += 1
@@ -107,21 +105,12 @@ class Steady:
         if watch.since < LONGEST_PERIOD:
             self._due = watch
         if watch.turns > PATIENCE_TURNS and times - turn > MOST_TURNS:
-            self._refuse(instruction, f"{times} turns, of which the first {PATIENCE_TURNS} did not become periodic")
-
-    def check_entered(self, instruction: Instruction, times: int) -> None:
-        """Check a loop that is entered.
-
-        Raises:
-            UserError: If the loop has too many turns to be run to its end.
-        """
-        if times > MOST_TURNS and not instruction.alike and isinstance(instruction.step, Repeat):
-            self._refuse(instruction, f"{times} turns that differ because they use {instruction.step.variable!r}")
+            self._refuse(where, f"{times} turns, of which the first {PATIENCE_TURNS} did not become periodic")
 
     @staticmethod
-    def _refuse(instruction: Instruction, problem: str) -> None:
+    def _refuse(where: str, problem: str) -> None:
         remedy = f"Give at most {MOST_TURNS}, or make all turns alike and let the labels wait for each other"
-        raise UserError(instruction.where, problem, remedy)
+        raise UserError(where, problem, remedy)
 
     def look(self, state: State) -> int:
         """Compare the state with an earlier one; if it is periodic, advance it by all periods before a loop ends.
@@ -161,39 +150,32 @@ class Steady:
             moved_s = _shift(one.clock, other.clock)
             if moved_s is None:
                 return None
-            near = _SAME * other.clock.most()
+            near = _SAME * other.clock.most
             shift_s = moved_s if shift_s is None else shift_s
             if abs(moved_s - shift_s) > near or (near > _SURE * shift_s and one.clock != other.clock):
                 return None
             if isinstance(other.who, Cohort):
-                again = self._again(one, other, other.who)
+                again = _again(one, other, other.who)
                 if not again:
                     return None
                 periods = again if periods is None else min(periods, again)
         return None if periods is None or shift_s is None else (periods, shift_s)
 
-    def _again(self, before: Standing, now: Standing, who: Cohort) -> int:
-        """Return how many more periods fit into the rest of the loop; 0 if the turns were not those of one loop."""
-        changed = [level for level, turn in enumerate(before.turns) if now.turns[level] != turn]
-        if len(changed) != 1:
-            return 0
-        begin, turn, times = who.loops[changed[0]]
-        done = turn - before.turns[changed[0]]
-        return (times - 1 - turn) // done if done > 0 and self._code[who.label][begin].alike else 0
+
+def _again(before: Standing, now: Standing, who: Cohort) -> int:
+    """Return how many more periods fit into the rest of the loop; 0 if the turns were not those of one loop."""
+    changed = [level for level, turn in enumerate(before.turns) if now.turns[level] != turn]
+    if len(changed) != 1:
+        return 0
+    _, turn, times = who.loops[changed[0]]
+    done = turn - before.turns[changed[0]]
+    return (times - 1 - turn) // done if done > 0 else 0
 
 
-def _shift(before: Profile, now: Profile) -> float | None:
+def _shift(before: Line, now: Line) -> float | None:
     """Return the time by which all clocks have advanced, s; None if they differ."""
-    if len(before.pieces) != len(now.pieces):
-        return None
-    near = _SAME * now.most()
-    shift_s = now.first - before.first
-    for one, other in zip(before.pieces, now.pieces, strict=True):
-        if one.count != other.count or abs(other.first - one.first - shift_s) > near:
-            return None
-        if abs(other.step - one.step) * one.count > near:
-            return None
-    return shift_s
+    same = before.count == now.count and abs(now.step - before.step) * now.count <= _SAME * now.most
+    return now.first - before.first if same else None
 
 
 def _move(before: Standing, now: Standing, *, periods: int, shift_s: float) -> None:
@@ -201,11 +183,11 @@ def _move(before: Standing, now: Standing, *, periods: int, shift_s: float) -> N
     who = now.who
     if before.turns == now.turns and before.clock == now.clock:
         return
-    if isinstance(who, Cohort):
+    if isinstance(who, Side):
+        who.sent = who.sent.plus(periods * shift_s)
+    else:
         who.clock = who.clock.plus(periods * shift_s)
         who.loops = tuple(
             (begin, turn + periods * (turn - earlier), times)
             for (begin, turn, times), earlier in zip(who.loops, before.turns, strict=True)
         )
-    else:
-        who.buffered = who.times.plus(periods * shift_s)

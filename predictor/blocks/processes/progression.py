@@ -127,15 +127,14 @@ class Progression:
         return self._divided(other)[0]
 
     def __mod__(self, other: Progression | Number) -> Progression | Number:
-        try:
+        row = self.integers
+        if row is None or not isinstance(other, int) or other == 0:
             return self._divided(other)[1]
-        except Split as split:
-            row = self.integers
-            if row is None or not isinstance(other, int):
-                raise
-            # The remainder takes the place of a progression: operations that need its values split it.
-            first, step = row
-            return cast(Progression, Remainder(first, step, self.count, divisor=other, split=split))
+        first, step = row
+        if step % other == 0 or first // other == self.last // other:
+            return self._divided(other)[1]
+        # The remainder takes the place of a progression: operations that need its values split it.
+        return cast(Progression, Remainder(self, first, step, divisor=other))
 
     def _divided(self, divisor: Progression | Number) -> tuple[Progression | Number, Progression | Number]:
         """Return quotient and remainder of whole numbers; split where neither is a progression."""
@@ -208,14 +207,14 @@ class Progression:
 class Remainder:
     """``values % divisor`` that is no progression; every use except comparison with a whole number splits it."""
 
-    def __init__(self, first: int, step: int, count: int, *, divisor: int, split: Split):
-        self._first, self._step, self._count, self._divisor, self._split = first, step, count, divisor, split
+    def __init__(self, values: Progression, first: int, step: int, *, divisor: int):
+        self._values, self._first, self._step, self._count, self._divisor = values, first, step, values.count, divisor
 
     def __eq__(self, other: object) -> bool:
         """Return False if no remainder is equal; else split off the equal members, the others into few progressions."""
         divisor = abs(self._divisor)
         if not isinstance(other, int):
-            raise self._split
+            self.told_apart()
         common = gcd(self._step, divisor)
         period = divisor // common
         if (other - self._first) % common or other % self._divisor != other:
@@ -225,7 +224,7 @@ class Remainder:
             return False
         others = _without(first, period, self._count)
         if others is None:
-            raise self._split
+            self.told_apart()
         raise Split([Part(first, period, -(-(self._count - first) // period)), *others])
 
     def __ne__(self, other: object) -> bool:
@@ -240,7 +239,8 @@ class Remainder:
         Raises:
             Split: Always.
         """
-        raise self._split
+        self._values._divided(self._divisor)
+        raise AssertionError("remainders of a progression are a progression")
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
