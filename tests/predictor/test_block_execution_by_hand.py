@@ -182,7 +182,7 @@ def test_who_waits_for_the_end_of_the_turns_stays_where_it_is():
 @pytest.mark.parametrize(
     ("variable", "amount", "words"),
     [
-        ("k", "k", "step 1: 1000000000 turns that differ because they use 'k'"),
+        ("k", "k", "step 1: more than 2000000 instructions"),
         (None, "1", "step 1: 1000000000 turns, of which the first 100 did not become periodic"),
     ],
 )

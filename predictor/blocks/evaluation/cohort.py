@@ -93,9 +93,7 @@ def _both(one: Cohort, other: Cohort) -> Cohort | None:
     here, there = one.part, other.part
     distance = there.first - here.first
     alike = here.stride == there.stride or there.count == 1
-    if here.count == there.count == 1 or (
-        here.count - there.count in (0, 1) and alike and here.stride == 2 * distance
-    ):
+    if here.count == there.count == 1 or (here.count - there.count in (0, 1) and alike and here.stride == 2 * distance):
         stride, clock = distance, interleaved(one.clock, other.clock)
     elif alike and distance == here.stride * here.count:
         stride, clock = here.stride, followed(one.clock, other.clock)

@@ -207,10 +207,12 @@ class _Expansion:
             for one in self._actions.do(process, step, place):
                 self.made += 1
                 if self.made > self.most:
-                    problem = f"more than {self.most} instructions"
-                    remedy = "Take fewer processes, or fewer turns of loops"
-                    raise TooManyInstructions(place, problem, remedy)
+                    raise self._too_many(place)
                 yield one
+
+    def _too_many(self, where: str) -> TooManyInstructions:
+        remedy = "Take fewer processes, or fewer turns of loops"
+        return TooManyInstructions(where, f"more than {self.most} instructions", remedy)
 
     def _compute(self, process: _Process, step: ComputeStep, where: str) -> Iterable[Instruction]:
         if step.size is not None:
@@ -240,8 +242,7 @@ class _Expansion:
             turns = [(tuple(self._steps(step, step.steps, inner, where)), times)] if times else []
         else:
             if times > self.most:
-                problem = f"{times} turns that differ because they use {step.variable!r}"
-                raise TooManyInstructions(where, problem, f"Give at most {self.most}, or make all turns alike")
+                raise self._too_many(where)
             scopes = ({**process.scope, str(step.variable): turn} for turn in range(times))
             made = (tuple(self._steps(step, step.steps, replace(process, scope=scope), where)) for scope in scopes)
             turns = ((body, len(list(alike))) for body, alike in groupby(made))
