@@ -1,5 +1,7 @@
 """Times on lines, and service in a row, are the same as arrays and one process after the other."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -56,7 +58,7 @@ def test_the_later_one_is_so_for_each(one, first, step):
 def test_joined_lines_have_the_same_values(some):
     found = joined(some)
     assert values(found) == pytest.approx(values(some))
-    assert all(followed(*pair) is None for pair in zip(found, found[1:], strict=False))
+    assert all(followed(*pair) is None for pair in pairwise(found))
 
 
 def test_two_lines_that_alternate_are_one():
@@ -102,11 +104,11 @@ def test_a_row_is_served_place_by_place(ready_s, clients):
         row, ends = one.client.in_row, values(one.ends)
         assert one.count == len(ends)
         assert (one.in_owner.first, one.in_owner.count) == (one.first, one.count)
-        found |= {row.first + row.stride * (one.first + i): (one.client, i, end) for i, end in enumerate(ends)}
+        found |= {row.first + row.stride * (one.first + i): (one.client, end) for i, end in enumerate(ends)}
     assert sorted(found) == [*range(count)]
     now_s, sent_s = ready_s, 0.0
     for place in range(count):
-        client, number, end = found[place]
+        client, end = found[place]
         assert client.order == min(one.order for one in clients if place in places(one.in_row))
         service_s = 0.5 if place in client.near else 2.0
         now_s = max(now_s, client.times.values()[places(client.in_row).index(place)]) + service_s

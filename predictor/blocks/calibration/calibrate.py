@@ -224,7 +224,7 @@ def _fits(
 def _agreement(
     table: Measured, block: str, formula: Callable[[np.ndarray, np.ndarray], np.ndarray], where: str | None = None
 ) -> tuple[Quality, Quality | None]:
-    """Return the quality of a formula of sizes and processes for the samples it was fitted to, and for held-out ones."""
+    """Return the quality of a formula of sizes and processes for the samples it was fitted to and the held-out ones."""
     fitted, held_out = (table.of(block, use, where) for use in ("fit", "check"))
     others = quality(formula(*held_out[:2]), held_out[2]) if len(held_out[2]) else None
     return quality(formula(*fitted[:2]), fitted[2]), others
