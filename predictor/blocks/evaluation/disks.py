@@ -66,10 +66,9 @@ class Disks:
             self._server[cohort.group] = self._machine.disk_server(cohort.group)
         self.waiting.append(DiskUse(cohort, one))
 
-    def standing(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
-        """Yield every waiting cohort, after a key of its disk block."""
-        for cohort in sorted((one.cohort for one in self.waiting), key=lambda one: (one.kind.number, one.part.first)):
-            yield ("disk",), cohort
+    def standing(self) -> Iterator[tuple[Hashable, Cohort]]:
+        """Yield every waiting cohort, after what it waits for."""
+        return (("disk", use.cohort) for use in self.waiting)
 
     def let_go(self) -> bool:
         """Serve all waiting cohorts; return False if there are none."""

@@ -127,12 +127,12 @@ class Exchange:
             del self._new[channel]
         return False
 
-    def standing(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort | Side]]:
-        """Yield every waiting cohort, and every side of buffered messages, after a key of what it waits for."""
+    def standing(self) -> Iterator[tuple[Hashable, Cohort | Side]]:
+        """Yield every waiting cohort, and every side of buffered messages, after what it waits for."""
         for channel, sides in self._channels.items():
-            receives = sorted(sides.receives, key=lambda one: (one.pairs.target, one.pairs.source))
-            for rank, side in enumerate((*receives, *sorted(sides.sends, key=lambda one: one.order))):
-                yield (*channel, rank, side.pairs, id(side.one)), side if side.cohort is None else side.cohort
+            yield from ((side.pairs, side.held) for side in sides.receives)
+            for rank, side in enumerate(sorted(sides.sends, key=lambda one: one.order)):
+                yield (channel, rank, side.pairs, id(side.one)), side if side.cohort is None else side.cohort
 
     def check_done(self) -> None:
         """Check that nothing is left.

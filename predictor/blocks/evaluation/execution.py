@@ -18,17 +18,16 @@ moment share the disk.
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from heapq import heappop, heappush
 
 from predictor.blocks.application import Application
 from predictor.blocks.evaluation.classes import Turn, classes_of
 from predictor.blocks.evaluation.cohort import Cohort, reunited
 from predictor.blocks.evaluation.disks import Disks
-from predictor.blocks.evaluation.exchange import Exchange, Side
+from predictor.blocks.evaluation.exchange import Exchange
 from predictor.blocks.evaluation.gathering import Gatherings
 from predictor.blocks.evaluation.line import Line
-from predictor.blocks.evaluation.steady import Standing, State, Steady
+from predictor.blocks.evaluation.steady import Steady
 from predictor.blocks.machines.machine import Group, Machine
 from predictor.blocks.parts import COMPUTING, Ledger
 from predictor.blocks.processes.progression import Part
@@ -84,11 +83,9 @@ class Execution:
     def _skip(self) -> None:
         """Skip the turns that repeat earlier ones, if there are any."""
         going = [cohort for cohorts in self._runnable.values() for cohort in cohorts]
-        going.sort(key=lambda cohort: (cohort.kind.number, cohort.part.first))
-        standing = [_standing(("goes on",), cohort) for cohort in going]
-        for where, who in (*self._exchange.standing(), *self._gatherings.standing(), *self._disks.standing()):
-            standing.append(_standing(where, who))
-        periods = self._steady.look(State(standing, self.compute_s, self.spent.sums_s))
+        standing = [(None, cohort) for cohort in going]
+        waiting = (*self._exchange.standing(), *self._gatherings.standing(), *self._disks.standing())
+        periods = self._steady.look((*standing, *waiting), (self.compute_s, self.spent.sums_s))
         if periods:
             self.skipped += periods
             self._runnable, self._positions = {}, []
@@ -142,11 +139,3 @@ class Execution:
         took_s = cohort.count * (first_s + last_s) / 2
         self.compute_s[cohort.group] += took_s
         self.spent.note(cohort.group.label, one.where, COMPUTING, took_s)
-
-
-def _standing(where: tuple[Hashable, ...], who: Cohort | Side) -> Standing:
-    if isinstance(who, Side):
-        return Standing((*where, who.group), (), who.clock, who)
-    loops = tuple((begin, times) for begin, _, times in who.loops)
-    place = (*where, who.kind.number, who.part, who.pc, who.met, loops)
-    return Standing(place, tuple(turn for _, turn, _ in who.loops), who.clock, who)

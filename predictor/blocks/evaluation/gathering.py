@@ -78,11 +78,9 @@ class Gatherings:
             place -= self._counts[label]
         raise ValueError(f"{call.where}: no process {call.root}")
 
-    def standing(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
-        """Yield every waiting cohort, after a key of the collective that it waits in."""
-        for group in sorted(self._here):
-            for cohort, _ in sorted(self._here[group], key=lambda one: (one[0].kind.number, one[0].part.first)):
-                yield ("gathers",), cohort
+    def standing(self) -> Iterator[tuple[Hashable, Cohort]]:
+        """Yield every waiting cohort, after what it waits for."""
+        return (("gathers", cohort) for here in self._here.values() for cohort, _ in here)
 
     def check_done(self) -> None:
         """Check that no cohort waits in a collective.
