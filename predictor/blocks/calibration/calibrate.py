@@ -21,7 +21,7 @@ from predictor.blocks.calibration.experiments import Experiments, Sample
 from predictor.blocks.calibration.fit import CHOICE, Quality, linear_fit, quality
 from predictor.blocks.calibration.nodes import NodeFit, fit_compute, fit_power
 from predictor.blocks.calibration.shapes import Observations, Shape, fit_shape, shape_of
-from predictor.blocks.calibration.wires import Layout, Wires, held_from, lines
+from predictor.blocks.calibration.wires import Layout, Lines, Wires, held_from, lines
 from predictor.blocks.names import COLLECTIVES
 from predictor.blocks.published.formulas import REGRESSORS, communication_time
 from predictor.network.collectives import ALGORITHMS
@@ -215,10 +215,13 @@ def _fits(
     elif wires is not None and block == "p2p":
         for where, fitted in (("near", wires.near), ("far", wires.far)):
             if fitted is not None:
-                times = _agreement(table, block, lambda d, P, of=fitted: of.time(d), where)
-                yield Fit(block, f"{LINES} ({where})", "", {}, *times)
+                yield Fit(block, f"{LINES} ({where})", "", {}, *_agreement(table, block, _alone(fitted), where))
     elif wires is not None:
         yield from _shapes(block, table, layout, wires)
+
+
+def _alone(fitted: Lines) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    return lambda size_bytes, processes: fitted.time(size_bytes)
 
 
 def _agreement(
