@@ -90,13 +90,9 @@ def reunited(cohorts: Sequence[Cohort]) -> list[Cohort]:
 
 def _both(one: Cohort, other: Cohort) -> Cohort | None:
     """Join two cohorts, of which ``one`` has the first member; return None if that is impossible."""
-    here, there = one.part, other.part
-    distance = there.first - here.first
-    alike = here.stride == there.stride or there.count == 1
-    if here.count == there.count == 1 or (here.count - there.count in (0, 1) and alike and here.stride == 2 * distance):
-        stride, clock = distance, interleaved(one.clock, other.clock)
-    elif alike and distance == here.stride * here.count:
-        stride, clock = here.stride, followed(one.clock, other.clock)
-    else:
+    part = one.part.with_others(other.part)
+    if part is None:
         return None
-    return None if clock is None else replace(one, part=Part(here.first, stride, clock.count), clock=clock)
+    alternate = one.count > 1 and part.stride < one.part.stride
+    clock = interleaved(one.clock, other.clock) if alternate else followed(one.clock, other.clock)
+    return None if clock is None else replace(one, part=part, clock=clock)

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from platforms.errors import UserError
 from predictor.blocks.evaluation.cohort import Cohort
-from predictor.blocks.evaluation.line import Line, later
+from predictor.blocks.evaluation.line import AT_ONCE, Line, later
 from predictor.blocks.evaluation.serving import Client, serve_row
-from predictor.blocks.machines.machine import Group, Machine, MessageLoad
+from predictor.blocks.machines.machine import ALONE, Group, Machine, MessageLoad
 from predictor.blocks.machines.traffic import relations
 from predictor.blocks.parts import SENDING, WAITING, Ledger
-from predictor.blocks.processes.pairs import Pairs, common, rest
+from predictor.blocks.processes.pairs import Pairs, common, rest, united
 from predictor.blocks.processes.progression import Part
 from predictor.blocks.stream.instructions import Receive, Send
 
@@ -66,6 +66,45 @@ class _Sides:
 
     sends: list[Side]
     receives: list[Side]
+
+
+@dataclass(frozen=True, eq=False)
+class _Match:
+    """Messages that both sides have reached."""
+
+    receive: Side
+    mine: Part  # their places in the receive
+    send: Side
+    theirs: Part  # their places in the send
+    start: Line
+
+    @property
+    def pairs(self) -> Pairs:
+        """Their senders and receivers."""
+        return self.receive.pairs.part(self.mine)
+
+
+def _loads(found: Sequence[_Match]) -> Iterator[tuple[_Match, Mapping[bool, MessageLoad]]]:
+    """Yield each match with the messages that share the links within nodes (True) and between them (False).
+
+    These are the messages of one step between two groups that begin at the same moment; messages of a row that begin
+    one after the other share nothing.
+    """
+    bunches: dict[Hashable, list[list[_Match]]] = defaultdict(list)
+    for one in sorted(found, key=lambda one: one.start.first):
+        bunch = bunches[(one.send.one.where, one.send.group, one.receive.group) if one.start.at_once else id(one)]
+        if bunch and one.start.first - bunch[-1][0].start.first <= AT_ONCE * one.start.first:
+            bunch[-1].append(one)
+        else:
+            bunch.append([one])
+    for bunch in bunches.values():
+        for alike in bunch:
+            first = alike[0]
+            loads: dict[bool, MessageLoad] = {}
+            for row in united(one.pairs for one in alike) if first.start.at_once else ():
+                for part in relations(first.send.group, first.receive.group, row):
+                    loads[part.same_node] = part.traffic.most(loads.get(part.same_node, ALONE))
+            yield from ((one, loads) for one in alike)
 
 
 class Exchange:
@@ -176,36 +215,39 @@ class Exchange:
         """
         waiting, kept = sorted(sides.receives, key=lambda one: one.pairs.count), []
         sides.sends.sort(key=lambda one: (one.cohort is not None, -one.pairs.count if one.cohort else one.order))
-        sides.receives.clear()  # cohorts that reach another receive of this channel are added again meanwhile
-        progress = False
+        found: list[_Match] = []
         while waiting:
             receive = waiting.pop()
-            left = None if receive.ordered else self._receive(receive, sides.sends)
+            left = None if receive.ordered else self._receive(receive, sides.sends, found)
             if left is None:
                 kept.append(receive)
             else:
-                progress = True
                 waiting += left
-        sides.receives += kept
-        return progress
+        sides.receives[:] = kept
+        for one, loads in _loads(found):
+            self._move(one, loads)
+        return bool(found)
 
-    def _receive(self, receive: Side, sends: list[Side]) -> list[Side] | None:
+    @staticmethod
+    def _receive(receive: Side, sends: list[Side], found: list[_Match]) -> list[Side] | None:
         """Match a receive with the first send that fits; return the unmatched parts of it, or None if none fits."""
         for at, send in enumerate(sends):
-            found = None if send.ordered else common(receive.pairs, send.pairs)
-            if found is None:
-                continue
-            mine, theirs = found
-            sends[at : at + 1] = send.left(theirs)
-            for part, start in later(receive.clock.part(mine), send.clock.part(theirs)):
-                for one in relations(send.group, receive.group, receive.pairs.part(mine.within(part))):
-                    traffic = one.traffic if start.at_once else None  # no contention at different moments
-                    took_s = self._message_s(send, receive, same_node=one.same_node, traffic=traffic)
-                    place, end = part.within(one.part), start.part(one.part).plus(took_s)
-                    self._end(receive, mine.within(place), end, took_s * place.count)
-                    self._end(send, theirs.within(place), end, took_s * place.count)
-            return receive.left(mine)
+            both = None if send.ordered else common(receive.pairs, send.pairs)
+            if both is not None:
+                mine, theirs = both
+                sends[at : at + 1] = send.left(theirs)
+                for part, start in later(receive.clock.part(mine), send.clock.part(theirs)):
+                    found.append(_Match(receive, mine.within(part), send, theirs.within(part), start))
+                return receive.left(mine)
         return None
+
+    def _move(self, one: _Match, loads: Mapping[bool, MessageLoad]) -> None:
+        """Let matched messages arrive; ``loads``: of their links, within a node and between nodes."""
+        for row in relations(one.send.group, one.receive.group, one.pairs):
+            took_s = self._message_s(one.send, one.receive, same_node=row.same_node, traffic=loads.get(row.same_node))
+            end = one.start.part(row.part).plus(took_s)
+            self._end(one.receive, one.mine.within(row.part), end, took_s * row.part.count)
+            self._end(one.send, one.theirs.within(row.part), end, took_s * row.part.count)
 
     def _end(self, side: Side, part: Part, end: Line, sent_s: float) -> None:
         """Let the processes of a part of a side go on at its end, if they have waited.

@@ -37,6 +37,17 @@ class Part:
         """Return the same members in the opposite order."""
         return Part(self.first + self.stride * (self.count - 1), -self.stride, self.count)
 
+    def with_others(self, other: Part) -> Part | None:
+        """Return the members of both, if those of ``other`` follow or alternate with these; None if they do not."""
+        distance = other.first - self.first
+        alike = self.stride == other.stride or other.count == 1
+        alternate = self.count - other.count in (0, 1) and alike and self.stride == 2 * distance
+        if self.count == other.count == 1 or alternate:
+            return Part(self.first, distance, self.count + other.count)
+        stride = other.stride if self.count == 1 else self.stride
+        follow = (alike or self.count == 1) and distance == stride * self.count
+        return Part(self.first, stride, self.count + other.count) if follow else None
+
 
 class Split(Exception):
     """Raised when the members of a cohort differ; ``parts`` has every member once."""
