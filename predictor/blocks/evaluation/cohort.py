@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from predictor.blocks.evaluation.classes import Class
 from predictor.blocks.evaluation.line import Line, followed, interleaved
 from predictor.blocks.machines.machine import Group
-from predictor.blocks.processes.progression import Number, Part, Progression
+from predictor.blocks.processes.progression import Number, Part, Progression, in_fewest
 from predictor.blocks.stream.instructions import Instruction
 
 
@@ -76,16 +76,7 @@ def reunited(cohorts: Sequence[Cohort]) -> list[Cohort]:
 
     Two cohorts become one if their members alternate or follow each other, and their clocks lie on one line.
     """
-    waiting = sorted(cohorts, key=lambda cohort: cohort.part.first, reverse=True)
-    done: list[Cohort] = []
-    while waiting:
-        one = waiting.pop()
-        if done and (whole := _both(done[-1], one)) is not None:
-            done.pop()
-            waiting.append(whole)
-        else:
-            done.append(one)
-    return done
+    return in_fewest(cohorts, lambda cohort: cohort.part, _both)
 
 
 def _both(one: Cohort, other: Cohort) -> Cohort | None:

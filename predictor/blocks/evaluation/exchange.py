@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from platforms.errors import UserError
 from predictor.blocks.evaluation.cohort import Cohort
-from predictor.blocks.evaluation.line import AT_ONCE, Line, later
+from predictor.blocks.evaluation.line import Line, later, moments
 from predictor.blocks.evaluation.serving import Client, serve_row
 from predictor.blocks.machines.machine import ALONE, Group, Machine, MessageLoad
 from predictor.blocks.machines.traffic import relations
@@ -90,21 +90,16 @@ def _loads(found: Sequence[_Match]) -> Iterator[tuple[_Match, Mapping[bool, Mess
     These are the messages of one step between two groups that begin at the same moment; messages of a row that begin
     one after the other share nothing.
     """
-    bunches: dict[Hashable, list[list[_Match]]] = defaultdict(list)
-    for one in sorted(found, key=lambda one: one.start.first):
-        bunch = bunches[(one.send.one.where, one.send.group, one.receive.group) if one.start.at_once else id(one)]
-        if bunch and one.start.first - bunch[-1][0].start.first <= AT_ONCE * one.start.first:
-            bunch[-1].append(one)
-        else:
-            bunch.append([one])
-    for bunch in bunches.values():
-        for alike in bunch:
-            first = alike[0]
-            loads: dict[bool, MessageLoad] = {}
-            for row in united(one.pairs for one in alike) if first.start.at_once else ():
-                for part in relations(first.send.group, first.receive.group, row):
-                    loads[part.same_node] = part.traffic.most(loads.get(part.same_node, ALONE))
-            yield from ((one, loads) for one in alike)
+    steps: dict[Hashable, list[_Match]] = defaultdict(list)
+    for one in found:
+        steps[one.send.one.where, one.send.group, one.receive.group].append(one)
+    for alike in (bunch for step in steps.values() for bunch in moments(step, lambda one: one.start)):
+        first = alike[0]
+        loads: dict[bool, MessageLoad] = {}
+        for row in united(one.pairs for one in alike) if first.start.at_once else ():
+            for part in relations(first.send.group, first.receive.group, row):
+                loads[part.same_node] = part.traffic.most(loads.get(part.same_node, ALONE))
+        yield from ((one, loads) for one in alike)
 
 
 class Exchange:
@@ -213,17 +208,20 @@ class Exchange:
         Long rows are matched first, because what remains of them then is in few parts.  Buffered messages keep their
         order, and precede the message that their sender waits for.
         """
-        waiting, kept = sorted(sides.receives, key=lambda one: one.pairs.count), []
-        sides.sends.sort(key=lambda one: (one.cohort is not None, -one.pairs.count if one.cohort else one.order))
+        servers = [[one for one in some if one.ordered] for some in (sides.receives, sides.sends)]
+        waiting = sorted((one for one in sides.receives if not one.ordered), key=lambda one: one.pairs.count)
+        sends = [one for one in sides.sends if not one.ordered]
+        sends.sort(key=lambda one: (one.cohort is not None, -one.pairs.count if one.cohort else one.order))
+        kept: list[Side] = []
         found: list[_Match] = []
         while waiting:
             receive = waiting.pop()
-            left = None if receive.ordered else self._receive(receive, sides.sends, found)
+            left = self._receive(receive, sends, found)
             if left is None:
                 kept.append(receive)
             else:
                 waiting += left
-        sides.receives[:] = kept
+        sides.receives[:], sides.sends[:] = [*servers[0], *kept], [*servers[1], *sends]
         for one, loads in _loads(found):
             self._move(one, loads)
         return bool(found)
@@ -232,7 +230,7 @@ class Exchange:
     def _receive(receive: Side, sends: list[Side], found: list[_Match]) -> list[Side] | None:
         """Match a receive with the first send that fits; return the unmatched parts of it, or None if none fits."""
         for at, send in enumerate(sends):
-            both = None if send.ordered else common(receive.pairs, send.pairs)
+            both = common(receive.pairs, send.pairs)
             if both is not None:
                 mine, theirs = both
                 sends[at : at + 1] = send.left(theirs)

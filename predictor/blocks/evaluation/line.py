@@ -6,9 +6,10 @@ A master that serves thousands of equal processes in turn gives them times that 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from math import ceil
+from typing import TypeVar
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from predictor.blocks.processes.progression import Part
 
 AT_ONCE = 1e-9  # relative difference of times that count as one moment
 _SAME = 1e-13  # relative difference at both ends up to which two lines count as one
+_Timed = TypeVar("_Timed")
 
 
 @dataclass(frozen=True)
@@ -77,6 +79,22 @@ def later(one: Line, other: Line) -> list[tuple[Part, Line]]:
     crossing = min(one.count - 1, max(1, ceil(-begin / (one.step - other.step))))  # where `one` becomes the later
     parts = Part(0, 1, crossing), Part(crossing, 1, one.count - crossing)
     return [(parts[0], other.part(parts[0])), (parts[1], one.part(parts[1]))]
+
+
+def moments(some: Iterable[_Timed], clock: Callable[[_Timed], Line]) -> Iterator[list[_Timed]]:
+    """Yield together what has all its times at the same moment; what has different times is alone."""
+    together: list[_Timed] = []
+    for one in sorted(some, key=lambda one: clock(one).least):
+        time = clock(one)
+        if not time.at_once:
+            yield [one]
+            continue
+        if together and time.least - clock(together[0]).least > AT_ONCE * time.least:
+            yield together
+            together = []
+        together.append(one)
+    if together:
+        yield together
 
 
 def joined(lines: Iterable[Line]) -> list[Line]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from math import gcd
 
-from predictor.blocks.processes.progression import Part
+from predictor.blocks.processes.progression import Part, in_fewest
 
 
 @dataclass(frozen=True)
@@ -47,16 +47,7 @@ def common(one: Pairs, other: Pairs) -> tuple[Part, Part] | None:
 
 def united(rows: Iterable[Pairs]) -> list[Pairs]:
     """Return the pairs of all rows in as few rows as possible; rows that alternate or follow each other become one."""
-    waiting = sorted(rows, key=lambda row: row.source, reverse=True)
-    done: list[Pairs] = []
-    while waiting:
-        row = waiting.pop()
-        if done and (whole := _both(done[-1], row)) is not None:
-            done.pop()
-            waiting.append(whole)
-        else:
-            done.append(row)
-    return done
+    return in_fewest(rows, lambda row: Part(row.source, row.source_step, row.count), _both)
 
 
 def _both(one: Pairs, other: Pairs) -> Pairs | None:

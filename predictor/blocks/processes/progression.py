@@ -7,11 +7,11 @@ necessary.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from math import gcd
-from typing import NoReturn, cast
+from math import gcd, inf
+from typing import NoReturn, TypeVar, cast
 
 from platforms.errors import UserError
 
@@ -19,6 +19,7 @@ MOST_CLASSES = 200_000  # most parts that a cohort is split into at once
 _MOST_REMAINDERS = 64  # most parts that the comparison of a remainder makes
 
 Number = int | float
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,35 @@ class Part:
         stride = other.stride if self.count == 1 else self.stride
         follow = (alike or self.count == 1) and distance == stride * self.count
         return Part(self.first, stride, self.count + other.count) if follow else None
+
+
+def in_fewest(
+    some: Iterable[_Item], part: Callable[[_Item], Part], both: Callable[[_Item, _Item], _Item | None]
+) -> list[_Item]:
+    """Return items joined into few.
+
+    Args:
+        some: The items.
+        part: Function that returns the members of an item.
+        both: Function that returns two items, of which the first has the first member, as one, or None.
+    """
+
+    def order(one: _Item) -> tuple[float, int]:
+        members = part(one)
+        return (members.stride if members.count > 1 else inf), -members.first
+
+    # Wide strides come first: halves of a residue class are joined before the class is joined with others.
+    waiting = sorted(some, key=order)
+    done: list[_Item] = []
+    while waiting:
+        one = waiting.pop()
+        whole = both(*sorted((done[-1], one), key=lambda it: part(it).first)) if done else None
+        if whole is None:
+            done.append(one)
+        else:
+            done.pop()
+            waiting.append(whole)
+    return done
 
 
 class Split(Exception):
