@@ -11,9 +11,9 @@ processes, or receives from several, does so in the order of their indices.  A c
 have reached it, and all leave it at its end.  Since every receive names its sender, the result does not depend on the
 order in which cohorts are evaluated.
 
-Contention is modelled in three cases only: messages of one cohort that begin at the same moment share their common
-links; so do messages that one process sends at the same moment; and processes that begin to use a disk at the same
-moment share the disk.
+Contention is modelled in three cases only: messages of one step between two groups that begin at the same moment share
+their common links; so do messages that one process sends at the same moment; and processes that begin to use a disk at
+the same moment share the disk.
 """
 
 from __future__ import annotations
