@@ -91,12 +91,23 @@ def rows(draw):
     return clients
 
 
+@st.composite
+def turns(draw):
+    """Clients that have every so-manieth place of a row, all of them or not, ready in time or not."""
+    stride, clients = draw(st.integers(2, 4)), []
+    for at in range(stride - draw(st.integers(0, 1))):
+        row = Part(at, stride, draw(st.integers(1, 8)))
+        times = Line(row.count, draw(starts) / 10, draw(steps))
+        clients.append(Client(f"c{at}", row, Part(0, 1, row.count), times, at, 2.0, 0.5, range(0)))
+    return clients
+
+
 def places(row):
     return range(row.first, row.first + row.stride * row.count, row.stride)
 
 
 @quickly
-@given(st.integers(0, 20).map(float), rows())
+@given(st.integers(0, 20).map(float), st.one_of(rows(), turns()))
 def test_a_row_is_served_place_by_place(ready_s, clients):
     count, end_s, served = serve_row(ready_s, clients)
     found = {}

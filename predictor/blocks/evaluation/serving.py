@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
@@ -42,6 +42,11 @@ class Served(Generic[_Owner]):
         """Number of members."""
         return sum(line.count for line in self.ends)
 
+    def add(self, ends: Sequence[Line], service_s: float) -> None:
+        """Add the ends of further services."""
+        self.sent_s += service_s * sum(line.count for line in ends)
+        self.ends[-1:] = joined((*self.ends[-1:], *ends))
+
     @property
     def in_owner(self) -> Part:
         """Their places in the owner."""
@@ -66,27 +71,80 @@ def serve_row(ready_s: float, clients: Sequence[Client[_Owner]]) -> tuple[int, f
     heap: list[_Waiting] = [(one.in_row.first, one.order, number, 0) for number, one in enumerate(clients)]
     heapify(heap)
     served: dict[int, Served[_Owner]] = {}  # by number of the client
-    place = 0
+    place = alone_until = 0
     while heap and heap[0][0] == place:
         _, order, number, member = heappop(heap)
         one = clients[number]
-        if number not in served:
-            served[number] = Served(one, member, [])
-        done = served[number]
+        done = served.setdefault(number, Served(one, member, []))
         if done.first + done.count != member:
             break
-        end = place + (one.in_row.count - member if one.in_row.stride == 1 else 1)
+        stride = one.in_row.stride
+        if stride > 1 and place >= alone_until:
+            others = [heappop(heap) for _ in range(min(stride - 1, len(heap)))]
+            count = _serve_in_turn(heap, [(place, order, number, member), *others], clients, served, ready_s=ready_s)
+            ready_s += stride * count * one.service_s
+            alone_until = place if count else place + stride
+            place += stride * count
+            continue
+        end = place + (one.in_row.count - member if stride == 1 else 1)
         while heap and heap[0][0] < end and heap[0][1] > order:
             other = heappop(heap)
             _wait(heap, clients[other[2]].in_row, other, end)
         count, service_s = _run(one, place, min(end, heap[0][0]) if heap else end)
-        ends = serve(ready_s, one.times.part(Part(member, 1, count)), service_s)
-        ready_s = ends[-1].last
-        done.ends[-1:] = joined((*done.ends[-1:], *ends))
-        done.sent_s += count * service_s
+        ends_s = serve(ready_s, one.times.part(Part(member, 1, count)), service_s)
+        ready_s = ends_s[-1].last
+        done.add(ends_s, service_s)
         place += count
         _wait(heap, one.in_row, (place, order, number, member), place)
-    return place, ready_s, list(served.values())
+    return place, ready_s, [one for one in served.values() if one.ends]
+
+
+def _serve_in_turn(
+    heap: list[_Waiting],
+    turn: Sequence[_Waiting],
+    clients: Sequence[Client[_Owner]],
+    served: dict[int, Served[_Owner]],
+    *,
+    ready_s: float,
+) -> int:
+    """Serve one member of each client in turn as long as the server waits for none; return how many of each."""
+    count = _queued(turn, clients, served, ready_s)
+    stride, service_s = len(turn), clients[turn[0][2]].service_s
+    for at, waiting in enumerate(turn):
+        place, _, number, member = waiting
+        if count:
+            done = served.setdefault(number, Served(clients[number], member, []))
+            done.add([Line(count, ready_s + (at + 1) * service_s, stride * service_s)], service_s)
+        _wait(heap, clients[number].in_row, waiting, place + stride * count)
+    return count
+
+
+def _queued(
+    turn: Sequence[_Waiting],
+    clients: Sequence[Client[_Owner]],
+    served: Mapping[int, Served[_Owner]],
+    ready_s: float,
+) -> int:
+    """Return how many members each of some clients can be served in turn without the server waiting for one; or 0.
+
+    The clients have to follow each other in the row, with equal strides and service times.
+    """
+    first = clients[turn[0][2]]
+    stride, service_s = first.in_row.stride, first.service_s
+    if len(turn) < stride:
+        return 0
+    count = min(clients[number].in_row.count - member for _, _, number, member in turn)
+    for at, (place, _, number, member) in enumerate(turn):
+        one = clients[number]
+        before = served.get(number)
+        alike = place == turn[0][0] + at and one.in_row.stride == stride and one.service_s == service_s
+        if not alike or len(one.near) or (before is not None and before.first + before.count != member):
+            return 0
+        times = one.times.part(Part(member, 1, count))
+        begin_s = ready_s + at * service_s
+        if times.first > begin_s or times.last > begin_s + stride * (count - 1) * service_s:
+            return 0
+    return count
 
 
 def _wait(heap: list[_Waiting], row: Part, who: _Waiting, place: int) -> None:
