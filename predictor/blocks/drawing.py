@@ -1,4 +1,4 @@
-"""What the figures of blocks have in common, those of formulas and those of calibrations."""
+"""Common parts of the figures of blocks, those of formulas and those of calibrations."""
 
 from __future__ import annotations
 
