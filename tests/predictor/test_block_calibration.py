@@ -143,7 +143,8 @@ def test_files_that_are_no_calibration_are_refused_in_one_line(tmp_path, capsys)
     calibration().write(tmp_path / "good.json")
     for model in ([str(path)], [str(tmp_path / "none.json")], [str(tmp_path / "good.json"), "--shapes", "blue"]):
         assert main(["block", "--model", *model, "--block", "barrier"]) == 2
-    assert capsys.readouterr().err.count("error: ") == 3
+    said = capsys.readouterr().err
+    assert said.count("error: ") == 3 and "x.json: of format 1, not 3. Make it by" in said
 
 
 def test_thread_counts_are_dense_around_the_cores():

@@ -99,14 +99,14 @@ def read_calibration(path: str | Path) -> Calibration:
     remedy = "Make it by python -m predictor.blocks calibrate --out FILE"
     try:
         content = json.loads(input_text(path))
+        if isinstance(content, dict) and isinstance(content.get("format"), int) and content["format"] != FORMAT:
+            raise UserError(f"calibration {path}", f"of format {content['format']}, not {FORMAT}", remedy)
         found = from_fields(Calibration, content)
     except OSError as err:
         raise UserError(f"calibration {path}", f"cannot be read: {err.strerror}", remedy) from err
     except (ValueError, RecursionError) as err:
         reason = str(err) if isinstance(err, DoesNotFit) else "not JSON"
         raise UserError(f"calibration {path}", f"not a calibration file ({reason})", remedy) from err
-    if found.format != FORMAT:
-        raise UserError(f"calibration {path}", f"of format {found.format}, not {FORMAT}", remedy)
     return found
 
 
