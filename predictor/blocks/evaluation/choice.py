@@ -34,7 +34,7 @@ from predictor.blocks.stream.instructions import Stream
 GRAPH, COHORTS = "graph", "cohorts"
 EVALUATORS = (GRAPH, COHORTS)
 MOST_EVENTS = 4_000_000  # of a graph that is chosen without being asked for
-_CAUTION = "messages of different cohorts do not slow one another here: the time may be far too short"
+_CAUTION = "messages of different steps do not slow one another here: the time may be far too short"
 
 
 @dataclass(frozen=True)
