@@ -50,10 +50,15 @@ class Queue:
                 "INSERT INTO suites (id, name, owner, created_s, place) VALUES (?, ?, ?, ?, ?)",
                 (added, name, owner, time.time(), last + 1),
             )
+            first = self.tables.next_number("runs")
             connection.executemany(
                 "INSERT INTO runs (id, suite, number, platform, network, app, class, ranks, mapping, efficiency,"
                 " platform_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                ((run, added, *case.values) for run, case in enumerate(cases, self.tables.next_number("runs"))),
+                ((run, added, *case.values) for run, case in enumerate(cases, first)),
+            )
+            connection.executemany(
+                "INSERT INTO points (run, suite, point) VALUES (?, ?, ?)",
+                ((run, added, case.point) for run, case in enumerate(cases, first) if case.point),
             )
         self.changes.add()
         return added
@@ -156,7 +161,7 @@ class Queue:
                     connection.execute(
                         f"INSERT INTO results (id, run, suite, {_OF_RUN}, {columns})"
                         f" SELECT ?, id, suite, {_OF_RUN}, {places} FROM runs WHERE id = ?",
-                        (added, *(row[key] for key in _OF_RESULT), run),
+                        (added, *(row.get(key) for key in _OF_RESULT), run),
                     )
                     connection.execute("INSERT INTO details VALUES (?, ?)", (added, _json(row)))
         self.changes.add()
@@ -196,7 +201,7 @@ class Queue:
                     (kind, self.tables.next_number(kind) - 1),
                 )
             connection.execute("DELETE FROM details WHERE result IN (SELECT id FROM results WHERE suite = ?)", (suite,))
-            for kind, column in (("results", "suite"), ("runs", "suite"), ("suites", "id")):
+            for kind, column in (("results", "suite"), ("points", "suite"), ("runs", "suite"), ("suites", "id")):
                 connection.execute(f"DELETE FROM {kind} WHERE {column} = ?", (suite,))
         self.changes.add()
 
