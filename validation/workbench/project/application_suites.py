@@ -165,13 +165,21 @@ def _text(value: object, where: str) -> str:
     values = value if isinstance(value, list) else [value]
     if not values or not all(isinstance(one, int | float | str) and not isinstance(one, bool) for one in values):
         raise UserError(where, "not a number, an expression or a list of them", "Write for example [1, 100]")
-    return ", ".join(one if isinstance(one, str) else _written(one) for one in values)
+    return ", ".join(one if isinstance(one, str) else written(one) for one in values)
 
 
-def _written(number: float) -> str:
-    """Return a number as short as it can be written without a change."""
-    text = f"{number:.15g}" if isinstance(number, float) else f"{number}"
-    return text if float(text) == number else f"{number!r}"
+def written(number: float) -> str:
+    """Return a number as a user would write it.
+
+    >>> written(2e10), written(0.25), written(100), written(12.0)
+    ('2e10', '0.25', '100', '12.0')
+    """
+    text = repr(number)
+    if isinstance(number, int) or not 1e6 <= abs(number) < math.inf:
+        return text
+    digits, _, power = f"{number:.15e}".partition("e")
+    short = f"{digits.rstrip('0').rstrip('.')}e{int(power)}"
+    return short if float(short) == number and len(short) < len(text) else text
 
 
 def counts_of(text: str, where: str) -> tuple[str, ...]:

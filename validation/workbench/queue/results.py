@@ -78,6 +78,16 @@ class ResultsView:
         way = "DESC" if self.sort.startswith("-") else "ASC"
         return f"{column} IS NULL, {column} {way}, id" if column else "suite, run, id"
 
+    @property
+    def filter_keys(self) -> tuple[str, ...]:
+        """The keys of the filters."""
+        return FILTERS
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table."""
+        return COLUMNS
+
     def count(self, tables: Tables) -> int:
         """Return the number of results on all pages."""
         where, values = self._where
@@ -92,13 +102,16 @@ class ResultsView:
 
     def whole(self, tables: Tables) -> Iterator[dict[str, Any]]:
         """Yield all fields of the results on all pages; their order is that of results.csv."""
-        where, values = self._where
-        order = [row[0] for row in tables.rows(f"SELECT id FROM results {where} ORDER BY {self._order}", values)]
+        order = self._ordered_ids(tables)
         for start in range(0, len(order), _STEP):
             part = order[start : start + _STEP]
             query = f"SELECT result, fields FROM details WHERE result IN ({', '.join('?' * len(part))})"
             found = {row["result"]: row["fields"] for row in tables.rows(query, part)}
             yield from (json.loads(found[number]) for number in part)
+
+    def _ordered_ids(self, tables: Tables) -> list[int]:
+        where, values = self._where
+        return [row[0] for row in tables.rows(f"SELECT id FROM results {where} ORDER BY {self._order}", values)]
 
     def drawn(self, tables: Tables, most: int) -> list[dict[str, Any]]:
         """Return the results on all pages with what figures need: at most so many, in the order of the suites."""

@@ -94,7 +94,7 @@ def _simulations(sound: Sequence[SuitePoint], store: Store | None, jobs: int) ->
         if time.monotonic() > end_s:
             break
     first = "" if many == len(sound) else f" of the first {many}"
-    said = plan_text(Plan(truths=tuple(specs)), store, jobs)
+    said = plan_text(Plan(truths=tuple(specs)), store, jobs).replace(f" ({len(specs)} of targets)", "")
     return [f"simulations{first}: {line}" for line in said.splitlines()]
 
 

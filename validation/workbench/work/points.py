@@ -27,6 +27,7 @@ from validation.workbench.project.application_suites import (
     read_suite,
     within_project,
     words_of,
+    written,
 )
 
 OPTIONS = ("policy", "power")  # values of points beside counts and variables
@@ -188,7 +189,7 @@ def typed(value: object) -> str:
     """Return a number or an expression as a user would type it."""
     text = getattr(value, "text", value)
     found = number(str(text))
-    return f"{found:.15g}" if isinstance(found, float) and float(f"{found:.15g}") == found else str(text)
+    return written(found) if isinstance(found, float) else str(text)
 
 
 def _names(application: Application, key: str) -> Mapping[str, object] | list[str]:
