@@ -11,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from platforms.errors import UserError, known_names
+from validation.workbench.pages.point_results import titles_of
 from validation.workbench.project.measured import measured_times
 from validation.workbench.queue.points import VALUE, PointsView, view_of
 from validation.workbench.queue.results import ResultsView
@@ -53,6 +54,7 @@ def show_figure(request: Request) -> Response:
     measured, wrong = measured_times(desk_of(request).project)
     if isinstance(view, PointsView):
         measured = lambda row: None  # noqa: E731 - a measured time does not tell the values of a point
+    rows = [row for row in rows if row[parameter] is not None or not parameter.startswith(VALUE)]
     found = series(rows, quantity, parameter, measured, parameters)
     drawn = None
     if found.lines:
@@ -67,7 +69,7 @@ def show_figure(request: Request) -> Response:
     ]  # fmt: skip
     legend = [(symbol(_style(line, found)), line.name) for line in found.lines]
     return page(request, "figure.html", **context, drawn=drawn, legend_entries=legend, tabs=tabs, quantity=quantity,
-                over=title_of(parameter, view), titles=titles_of(view), found=found, wrong=wrong,
+                over=title_of(parameter, view), titles=_filter_titles(view), found=found, wrong=wrong,
                 kept={"show": quantity.key, "over": parameter},
                 most_cases=MOST_CASES)  # fmt: skip
 
@@ -81,15 +83,13 @@ def parameters_of(view: ResultsView) -> tuple[str, ...]:
 
 def title_of(parameter: str, view: ResultsView) -> str:
     """Return the title of a parameter."""
-    return titles_of(view).get(parameter, parameter.removeprefix(VALUE))
+    titles = titles_of(view) if isinstance(view, PointsView) else NAMES
+    return titles.get(parameter, parameter)
 
 
-def titles_of(view: ResultsView) -> dict[str, str]:
-    """Return the titles of filters and parameters that are not called like their keys."""
-    if not isinstance(view, PointsView):
-        return NAMES
-    values = {VALUE + name: name for name in view.names}
-    return {"app": "application", "platform": "system", "predictor": "model", **values}
+def _filter_titles(view: ResultsView) -> dict[str, str]:
+    """Return the titles of filters that are not called like their keys."""
+    return titles_of(view) if isinstance(view, PointsView) else {"app": "kernel"}
 
 
 def show_front(request: Request) -> Response:
@@ -117,7 +117,7 @@ def show_front(request: Request) -> Response:
     keys = [key for key in parameters_of(view) if key not in ("ranks", MODEL)]
     listed = [(one, _said_case(one.row, rows, keys)) for one in chosen[:MOST_FRONT]]
     return page(request, "front.html", **context, drawn=drawn, legend_entries=legend, listed=listed, kept={},
-                kind=kind, titles=titles_of(view), more=max(0, len(chosen) - MOST_FRONT))  # fmt: skip
+                kind=kind, titles=_filter_titles(view), more=max(0, len(chosen) - MOST_FRONT))  # fmt: skip
 
 
 def _drawn(request: Request) -> tuple[ResultsView, list[dict[str, Any]], dict[str, Any]]:
@@ -209,7 +209,8 @@ def _word(value: object) -> str:
 
 def _choice_mark(one: Choice) -> Mark:
     row = one.row
-    said = f"{one.kind}, {row['app']} {row['class'] or ''} on {row['ranks']} ranks of {row['platform']}: "
+    unit = "processes" if MODEL in row else "ranks"
+    said = f"{one.kind}, {row['app']} {row['class'] or ''} on {row['ranks']} {unit} of {row['platform']}: "
     return Mark(one.time_s, one.energy_j, f"{said}{one.time_s:.5g} s, {one.energy_j:.5g} J", f"/results/{row['id']}")
 
 

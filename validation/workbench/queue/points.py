@@ -34,6 +34,10 @@ class PointsView(ResultsView):
         return *first[:2], *(VALUE + name for name in self.names), first[2], *rest[:-1], *_FIELDS, rest[-1]
 
     @property
+    def _source(self) -> str:
+        return _SOURCE
+
+    @property
     def _where(self) -> tuple[str, list[Any]]:
         values: list[Any] = [one for one in (self.suite, self.other) if one is not None]
         parts = [f"results.suite IN ({', '.join('?' * len(values))})"]

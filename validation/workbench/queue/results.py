@@ -65,6 +65,10 @@ class ResultsView:
         return self.address(sort=f"-{column}" if self.sort == column else column)
 
     @property
+    def _source(self) -> str:
+        return "results"
+
+    @property
     def _where(self) -> tuple[str, list[Any]]:
         values: list[Any] = [one for one in (self.suite, self.other) if one is not None]
         parts = [f"suite IN ({', '.join('?' * len(values))})"] if values else []
@@ -112,6 +116,18 @@ class ResultsView:
     def _ordered_ids(self, tables: Tables) -> list[int]:
         where, values = self._where
         return [row[0] for row in tables.rows(f"SELECT id FROM results {where} ORDER BY {self._order}", values)]
+
+    def fields(self, tables: Tables) -> list[str]:
+        """Return the names of the fields that results of the suites and applications of the view have, in their order.
+
+        Lists within a result, such as that of the labels of an application, are left out.
+        """
+        where, values = self._where
+        query = f"SELECT min(results.id) FROM {self._source} {where} GROUP BY results.suite, results.app"
+        first = [row[0] for row in tables.rows(query, values)]
+        chosen = f"SELECT fields FROM details WHERE result IN ({', '.join('?' * len(first))}) ORDER BY result"
+        found = [json.loads(row["fields"]) for row in tables.rows(chosen, first)]
+        return list(dict.fromkeys(key for one in found for key, value in one.items() if not isinstance(value, list)))
 
     def drawn(self, tables: Tables, most: int) -> list[dict[str, Any]]:
         """Return the results on all pages with what figures need: at most so many, in the order of the suites."""
