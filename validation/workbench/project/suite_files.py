@@ -44,6 +44,16 @@ def names(project: Project) -> list[str]:
     return sorted(path.stem for path in project.suites.glob(f"*{ENDING}") if path.is_file())
 
 
+def is_suite_of_applications(project: Project, name: str) -> bool:
+    """Return whether the file of a suite is one of applications.
+
+    Raises:
+        UserError: There is no such suite.
+    """
+    path = file_within(project.suites, f"{name}{ENDING}", (ENDING,))
+    return is_of_applications(path.read_text("utf-8", errors="replace"))
+
+
 def read_form(project: Project, name: str) -> SuiteForm:
     """Return the form of a suite.
 
