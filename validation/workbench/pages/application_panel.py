@@ -1,7 +1,8 @@
-"""The panel of applications: a suite of counts, variables, systems, models and power rules is put together and queued."""
+"""The panel of applications: a suite of counts, variables, systems and models is put together, counted and queued."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -155,12 +156,19 @@ def _counted(request: Request, form: ApplicationForm, described: Mapping[str, An
     try:
         return {**found, "counted": desk.count(text_of_form(desk.project, form))}
     except UserError as err:
-        return {**found, "wrong": "" if _is_at_field(err, found["wrong_fields"]) else str(err)}
+        field = _field_of(err, described)
+        if field:
+            found["wrong_fields"].setdefault(field, f"{err.problem}. {err.remedy}.")
+        return {**found, "wrong": "" if field else str(err)}
 
 
-def _is_at_field(err: UserError, wrong_fields: Mapping[str, str]) -> bool:
-    """Return whether the error is told at its field already."""
-    return f"{err.problem}. {err.remedy}." in wrong_fields.values()
+def _field_of(err: UserError, described: Mapping[str, Any]) -> str:
+    """Return the field of the label or variable that an error is about; empty: it is about something else."""
+    for name in re.findall(r"(?:variable|variables,|label|counts,) '?(\w+)", err.where):
+        for prefix, key in ((SET, "variables"), (COUNT, "labels")):
+            if name in described[key]:
+                return f"{prefix}{name}"
+    return ""
 
 
 def _applications(project: Project) -> list[str]:

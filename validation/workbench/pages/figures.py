@@ -40,6 +40,7 @@ from validation.workbench.web.plot import Axis, Curve, Mark, Style, count_axis, 
 
 MOST_DRAWN = 5000  # results of a figure
 MOST_FRONT = 60  # rows of the table of a front
+POWER = f"{VALUE}power"  # the power rule of applications, which only energies depend on
 NAMES = {"app": "kernel or program", "efficiency": "efficiency of the kernel"}  # of parameters; others are their own
 
 
@@ -55,7 +56,8 @@ def show_figure(request: Request) -> Response:
     if isinstance(view, PointsView):
         measured = lambda row: None  # noqa: E731 - a measured time does not tell the values of a point
     rows = [row for row in rows if row[parameter] is not None or not parameter.startswith(VALUE)]
-    found = series(rows, quantity, parameter, measured, parameters)
+    told = [key for key in parameters if key != POWER or quantity.key == "energy" or key == parameter]
+    found = series(rows, quantity, parameter, measured, told)
     drawn = None
     if found.lines:
         titles = parameter, title_of(parameter, view)
@@ -161,7 +163,8 @@ def _figure(found: Series, quantity: Quantity, over: tuple[str, str], suites: Ma
     word = suites.get if parameter == "suite" else _word
     x, place = _axis(over, list(dict.fromkeys(point.at for point in points)), word)
     logarithmic = quantity.key in ("time", "energy", "speedup")
-    y = number_axis(quantity.label, [point.value for point in points], may_log=logarithmic, zero=True)
+    zero = quantity.key != "success"  # which is close to 1
+    y = number_axis(quantity.label, [point.value for point in points], may_log=logarithmic, zero=zero)
 
     def mark(line: Line, point: Point) -> Mark:
         said = f"{line.name}, {title} {word(point.at)}: {point.value:.5g} {quantity.unit}"

@@ -76,7 +76,8 @@ def best(view: PointsView, rows: Sequence[Mapping[str, Any]], objectives: Sequen
         for model in dict.fromkeys(row["predictor"] for row in rows):
             known = [row for row in rows if row["predictor"] == model and row[column] is not None]
             if known:
-                row = (max if largest else min)(known, key=lambda one: float(one[column]))  # noqa: B023 - used at once
+                values = [row[column] for row in known]
+                row = known[values.index(max(values) if largest else min(values))]
                 said = ", ".join(case_word(key, row) for key in several if row[key] is not None)
                 simulated = row.get(_SIMULATED.get(objective, ""))
                 found.append(Best(title, unit, model, row, said or "the only point", row[column], simulated))

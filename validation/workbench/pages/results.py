@@ -72,7 +72,8 @@ def _table(request: Request) -> dict[str, Any]:
     return {
         "view": view, "rows": rows, "has_measured": has_measured, "wrong": wrong,
         "many": many, "pages": max(1, -(-many // PAGE)), "columns": view.columns,
-        "titles": TITLES, "numbers": _NUMBERS, "of_points": of_points, "best": [], "choices": view.choices(tables), "chosen": dict(view.filters),
+        "titles": TITLES, "numbers": _NUMBERS, "of_points": of_points, "best": [],
+        "choices": view.choices(tables), "chosen": dict(view.filters),
         "suites": suites, "parquet": has_parquet(),
         "suite": chosen, "command": "\n".join(commands),
         "unchanged": chosen is not None and is_unchanged(desk_of(request), chosen.id),

@@ -162,7 +162,7 @@ def _values(table: Mapping[str, Any], key: str) -> dict[str, tuple[str, ...]]:
 
 def _text(value: object, where: str) -> str:
     """Return a number, a text or a list of both as the panel shows it."""
-    values = value if isinstance(value, list) else [value]
+    values: list[Any] = value if isinstance(value, list) else [value]
     if not values or not all(isinstance(one, int | float | str) and not isinstance(one, bool) for one in values):
         raise UserError(where, "not a number, an expression or a list of them", "Write for example [1, 100]")
     return ", ".join(one if isinstance(one, str) else written(one) for one in values)
@@ -195,7 +195,7 @@ def counts_of(text: str, where: str) -> tuple[str, ...]:
 
 
 def variables_of(text: str, where: str) -> tuple[str, ...]:
-    """Return the values of a text such as ``1e9, 2 * rounds, min(1, 2)``: commas in brackets part nothing.
+    """Return the values of a text such as ``1e9, 2 * rounds``; a single one may have commas: ``min(1, rounds)``.
 
     Raises:
         UserError: A value is empty or given twice, or cannot be varied on a command line.

@@ -147,7 +147,7 @@ def case_word(key: str, row: Row) -> str:
         return str(row.get("suite_name") or f"suite {row['suite']}")
     value = row[key]
     if key.startswith(VALUE):
-        return f"{key.removeprefix(VALUE)} {value:.10g}" if isinstance(value, float) else f"{key[len(VALUE):]} {value}"
+        return f"{key.removeprefix(VALUE)} {value:.10g}" if isinstance(value, float) else f"{key[len(VALUE) :]} {value}"
     if key == "ranks":
         return f"{value} {'rank' if value == 1 else 'ranks'}"
     if value is None:

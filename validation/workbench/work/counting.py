@@ -6,12 +6,13 @@ import signal
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, chdir, contextmanager
+from contextlib import ExitStack, chdir, contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from apps.runs.plan import Plan, plan_text, rough_duration
+from apps.spec.run_spec import RunSpec
 from apps.store import Store
 from apps.store.database import DATABASE
 from platforms.errors import UserError
@@ -38,6 +39,9 @@ def counted(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str
         text: The suite.
         store: Folder of the store.
         jobs: Number of runs at a time.
+
+    Raises:
+        UserError: The suite is wrong, or none of its first points can be placed.
     """
     found = SuitePoints(folder, text)
     looked = found.points[: max(1, MOST_LOOKED_UP // len(found.models))]
@@ -57,11 +61,16 @@ def counted(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str
 def _evaluations(
     suite: SuitePoints, looked: Sequence[SuitePoint], store: Store | None, jobs: int
 ) -> tuple[list[str], list[SuitePoint], int]:
-    """Return what is known of evaluations, in words, the points that can be placed, and how many were looked up."""
+    """Return what is known of evaluations, in words, the points that can be placed, and how many were looked up.
+
+    Raises:
+        UserError: No point can be placed.
+    """
     results = Kept(KIND, Result, store)
     missing: list[tuple[int, Point]] = []  # with the number of processes
     sound: list[SuitePoint] = []
-    kept, many, refused = 0, 0, []
+    kept, many = 0, 0
+    refused: list[UserError] = []
     end_s = time.monotonic() + _LOOKED_S
     for one in looked:
         if many and time.monotonic() > end_s:
@@ -77,7 +86,9 @@ def _evaluations(
                     kept += 1
             sound.append(one)
         except UserError as err:
-            refused.append(str(err))
+            refused.append(err)
+    if refused and not sound:
+        raise refused[0]
     line = f"evaluations: {kept} in the store, {len(missing)} to make"
     lines = [line + _estimate(missing, jobs)]
     if refused:
@@ -87,9 +98,11 @@ def _evaluations(
 
 def _simulations(sound: Sequence[SuitePoint], store: Store | None, jobs: int) -> list[str]:
     """Return what is known of the simulations in words."""
-    specs = {}
+    specs: dict[RunSpec, None] = {}
+    many = 0
     end_s = time.monotonic() + _LOOKED_S
-    for many, one in enumerate(sound, 1):
+    for one in sound:
+        many += 1
         specs[simulation(setting_from_arguments(one.args))] = None
         if time.monotonic() > end_s:
             break
@@ -137,10 +150,8 @@ def _samples(missing: Sequence[tuple[int, Point]]) -> dict[int, float]:
 
 def _time_s(point: Point) -> float:
     started_s = time.perf_counter()
-    try:
+    with suppress(UserError):  # the run will fail with this reason
         evaluated(point.args)
-    except UserError:
-        pass  # the run will fail with this reason
     return time.perf_counter() - started_s
 
 

@@ -157,5 +157,3 @@ def _simulated(label: str, counts: Mapping[str, int], record: RunRecord) -> dict
 
 def _error_pct(evaluated: float, simulated: float | None) -> float | None:
     return None if not simulated else 100 * (evaluated - simulated) / simulated
-
-

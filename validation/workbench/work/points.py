@@ -63,7 +63,9 @@ class SuitePoint:
 
     def said(self) -> str:
         """Return what tells the point from others of its application and system, in words."""
-        return ", ".join(f"{name} = {value}" for name, value in self.point.values.items() if name != "system")
+        varied = self.point.values
+        names = [*(name for name in varied if name not in ("system", *OPTIONS)), *(n for n in OPTIONS if n in varied)]
+        return ", ".join(f"{name} = {varied[name]}" for name in names)
 
 
 class SuitePoints:
@@ -170,8 +172,7 @@ def describe(folder: Path, applications: list[str], systems: list[str]) -> Itera
             except UserError as err:
                 wrong.append(str(err))
     most = {
-        label: {system: known.get(label, 0) + known.get(ANY, 0) for system, known in places.items()}
-        for label in labels
+        label: {system: known.get(label, 0) + known.get(ANY, 0) for system, known in places.items()} for label in labels
     }
     yield {"labels": labels, "variables": variables, "most": most, "wrong": wrong}
 
