@@ -82,7 +82,7 @@ def compared(tables: Tables, first: int, second: int) -> Comparison:
     """Return the comparison of two suites.
 
     Predictions belong together if all of CASE, or all values of points of applications, are the same, except what has
-    one value in the whole first suite and another one in the whole second suite, such as the network that was exchanged.
+    one value in the whole first suite and another in the whole second suite, such as the network that was exchanged.
     """
     one, other = _rows(tables, first), _rows(tables, second)
     cases, of_points = _cases([*one, *other])
