@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import re
 import shlex
 import shutil
@@ -192,6 +193,19 @@ def test_points_are_evaluated_simulated_and_kept(client, send, desk, made):
     assert exact == pytest.approx([0.0] * 4, abs=1e-6)  # as docs/blocks/applications.md says of this model
     one = client.get("/results/1").text
     assert "boss" in one and "mean power, W" in one and "simulated" in one
+
+
+def test_the_probability_of_success_follows_the_failure_rate(client, send, desk, made):
+    text = client.get("/panel/applications/part", params={**FORM, "failure_rate": "often"}).text
+    assert "&#39;often&#39; is not a rate" in text and "it is told there" in text
+    send("/panel/applications", {**FORM, "failure_rate": "1e-3", "objectives": ["success"]})
+    assert "failure_rate = 0.001" in (desk.project.suites / "first.toml").read_text()
+    made()
+    (row,) = csv.DictReader(io.StringIO(client.get("/results.csv?suite=1").text))
+    expected = math.exp(-1e-3 * float(row["predicted_s"]) * int(row["nodes"]))  # docs/blocks/applications.md
+    assert float(row["success"]) == pytest.approx(expected) and expected < 1
+    assert "most probable success" in client.get("/results?suite=1").text
+    assert "--failure-rate=0.001" in client.get("/results/1").text
 
 
 def test_failed_points_are_tried_again_and_a_changed_file_is_told(client, send, desk, project, made):

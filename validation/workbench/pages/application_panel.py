@@ -17,11 +17,13 @@ from platforms.system.scheduler import POLICIES
 from predictor.blocks.names import POWER_RULES
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.project.application_suites import (
+    FAILURE_RATE,
     MODELS,
     OBJECTIVES,
     SIMULATE,
     ApplicationForm,
     counts_of,
+    rate_of,
     read_form,
     text_of_form,
     variables_of,
@@ -102,6 +104,7 @@ def _form_of(given: QueryParams | FormData) -> ApplicationForm:
         counts={key.removeprefix(COUNT): text for key, text in texts.items() if key.startswith(COUNT) and text.strip()},
         variables={key.removeprefix(SET): text for key, text in texts.items() if key.startswith(SET) and text.strip()},
         simulate=bool(texts.get(SIMULATE)),
+        failure_rate=texts.get(FAILURE_RATE, ""),
     )
 
 
@@ -135,6 +138,10 @@ def _wrong(form: ApplicationForm, described: Mapping[str, Any]) -> dict[str, str
                     _check_most(name, values, described["most"].get(name, {}))
             except UserError as err:
                 found[prefix + name] = f"{err.problem}. {err.remedy}."
+    try:
+        rate_of(form.failure_rate)
+    except UserError as err:
+        found[FAILURE_RATE] = f"{err.problem}. {err.remedy}."
     return found
 
 
@@ -156,7 +163,7 @@ def _counted(request: Request, form: ApplicationForm, described: Mapping[str, An
     try:
         return {**found, "counted": desk.count(text_of_form(desk.project, form))}
     except UserError as err:
-        field = _field_of(err, described)
+        field = FAILURE_RATE if FAILURE_RATE in found["wrong_fields"] else _field_of(err, described)
         if field:
             found["wrong_fields"].setdefault(field, f"{err.problem}. {err.remedy}.")
         return {**found, "wrong": "" if field else str(err)}

@@ -111,6 +111,7 @@ def point_commands(desk: Desk, found: Mapping[str, Any]) -> list[str]:
         counts=_given(suite.counts, values),
         variables=_given(suite.variables, values),
         simulate=suite.simulate,
+        failure_rate=suite.failure_rate,
     )
     application = _called(suite.applications, fields["app"])[0]
     words = words_of(one, application, list(values), [fields["model"]])

@@ -8,6 +8,7 @@ Every combination is a run, which each model evaluates::
     powers = ["idle-waiting"]
     policies = ["fastest"]
     objectives = ["time", "energy"]
+    failure_rate = 1e-9
     simulate = true
 
     [counts]
@@ -38,7 +39,7 @@ MODELS = (SIMGRID, HARDWARE, "galera+", "galera", "kask")
 OBJECTIVES = ("time", "energy", "success")
 LISTS = ("applications", "systems", "models", "powers", "policies", "objectives")
 TABLES = ("counts", "variables")
-SIMULATE = "simulate"
+SIMULATE, FAILURE_RATE = "simulate", "failure_rate"
 MOST_VALUES = 1000  # of a name
 MOST_RUNS = 10_000  # of a suite
 _KNOWN = {"models": (), "powers": POWER_RULES, "policies": tuple(POLICIES), "objectives": OBJECTIVES}
@@ -46,6 +47,7 @@ _DEFAULTS = {
     "models": (SIMGRID,), "powers": (POWER_RULES[0],), "policies": (next(iter(POLICIES)),), "objectives": ("time",)
 }  # fmt: skip
 _USUAL = {"model": SIMGRID, "power": POWER_RULES[0], "policy": next(iter(POLICIES))}
+_KEYS = (*LISTS, *TABLES, SIMULATE, FAILURE_RATE)
 _APPLICATIONS, _PLATFORMS = "../applications/", "../platforms/"
 
 
@@ -62,6 +64,7 @@ class ApplicationSuite:
     counts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by label
     variables: Mapping[str, tuple[str, ...]] = field(default_factory=dict)  # by name
     simulate: bool = False
+    failure_rate: float | None = None  # failures per second of a node; None: those of the model or the hardware
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,7 @@ class ApplicationForm:
     counts: Mapping[str, str] = field(default_factory=dict)  # by label, as the user writes them
     variables: Mapping[str, str] = field(default_factory=dict)  # by name, as the user writes them
     simulate: bool = False
+    failure_rate: str = ""  # as the user writes it
 
 
 def words_of(suite: ApplicationSuite, application: str, names: Collection[str], models: Sequence[str]) -> list[str]:
@@ -92,6 +96,7 @@ def words_of(suite: ApplicationSuite, application: str, names: Collection[str], 
     for option, chosen in lists:
         words += [f"--{option}={chosen[0]}"] if option == "system" or chosen[0] != _USUAL[option] else []
         words += [f"--vary={option}={','.join(chosen)}"] if len(chosen) > 1 else []
+    words += [] if suite.failure_rate is None else [f"--failure-rate={written(suite.failure_rate)}"]
     for option, table in (("count", suite.counts), ("set", suite.variables)):
         for name, values in table.items():
             if name in names:
@@ -121,8 +126,8 @@ def read_suite(text: str) -> ApplicationSuite:
     """
     table = toml_values(text, "suite")
     for key in table:
-        if key not in (*LISTS, *TABLES, SIMULATE):
-            raise UserError(f"suite, {key}", "no such key", nearest(key, (*LISTS, *TABLES, SIMULATE), limit=12))
+        if key not in _KEYS:
+            raise UserError(f"suite, {key}", "no such key", nearest(key, _KEYS, limit=12))
     lists = {key: _names(table, key) or _DEFAULTS.get(key, ()) for key in LISTS}
     for key, known in _KNOWN.items():
         for one in lists[key]:
@@ -135,7 +140,7 @@ def read_suite(text: str) -> ApplicationSuite:
         raise UserError(f"suite, {SIMULATE}", "neither true nor false", "Write for example simulate = true")
     found = ApplicationSuite(
         **lists, counts=_values(table, "counts"), variables=_values(table, "variables"),
-        simulate=table.get(SIMULATE, False),
+        simulate=table.get(SIMULATE, False), failure_rate=rate_of(str(table.get(FAILURE_RATE, ""))),
     )  # fmt: skip
     fewest = math.prod(len(one) for key, one in lists.items() if key not in ("applications", "models", "objectives"))
     if fewest > MOST_RUNS:
@@ -214,6 +219,23 @@ def variables_of(text: str, where: str) -> tuple[str, ...]:
     return tuple(found)
 
 
+def rate_of(text: str) -> float | None:
+    """Return the failure rate that a text gives, 1/s; None: it gives none.
+
+    Raises:
+        UserError: It is no rate.
+    """
+    if not text.strip():
+        return None
+    try:
+        rate = float(text)
+    except ValueError:
+        rate = math.nan
+    if not 0 <= rate < math.inf:
+        raise UserError(f"suite, {FAILURE_RATE}", f"{text!r} is not a rate", "Give failures per second, 0 or more")
+    return rate
+
+
 def _parts(text: str) -> list[str]:
     """Return a text cut at its commas outside of brackets."""
     found, depth = [""], 0
@@ -245,6 +267,7 @@ def read_form(project: Project, name: str) -> ApplicationForm:
         counts=shown["counts"],
         variables=shown["variables"],
         simulate=suite.simulate,
+        failure_rate="" if suite.failure_rate is None else written(suite.failure_rate),
     )
 
 
@@ -274,6 +297,11 @@ def text_of_form(project: Project, form: ApplicationForm) -> str:
             document[key] = wanted
     if form.simulate or document.get(SIMULATE):
         document[SIMULATE] = form.simulate
+    rate = rate_of(form.failure_rate)
+    if rate is None:
+        document.pop(FAILURE_RATE, None)
+    elif document.get(FAILURE_RATE) != rate:
+        document[FAILURE_RATE] = rate
     for key in TABLES:
         _change_table(document, key, getattr(form, key))
     return tomlkit.dumps(document)

@@ -28,7 +28,6 @@ from validation.workbench.work.points import SuitePoint, SuitePoints
 MOST_LOOKED_UP = 1000  # evaluations that are looked up in the store
 _LOOKED_S = 0.8  # longest time to look up evaluations, and again to look up simulations
 _SAMPLED_S = 0.6  # longest time of evaluations that are made for an estimate
-_MOST_SAMPLES = 4
 
 
 def counted(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str, Any]]:
@@ -50,9 +49,11 @@ def counted(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str
         if (Path(store) / DATABASE).exists():
             kept = stack.enter_context(Store(Path(store), read_only=True))
         stack.enter_context(chdir(folder))
-        lines, sound, many = _evaluations(found, looked, kept, jobs)
+        lines, sound, many, time_s = _evaluations(found, looked, kept, jobs)
         if many < len(found.points):
-            lines.insert(0, f"of the first {number_of(many, 'run')}:")
+            all_s = time_s * len(found.points) / many
+            told = f"; all {len(found.points):,}, if they are alike: about {rough_duration(all_s)}" if time_s else ""
+            lines.insert(0, f"of the first {number_of(many, 'run')}{told}")
         if found.suite.simulate and sound:
             lines += _simulations(sound, kept, jobs)
     yield {"runs": len(found.points), "predictions": len(found.points) * len(found.models), "plan": lines}
@@ -60,8 +61,10 @@ def counted(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str
 
 def _evaluations(
     suite: SuitePoints, looked: Sequence[SuitePoint], store: Store | None, jobs: int
-) -> tuple[list[str], list[SuitePoint], int]:
-    """Return what is known of evaluations, in words, the points that can be placed, and how many were looked up.
+) -> tuple[list[str], list[SuitePoint], int, float]:
+    """Return what is known of evaluations in words, the points that can be placed, how many were tried, and a time.
+
+    The time is the rough wall time, s, of the evaluations that are missing; 0: it is not known, or none is missing.
 
     Raises:
         UserError: No point can be placed.
@@ -89,11 +92,16 @@ def _evaluations(
             refused.append(err)
     if refused and not sound:
         raise refused[0]
+    time_s = _wall_s(missing, jobs)
     line = f"evaluations: {kept} in the store, {len(missing)} to make"
-    lines = [line + _estimate(missing, jobs)]
+    if missing and time_s is None:
+        line += f"; the smallest takes longer than {_SAMPLED_S:g} s, so that there is no estimate"
+    elif time_s is not None:
+        line += f", about {rough_duration(time_s)} with {min(jobs, len(missing))} at a time"
+    lines = [line]
     if refused:
         lines.append(f"{number_of(len(refused), 'run')} will fail: {refused[0]}")
-    return lines, sound, many
+    return lines, sound, many, time_s or 0.0
 
 
 def _simulations(sound: Sequence[SuitePoint], store: Store | None, jobs: int) -> list[str]:
@@ -111,40 +119,28 @@ def _simulations(sound: Sequence[SuitePoint], store: Store | None, jobs: int) ->
     return [f"simulations{first}: {line}" for line in said.splitlines()]
 
 
-def _estimate(missing: Sequence[tuple[int, Point]], jobs: int) -> str:
-    """Return the rough time of evaluations in words, from a few that are made."""
+def _wall_s(missing: Sequence[tuple[int, Point]], jobs: int) -> float | None:
+    """Return the rough wall time of evaluations, s, from two that are made: of the fewest and the most processes.
+
+    None: there are none, or the first of the two takes too long.
+    """
     if not missing:
-        return ""
-    samples = _samples(sorted(missing, key=lambda one: one[0]))
+        return None
+    samples = _samples(min(missing, key=lambda one: one[0]), max(missing, key=lambda one: one[0]))
     if not samples:
-        return f"; one on {missing[0][0]:,} processes takes longer than {_SAMPLED_S:g} s, so that there is no estimate"
-
-    def estimated_s(processes: int) -> float:
-        near = min(samples, key=lambda known: abs(known - processes))
-        return samples[near] * max(1.0, processes / near)
-
-    total_s = sum(estimated_s(processes) for processes, _ in missing) / min(jobs, len(missing))
-    return f", about {rough_duration(total_s)} with {min(jobs, len(missing))} at a time"
+        return None
+    (few, least_s), (many, most_s) = samples[0], samples[-1]
+    slope = (most_s - least_s) / (many - few) if many > few else least_s / max(1, few)
+    return sum(max(0.0, least_s + slope * (processes - few)) for processes, _ in missing) / min(jobs, len(missing))
 
 
-def _samples(missing: Sequence[tuple[int, Point]]) -> dict[int, float]:
-    """Return wall times, s, by number of processes: of the smallest point, and of larger ones while there is time."""
-    found: dict[int, float] = {}
-    left_s = _SAMPLED_S
+def _samples(first: tuple[int, Point], last: tuple[int, Point]) -> list[tuple[int, float]]:
+    """Return numbers of processes and wall times, s, of evaluations that do not take too long."""
+    found: list[tuple[int, float]] = []
     with _at_most(_SAMPLED_S):
-        processes, point = missing[0]
-        _time_s(point)  # the first evaluation of a process imports and compiles what it needs
-        while True:
-            found[processes] = time_s = _time_s(point)
-            left_s -= time_s
-            larger = [
-                one
-                for one in missing
-                if one[0] > processes and time_s * (one[0] / max(1, processes)) ** 2 <= left_s
-            ]  # fmt: skip
-            if not larger or len(found) == _MOST_SAMPLES:
-                break
-            processes, point = larger[-1]
+        _time_s(first[1])  # the first evaluation of a process imports and compiles what it needs
+        for processes, point in (first, last):
+            found.append((processes, _time_s(point)))
     return found
 
 

@@ -20,7 +20,7 @@ from predictor.blocks.parts import KINDS, total
 from predictor.blocks.series.evaluations import evaluations
 from predictor.blocks.setting import Setting
 from validation.blocks.comparison import simulate, simulated_energy_j, simulation
-from validation.workbench.work.points import SuitePoint, SuitePoints
+from validation.workbench.work.points import OPTIONS, SuitePoint, SuitePoints
 
 _FLAT = ("label", "steps")  # fields of a label that are no columns of their own
 
@@ -114,7 +114,7 @@ def _row(
         "flags": "; ".join(cautions),
         "unknown": "; ".join(result.unknown),
     }
-    values = {name: value for name, value in one.values().items() if name not in ("policy", "power")}
+    values = {name: value for name, value in one.values().items() if name not in OPTIONS}
     row |= {name if name not in row else f"value_{name}": value for name, value in values.items()}
     for label in labels:
         row |= {f"{label['label']}_{key}": value for key, value in label.items() if key not in _FLAT}

@@ -23,6 +23,7 @@ from predictor.blocks.options import changed
 from predictor.blocks.series.points import Point, points_of
 from predictor.blocks.series.table import number
 from validation.workbench.project.application_suites import (
+    FAILURE_RATE,
     MOST_RUNS,
     read_suite,
     within_project,
@@ -56,10 +57,11 @@ class SuitePoint:
         return changed(self.application, self.args)
 
     def values(self) -> dict[str, int | float | str]:
-        """Return the number of processes of each label, each variable, the policy and the power rule."""
+        """Return the number of processes of each label, each variable, the policy, the power rule and the rate."""
         counts = self.changed.counts()
         variables = {name: number(typed(value)) for name, value in self.changed.variables.items()}
-        return {**counts, **variables, **{name: getattr(self.args, name) for name in OPTIONS}}
+        given = {name: getattr(self.args, name) for name in (*OPTIONS, FAILURE_RATE)}
+        return {**counts, **variables, **{name: value for name, value in given.items() if value is not None}}
 
     def said(self) -> str:
         """Return what tells the point from others of its application and system, in words."""
