@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import tomllib
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,19 @@ def test_a_value_that_a_command_line_cannot_vary_is_refused():
         variables_of("min(1, 2), 3", "v")
 
 
+def test_odd_addresses_and_forms_are_answered_in_one_line(client, send, project):
+    (project.applications / "power.toml").write_text(TWO.replace("work", "power"))
+    (project.applications / "broken.toml").write_text("[labels")
+    answer = send("/panel/applications", {**FORM, "applications": "power.toml"})
+    assert answer.status_code == 400 and "the results have a column of this name" in answer.text
+    broken = client.get("/panel/applications", params={**FORM, "applications": "broken.toml"})
+    assert broken.status_code == 200 and "applications/broken.toml" in broken.text and "not TOML" in broken.text
+    assert send("/panel/applications", {**FORM, "systems": "gone.toml"}).status_code == 400
+    assert "applications: none is chosen" in send("/panel/applications", {**FORM, "applications": []}).text
+    assert client.get("/panel/applications?suite=nothing").status_code == 400
+    assert client.get("/panel/applications/fields", params={**FORM, "systems": "../etc"}).status_code == 200
+
+
 def test_suites_of_kernels_and_of_applications_do_not_overwrite_each_other(project):
     (project.suites / "first.toml").write_text(SUITE)
     with pytest.raises(UserError, match="this is a suite of applications"):
@@ -253,12 +267,13 @@ def test_results_are_filtered_sorted_and_drawn_over_the_values_of_points(client,
 
 
 def test_two_suites_are_compared_by_the_values_of_their_points(client, done):
+    assert "second (2)" in client.get("/results/figure?over=v:helper").text  # without suites of kernels, of all suites
     text = client.get("/results/compare?first=1&second=2").text
     assert "2 predictions are in both" in text and "1 only in the first, 1 only in the second" in text
     assert "work 1e+09 in the first and 4e+09 in the second" in text and "Evaluated times differ by" in text
 
 
-def test_the_commands_give_the_same_result_to_the_last_digit(done, project, monkeypatch, capsys):
+def test_the_commands_give_the_same_result_to_the_last_digit(client, done, project, monkeypatch, capsys):
     monkeypatch.chdir(project.folder)
     rows = done.queue.tables.rows("SELECT id, run, suite, fields FROM results JOIN details ON result = id WHERE id = 5")
     found = {**dict(rows[0]), "fields": json.loads(rows[0]["fields"])}
@@ -267,6 +282,7 @@ def test_the_commands_give_the_same_result_to_the_last_digit(done, project, monk
     assert words[:3] == ["gridval", "blocks", "run"] and "--count=helper=4" in words and "--set=work=4e9" in words
     assert blocks([*words[2:], "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["time_s"] == found["fields"]["predicted_s"]
+    assert command in unescape(client.get("/results/5").text)
     (command,) = suite_commands(done, 2)
     assert blocks([*shlex.split(command)[2:], "--json"]) == 0
     series = json.loads(capsys.readouterr().out)["series"]
@@ -286,7 +302,8 @@ def test_all_results_stand_in_one_table_and_are_removed_with_their_suite(client,
     assert done.queue.tables.rows("SELECT count(*) FROM points")[0][0] == 3
 
 
-def test_timelines_and_reports_are_refused_in_one_line(done):
+def test_timelines_and_reports_are_refused_in_one_line(client, send, done):
+    assert "points of applications have no timeline here" in client.get("/results/1/timeline").text
     from validation.workbench.work.showing import report
 
     with pytest.raises(UserError, match="no timeline and no report page"):

@@ -280,6 +280,9 @@ def text_of_form(project: Project, form: ApplicationForm) -> str:
     # Imported here for a quick start: pages that only list suites do not need it.
     import tomlkit
 
+    for key in ("applications", "systems"):
+        if not getattr(form, key):
+            raise UserError(key, "none is chosen", "Choose at least one")
     path = project.suites / f"{form.name}.toml"
     document = tomlkit.document()
     if form.name and path.is_file():

@@ -18,7 +18,7 @@ _SOURCE = "results JOIN points ON points.run = results.run JOIN details ON detai
 
 @dataclass(frozen=True)
 class PointsView(ResultsView):
-    """A part of the results of one or two suites of applications."""
+    """A part of the results of suites of applications: of one, of two, or of all if there are no others."""
 
     names: tuple[str, ...] = ()  # of the values that differ within the suites, or between them
 
@@ -40,11 +40,11 @@ class PointsView(ResultsView):
     @property
     def _where(self) -> tuple[str, list[Any]]:
         values: list[Any] = [one for one in (self.suite, self.other) if one is not None]
-        parts = [f"results.suite IN ({', '.join('?' * len(values))})"]
+        parts = [f"results.suite IN ({', '.join('?' * len(values))})"] if values else []
         for key, value in self.filters:
             parts.append(f"CAST({_sql(key)} AS TEXT) = ?")
             values.append(value)
-        return f"WHERE {' AND '.join(parts)}", values
+        return (f"WHERE {' AND '.join(parts)}" if parts else ""), values
 
     @property
     def _order(self) -> str:
@@ -96,7 +96,7 @@ def view_of(query: Mapping[str, str], tables: Tables) -> ResultsView:
     """
     suite, other = number_in(query, "suite"), number_in(query, "other")
     suites = [one for one in (suite, other) if one is not None]
-    if not suites or not all(is_of_applications(tables, one) for one in suites):
+    if not (all(is_of_applications(tables, one) for one in suites) if suites else _has_only_points(tables)):
         return ResultsView.of(query)
     names = tuple(varied_names(tables, suites))
     view = PointsView(suite, other, (), "", number_in(query, "page") or 1, names)
@@ -112,12 +112,19 @@ def is_of_applications(tables: Tables, suite: int) -> bool:
 
 
 def varied_names(tables: Tables, suites: Sequence[int]) -> list[str]:
-    """Return the names of the values that differ between points of suites, in the order of the applications."""
+    """Return the names of the values that differ between points of suites; no suites: of all."""
+    where = f"WHERE suite IN ({', '.join('?' * len(suites))})" if suites else ""
     query = (
-        "SELECT key, count(DISTINCT value) AS many FROM points, json_each(points.point)"
-        f" WHERE suite IN ({', '.join('?' * len(suites))}) GROUP BY key ORDER BY min(points.run), min(json_each.id)"
+        f"SELECT key, count(DISTINCT value) AS many FROM points, json_each(points.point) {where}"
+        " GROUP BY key ORDER BY min(points.run), min(json_each.id)"
     )
     return [row["key"] for row in tables.rows(query, list(suites)) if row["many"] > 1]
+
+
+def _has_only_points(tables: Tables) -> bool:
+    """Return whether there are results, all of them of suites of applications."""
+    other = "SELECT 1 FROM results WHERE run NOT IN (SELECT run FROM points) LIMIT 1"
+    return bool(tables.rows("SELECT 1 FROM points LIMIT 1")) and not tables.rows(other)
 
 
 def point_of(tables: Tables, run: int) -> str:

@@ -93,7 +93,11 @@ class SuitePoints:
         self._contents: dict[tuple[str, str], str] = {}
 
     def _check_names(self) -> None:
-        """Refuse names that no application has, and counts of grids."""
+        """Refuse names that no application has, and names of applications that points have for something else."""
+        for file, one in self.applications.items():
+            for name in {*_names(one, "counts"), *_names(one, "variables")} & {*OPTIONS, FAILURE_RATE}:
+                where = f"{within_project(file)}, {name}"
+                raise UserError(where, "the results have a column of this name", "Rename it in the file")
         for key, own in (("counts", self.suite.counts), ("variables", self.suite.variables)):
             known = [name for one in self.applications.values() for name in _names(one, key)]
             for name in own:
