@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from apps.errors import SimulationError
 from platforms.errors import UserError
 from predictor.blocks.cli import main as blocks
 from validation.workbench.dispatch.dispatcher import Dispatcher
@@ -21,7 +22,7 @@ from validation.workbench.project import application_suites
 from validation.workbench.project.application_suites import ApplicationForm, read_suite, variables_of, written
 from validation.workbench.project.suite_files import SuiteForm, text_of_form
 from validation.workbench.queue.points import varied_names
-from validation.workbench.work import points, reading
+from validation.workbench.work import evaluating, points, reading
 from validation.workbench.work.running import Running
 
 TWO = """
@@ -120,6 +121,7 @@ def test_values_are_lists_ranges_and_expressions():
         (('"1-4"', "true"), "not a number, an expression or a list of them"),
         (("[counts]", "powers = ['loud']\n[counts]"), "'loud' is not known"),
         (('"hardware"]', '"simgrid"]'), "a name is given twice"),
+        (("figure-1.toml", 'grid3x9.toml", "grid3x9'), "two have the same name"),
     ],
 )
 def test_a_wrong_suite_is_told_in_one_line(project, change, said):
@@ -231,6 +233,22 @@ def test_failed_points_are_tried_again_and_a_changed_file_is_told(client, send, 
     send("/queue/1/retry", {"back": "suite"})
     made()
     assert states(desk, 1) == {"done": 2}
+
+
+def test_a_simulation_that_fails_leaves_the_evaluations_and_their_numbers(client, send, desk, made, monkeypatch):
+    def failing(setting, runner):
+        raise SimulationError("out of memory")
+
+    send("/panel/applications", {**FORM, "models": ["simgrid", "hardware"], "simulate": "yes"})
+    with monkeypatch.context() as changed:
+        changed.setattr(evaluating, "simulate", failing)
+        made()
+    assert states(desk, 1) == {"failed": 1} and "out of memory" in client.get("/queue/1").text
+    assert "2 results" in client.get("/results?suite=1").text
+    send("/queue/1/retry", {"back": "suite"})
+    made()
+    rows = desk.queue.tables.rows("SELECT id, simulated_s FROM results ORDER BY id")
+    assert [row["id"] for row in rows] == [1, 2] and all(row["simulated_s"] for row in rows)
 
 
 def test_what_the_store_has_is_told_before_the_suite_is_queued_again(client, send, made):

@@ -98,8 +98,8 @@ def _form_of(given: QueryParams | FormData) -> ApplicationForm:
     texts = {key: str(given[key]) for key in given}
     return ApplicationForm(
         name=texts.get("suite_name", "").strip(),
-        applications=tuple(map(str, given.getlist("applications"))),
-        systems=tuple(map(str, given.getlist("systems"))),
+        applications=tuple(str(one) for one in given.getlist("applications") if one),
+        systems=tuple(str(one) for one in given.getlist("systems") if one),
         lists={key: tuple(map(str, given.getlist(key))) for key in LISTS},
         counts={key.removeprefix(COUNT): text for key, text in texts.items() if key.startswith(COUNT) and text.strip()},
         variables={key.removeprefix(SET): text for key, text in texts.items() if key.startswith(SET) and text.strip()},

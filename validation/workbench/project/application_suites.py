@@ -136,6 +136,9 @@ def read_suite(text: str) -> ApplicationSuite:
     for key in ("applications", "systems"):
         if not lists[key]:
             raise UserError(f"suite, {key}", "there are none", "Give at least one")
+        called = [Path(name).stem if "/" in name else name for name in lists[key]]
+        if len(set(called)) < len(called):
+            raise UserError(f"suite, {key}", "two have the same name", "Rename the file of one")
     if not isinstance(table.get(SIMULATE, False), bool):
         raise UserError(f"suite, {SIMULATE}", "neither true nor false", "Write for example simulate = true")
     found = ApplicationSuite(
