@@ -8,6 +8,7 @@ import re
 import shlex
 import shutil
 import tomllib
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -21,7 +22,9 @@ from validation.workbench.pages.point_results import point_commands, suite_comma
 from validation.workbench.project import application_suites
 from validation.workbench.project.application_suites import ApplicationForm, read_suite, variables_of, written
 from validation.workbench.project.suite_files import SuiteForm, text_of_form
-from validation.workbench.queue.points import varied_names
+from validation.workbench.queue.points import point_of, varied_names
+from validation.workbench.queue.states import Queue
+from validation.workbench.queue.tables import Tables
 from validation.workbench.work import evaluating, points, reading
 from validation.workbench.work.running import Running
 
@@ -338,3 +341,13 @@ def test_runs_of_a_killed_server_wait_again_and_cancelled_ones_stay(desk, projec
     assert states(desk, 1) == {"cancelled": 8}
     send("/queue/1/resume", {"back": "suite"})
     assert states(desk, 1) == {"waiting": 8}
+
+
+def test_a_queue_of_an_earlier_version_takes_suites_of_applications(tmp_path, cases):
+    tables = Tables(tmp_path / "queue.sqlite")
+    with tables.changing() as connection:
+        connection.execute("DROP TABLE points")
+    tables.close()
+    queue = Queue(Tables(tmp_path / "queue.sqlite"))
+    queue.add("first", "Ann", [replace(cases(1)[0], point='{"slave1": 8}')])
+    assert point_of(queue.tables, 1) == '{"slave1": 8}' and not varied_names(queue.tables, [1])

@@ -108,6 +108,12 @@ def suite(visit, desk):
     counts.send_keys("100, 1000, 20000")
     until(driver, "document.getElementById('wrong-n:slave1').textContent.includes('20,000 is more than figure-1')")
     assert driver.switch_to.active_element == counts  # nothing jumps
+    for _ in range(2):
+        tick(driver, "systems", "grid3x9")  # the fields are shown anew, and what is in them stays
+        until(driver, "document.getElementById('about-n:slave1').textContent.includes('grid3x9 takes up to 27')")
+        tick(driver, "systems", "grid3x9")
+        until(driver, "!document.getElementById('about-n:slave1').textContent.includes('grid3x9')")
+    assert counts.get_attribute("value") == "100, 1000, 20000"
     counts.send_keys(keys.CONTROL, "a", keys.NULL, "100, 1000, 12800")
     until(driver, "document.getElementById('wrong-n:slave1').textContent == ''")
     for model in ("simgrid", "hardware", "galera+"):
