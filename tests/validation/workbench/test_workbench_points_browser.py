@@ -102,20 +102,20 @@ def suite(visit, desk):
     driver = visit("/panel/applications")
     tick(driver, "applications", "master-slave.toml")
     tick(driver, "systems", "figure-1.toml")
-    until(driver, "!!document.getElementById('n:slave1')")
+    until(driver, "!!document.getElementById('n-slave1')")
     until(driver, "document.getElementById('fields').textContent.includes('up to 12,800')")
-    counts = driver.find_element("id", "n:slave1")
+    counts = driver.find_element("id", "n-slave1")
     counts.send_keys("100, 1000, 20000")
-    until(driver, "document.getElementById('wrong-n:slave1').textContent.includes('20,000 is more than figure-1')")
+    until(driver, "document.getElementById('wrong-n-slave1').textContent.includes('20,000 is more than figure-1')")
     assert driver.switch_to.active_element == counts  # nothing jumps
     for _ in range(2):
         tick(driver, "systems", "grid3x9")  # the fields are shown anew, and what is in them stays
-        until(driver, "document.getElementById('about-n:slave1').textContent.includes('grid3x9 takes up to 27')")
+        until(driver, "document.getElementById('about-n-slave1').textContent.includes('grid3x9 takes up to 27')")
         tick(driver, "systems", "grid3x9")
-        until(driver, "!document.getElementById('about-n:slave1').textContent.includes('grid3x9')")
+        until(driver, "!document.getElementById('about-n-slave1').textContent.includes('grid3x9')")
     assert counts.get_attribute("value") == "100, 1000, 20000"
     counts.send_keys(keys.CONTROL, "a", keys.NULL, "100, 1000, 12800")
-    until(driver, "document.getElementById('wrong-n:slave1').textContent == ''")
+    until(driver, "document.getElementById('wrong-n-slave1').textContent == ''")
     for model in ("simgrid", "hardware", "galera+"):
         tick(driver, "models", model)
     for objective in ("time", "energy", "success"):
@@ -123,7 +123,7 @@ def suite(visit, desk):
     until(driver, "document.getElementById('count').textContent.includes('3 runs, 9 evaluations')")
     driver.find_element("id", "suite_name").send_keys("slaves")
     driver.refresh()  # nothing that was chosen is lost
-    assert driver.find_element("id", "n:slave1").get_attribute("value") == "100, 1000, 12800"
+    assert driver.find_element("id", "n-slave1").get_attribute("value") == "100, 1000, 12800"
     driver.find_element("id", "suite_name").send_keys(keys.CONTROL, "a", keys.NULL, "slaves")
     picture(driver, "applications-panel")
     driver.find_element("id", "user").send_keys("Ann", keys.ENTER)

@@ -57,7 +57,8 @@ def look(request: Request) -> Response:
     query = request.query_params
     form = _form_of(query)
     described = _described(desk_of(request), form)
-    answer = page(request, "application_panel_part.html", **_counted(request, form, described), apart=True)
+    present = [key for key in query if key.startswith((COUNT, SET)) or key == FAILURE_RATE]  # fields of the page
+    answer = page(request, "application_panel_part.html", **_counted(request, form, described), present=present)
     answer.headers["HX-Replace-Url"] = f"{HERE}?{urlencode(_pairs(query))}"
     return answer
 
@@ -196,5 +197,5 @@ def _panel(
         request, "application_panel.html", status=status, applications=known, systems=systems, lists=LISTS,
         missing=[one for one in form.applications if one not in known],
         absent=[one for one in form.systems if one not in {entry.name for entry in systems}],
-        saved=own, error=error, given=extra, apart=False, **_counted(request, form, described),
+        saved=own, error=error, given=extra, present=(), **_counted(request, form, described),
     )  # fmt: skip
