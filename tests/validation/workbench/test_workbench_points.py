@@ -229,6 +229,17 @@ def test_the_probability_of_success_follows_the_failure_rate(client, send, desk,
     assert "--failure-rate=0.001" in client.get("/results/1").text
 
 
+def test_a_variable_may_be_a_list(client, send, project, desk, made):
+    (project.applications / "two.toml").write_text(TWO.replace("work = 1e9", "work = [1e9, 2e9]").replace(
+        '"work"', '"work[index]"'))  # fmt: skip
+    assert "in the application [1e9, 2e9]" in client.get("/panel/applications", params=FORM).text
+    send("/panel/applications", {**FORM, "v:work": "[3e9, 4e9]"})
+    made()
+    (row,) = csv.DictReader(io.StringIO(client.get("/results.csv?suite=1").text))
+    assert row["work"] == "[3e9, 4e9]" and float(row["helper_computing_s"]) == pytest.approx(3.5e9 / (8 * 3.4e9))
+    assert "--set=work=[3e9, 4e9]" in unescape(client.get("/results/1").text)
+
+
 def test_failed_points_are_tried_again_and_a_changed_file_is_told(client, send, desk, project, made):
     send("/panel/applications", {**FORM, "n:helper": "1, 2"})
     (project.applications / "two.toml").write_text(TWO.replace("1000", "2000"))

@@ -122,7 +122,7 @@ class SuitePoints:
                 given = read_application(Path(key[0]))
                 system = replace(system_named(key[1]), source="")
                 files = [Path(model).read_bytes() for model in self.models if Path(model).is_file()]
-            known = repr((given.name, given.given, given.steps, given.variables, system, files))
+            known = repr((given.name, given.given, given.steps, given.variables, given.functions, system, files))
             self._contents[key] = hashlib.sha256(known.encode()).hexdigest()
         return self._contents[key]
 
@@ -193,7 +193,9 @@ def capacities(system: System) -> dict[str, int]:
 
 
 def typed(value: object) -> str:
-    """Return a number or an expression as a user would type it."""
+    """Return a number, an expression or a list as a user would type it."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(typed, value))}]"
     text = getattr(value, "text", value)
     found = number(str(text))
     return written(found) if isinstance(found, float) else str(text)
