@@ -111,9 +111,12 @@ def _simulations(sound: Sequence[SuitePoint], store: Store | None, jobs: int) ->
     end_s = time.monotonic() + _LOOKED_S
     for one in sound:
         many += 1
-        specs[simulation(setting_from_arguments(one.args))] = None
+        with suppress(UserError):  # the run will fail with this reason
+            specs[simulation(setting_from_arguments(one.args))] = None
         if time.monotonic() > end_s:
             break
+    if not specs:
+        return ["simulations: none of these runs can be simulated"]
     first = "" if many == len(sound) else f" of the first {many}"
     said = plan_text(Plan(truths=tuple(specs)), store, jobs).replace(f" ({len(specs)} of targets)", "")
     return [f"simulations{first}: {line}" for line in said.splitlines()]
