@@ -17,11 +17,9 @@ from apps.store import Store
 from apps.store.database import DATABASE
 from platforms.errors import UserError
 from platforms.wording import number_of
-from predictor.blocks.evaluation.evaluate import Result
 from predictor.blocks.options import setting_from_arguments
-from predictor.blocks.series.evaluations import KIND, evaluated, identity
+from predictor.blocks.series.evaluations import evaluated, is_kept
 from predictor.blocks.series.points import Point
-from predictor.series.pool import Kept
 from validation.blocks.comparison import simulation
 from validation.workbench.work.points import SuitePoint, SuitePoints
 
@@ -69,7 +67,6 @@ def _evaluations(
     Raises:
         UserError: No point can be placed.
     """
-    results = Kept(KIND, Result, store)
     missing: list[tuple[int, Point]] = []  # with the number of processes
     sound: list[SuitePoint] = []
     kept, many = 0, 0
@@ -83,10 +80,10 @@ def _evaluations(
             processes = sum(setting_from_arguments(one.args).schedule.counts.values())
             for model in suite.models:
                 point = one.with_model(model)
-                if results.get(identity(point.args)) is None:
-                    missing.append((processes, point))
-                else:
+                if is_kept(point, store):
                     kept += 1
+                else:
+                    missing.append((processes, point))
             sound.append(one)
         except UserError as err:
             refused.append(err)
