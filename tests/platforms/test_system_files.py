@@ -328,6 +328,11 @@ def test_units_that_cannot_be_are_refused(tmp_path, unit, said):
         system_named(str(path))
 
 
+def test_a_platform_file_of_simgrid_is_no_system():
+    with pytest.raises(UserError, match=r"tree\.xml: a platform file of SimGrid has no slots for processes"):
+        system_named("tree.xml")
+
+
 def test_a_lone_gpu_is_behind_its_node_s_bus(tmp_path):
     path = tmp_path / "own.toml"
     node = 'name = "n"\ncount = 2\nbus = "pcie3-x16"\ngpu = "tesla-k40"\n'
