@@ -2,6 +2,10 @@
 PYTHON := .venv/bin/python
 ARGS ?=
 
+# Compiled modules are kept between runs: without them each run rewrites all tests, twice with two workers, and each
+# command that a test starts compiles the four packages anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Puts another SimGrid first on the PATH, with a Python of its own.
 WITH_SIMGRID4 := PATH="$(CURDIR)/.venv-simgrid4/bin:$$PATH"
 
