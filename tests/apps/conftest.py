@@ -65,12 +65,3 @@ def sized():
 @pytest.fixture(scope="session")
 def reference():
     return reference_rows
-
-
-def pytest_collection_modifyitems(items):
-    """Send all tests of a run to the same worker, which makes it once (pytest-xdist, --dist loadgroup)."""
-    for item in items:
-        params = getattr(item, "callspec", None) and item.callspec.params
-        if params and {"app", "preset", "ranks"} <= params.keys():
-            group = "-".join(str(params[name]) for name in ("app", "preset", "ranks"))
-            item.add_marker(pytest.mark.xdist_group(group))

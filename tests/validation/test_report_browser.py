@@ -15,7 +15,7 @@ import pytest
 from tests.chromium import headless
 from validation.campaign import main as campaign
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("report-browser")]
+pytestmark = pytest.mark.browser
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 
 CAMPAIGN = """

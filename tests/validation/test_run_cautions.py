@@ -23,8 +23,6 @@ from validation.optimize.cli import main as validate_optimize
 from validation.regimes.cli import main as regimes
 from validation.run import main as validate
 
-pytestmark = pytest.mark.xdist_group("cautions")  # one worker fills the store that most of the tests share
-
 ROOT = Path(__file__).parents[2]
 DATA = ROOT / "tests" / "platforms" / "data"
 GRID = "--scenario grid4x2"

@@ -32,7 +32,6 @@ def reason_not_to():
 
 pytestmark = [
     pytest.mark.machine,
-    pytest.mark.xdist_group("emulated"),  # one grid at a time: they share a processor
     pytest.mark.skipif(bool(reason_not_to()), reason=reason_not_to() or "-"),
 ]
 

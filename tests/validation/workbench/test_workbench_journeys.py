@@ -15,7 +15,7 @@ import pytest
 
 from tests.chromium import headless
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-journeys")]
+pytestmark = pytest.mark.browser
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 
 SMALL, LARGE = (400, 800), (1400, 900)
