@@ -5,6 +5,7 @@ Most runs are faked: their times come from a known equation.
 
 import json
 import math
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -59,18 +60,32 @@ def time_s(target):
     return 100 * N**3 / P / slowest + (1e-7 * N**2 + 1e-5 * math.log(P) if target.nodes > 1 else 0)
 
 
-@pytest.fixture
-def run(pretend, tmp_path, capsys, monkeypatch):
-    """``run(text, name, time_s)``: the tables of a campaign by name, and what it printed with --json."""
+@pytest.fixture(scope="module")
+def finished():
+    """The tables, the output and the pictures of campaigns that tests share, by text and times."""
+    return {}
 
-    def do(text=SMALL, name="out", time_s=time_s, figures=False):
-        pretend(time_s, campaign)
-        if not figures:
+
+@pytest.fixture
+def run(pretend, tmp_path, capsys, monkeypatch, finished):
+    """``run(text, times)``: the tables of a campaign by name, and what it printed with --json.
+
+    A campaign that an earlier test has run is not run again, unless ``anew``.  Only that of SMALL draws pictures.
+    """
+
+    def do(text=SMALL, times=time_s, anew=False):
+        if not anew and (text, times) in finished:
+            return deepcopy(finished[text, times][:2])
+        pretend(times, campaign)
+        if anew or (text, times) != (SMALL, time_s):
             monkeypatch.setattr(plots, "write_figures", lambda *_: [])
         (tmp_path / "campaign.toml").write_text(text)
-        assert main([str(tmp_path / "campaign.toml"), "--json", "--out", str(tmp_path / name)]) == 0
-        tables = {path.stem: pd.read_csv(path) for path in (tmp_path / name).glob("*.csv")}
-        return tables, json.loads(capsys.readouterr().out)
+        assert main([str(tmp_path / "campaign.toml"), "--json", "--out", str(tmp_path / "out")]) == 0
+        tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "out").glob("*.csv")}
+        done = tables, json.loads(capsys.readouterr().out), list((tmp_path / "out").glob("*.png"))
+        if not anew:
+            finished[text, times] = done
+        return deepcopy(done[:2])
 
     return do
 
@@ -215,8 +230,9 @@ def test_a_real_choice_against_a_real_optimum(tmp_path, capsys):
 # Campaigns
 
 
-def test_a_campaign_end_to_end(run, tmp_path):
-    tables, printed = run(figures=True)
+def test_a_campaign_end_to_end(run, finished):
+    tables, printed = run()
+    assert finished[SMALL, time_s][2]  # pictures
     choices = tables["choices"]
     assert list(choices) == [*Row.__dataclass_fields__]
     # By hand, for each of 3 sizes: npt without noise and with 2 seeds of noise, ls with 2 seeds, nt, hcf, 2 static
@@ -247,7 +263,6 @@ def test_a_campaign_end_to_end(run, tmp_path):
         (0.02, 1): 48,
         (0.02, 2): 48,
     }
-    assert list(tmp_path.glob("out/*.png"))
 
 
 def test_the_summary_follows_from_the_choices(run):
@@ -348,13 +363,13 @@ def test_n_t_models_do_not_know_the_size_that_is_chosen_for(run):
     def odd_s(target):
         return time_s(target) * (0.5 if target.problem.size == 12 else 1)
 
-    tables, _ = run(time_s=odd_s)
+    tables, _ = run(times=odd_s)
     choices = tables["choices"].query("model == 'N-T/NNLS' and size == 12")
     assert choices["delta"].to_list() == [pytest.approx(1.0, rel=1e-6)]
 
 
 def test_the_same_file_gives_the_same_tables(run):
-    first, again = run(name="first")[0], run(name="again")[0]
+    first, again = run()[0], run(anew=True)[0]
     assert set(first) == {"choices", "choices-summary", "configurations", "measurements"}
     for name, table in first.items():
         walls = [column for column in WALL_TIMES if column in table]
@@ -420,7 +435,7 @@ def test_probes_local_weights_and_small_sizes_in_a_campaign(run):
 
     model = '[[studies.models]]\nweights = "local"\noutliers = "cross-validate"\n'
     text = SMALL.partition("[[studies.models]]")[0].replace('["hcf"]', "[]\nsmall_below = 41")
-    tables, _ = run(text + model + model + "probe = 2\n", time_s=uneven_s)
+    tables, _ = run(text + model + model + "probe = 2\n", times=uneven_s)
     rows = tables["choices"].set_index(["model", "size"])
     name = "NP-T/NNLS, local weights, outliers by cross-validation"
     assert rows.loc[(name, 160), "epsilon"] > 1

@@ -18,6 +18,7 @@ from apps.errors import Stopped
 from apps.runs.dask_cluster import Cluster
 from apps.runs.runner import Runner
 from platforms.errors import UserError
+from platforms.files.caching import cache_folder
 from predictor.defaults.choice import default_predictors
 from validation.campaign import main, read_campaign
 from validation.comparison.compare import validate
@@ -205,8 +206,12 @@ def test_a_campaign_of_too_many_runs_is_refused_before_anything_runs(tmp_path, m
 
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory):
-    """Two worker processes of one thread each, with their own cache folder, as on other machines."""
+    """Two worker processes of one thread each, with their own cache folder, as on other machines.
+
+    What is compiled there is the same, and they need not compile it.
+    """
     cache = tmp_path_factory.mktemp("workers")
+    (cache / "compiled").symlink_to(cache_folder() / "compiled")
     with (
         pytest.MonkeyPatch.context() as patch,
         LocalCluster(
