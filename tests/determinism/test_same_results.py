@@ -15,7 +15,7 @@ APPS = ["mg", "ep"]
 
 
 def arguments(apps, predictors, store, out="{out}"):
-    scenario = "--scenario grid4x4 --class S".split()
+    scenario = "--scenario grid4x2 --class S".split()
     return [*scenario, "--app", ",".join(apps), "--predictor", ",".join(predictors), "--store", store, "--out", out]
 
 
