@@ -10,6 +10,7 @@ from apps.programs.problem import problem, sized_problem
 from apps.runs.engines import run_iterations
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
+from apps.store import Store
 from platforms.model.placement import block
 from platforms.read.read import read_platform
 
@@ -65,3 +66,16 @@ def sized():
 @pytest.fixture(scope="session")
 def reference():
     return reference_rows
+
+
+@pytest.fixture
+def lines():
+    """The lines that ``store`` reports."""
+    return []
+
+
+@pytest.fixture
+def store(tmp_path, lines):
+    """A new store in the folder ``store`` of the test, which reports into ``lines``."""
+    with Store(tmp_path / "store", report=lines.append) as opened:
+        yield opened

@@ -58,17 +58,6 @@ def sample_record(seed=0, **changes):
     return replace(record, **changes)
 
 
-@pytest.fixture
-def lines():
-    return []
-
-
-@pytest.fixture
-def store(tmp_path, lines):
-    with Store(tmp_path / "store", report=lines.append) as opened:
-        yield opened
-
-
 @pytest.mark.parametrize("seed", range(30))
 def test_every_field_of_a_record_survives_to_the_last_bit(tmp_path, seed):
     record = sample_record(seed)
