@@ -265,7 +265,12 @@ def check_usable(platform: Platform, placement: Placement) -> None:
         if change.kind == "state" and change.resource == "host" and change.from_s == 0:
             problem = f"host {change.name!r} is switched off when a run begins, by its state profile"
             raise PlatformError(f"platform {platform.name}", problem, "Leave it out (--clusters, --hostfile)")
-    check_connected(loadable(platform), placement)
+    kept = loadable(platform)
+    try:
+        check_connected(kept, placement)
+    except PlatformError as err:  # the user does not know the name of the copy that SimGrid loads
+        where = err.where.replace(str(kept), str(platform.path), 1)
+        raise PlatformError(where, err.problem, err.remedy) from err
 
 
 def _placement(args: argparse.Namespace, platform: Platform, nranks: int | None) -> Placement:
