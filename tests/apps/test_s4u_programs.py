@@ -292,7 +292,7 @@ def test_an_interrupted_or_killed_command_leaves_no_process(tmp_path, death):
     )
     try:
         # The command, the simulation and its keeper.
-        assert until(lambda: len(processes_of(str(tmp_path))) >= 3)
+        assert until(lambda: len(processes_of(str(tmp_path))) >= 3, 60)
         time.sleep(0.5)
         os.kill(parent.pid, death)
         parent.wait(timeout=20)
