@@ -62,7 +62,7 @@ def test_a_pipe_with_a_reader_gets_the_file(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0 or shutil.which("setpriv") is None, reason="the limit does not bind root")
-@pytest.mark.parametrize("processes", [4, 6, 9, 13])
+@pytest.mark.parametrize("processes", [4, 5])  # a run needs six
 def test_too_few_processes_are_one_line(processes):
     # A user whose processes are counted for this test alone, with files of its own.
     user = 61000 + processes
