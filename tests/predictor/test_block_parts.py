@@ -188,8 +188,18 @@ def test_a_timeline_shows_every_process_and_its_whole_time(tmp_path, capsys):
     assert sum(one["ph"] == "s" for one in events) == 30  # 15 parts are handed out and come back
 
 
-def test_cohorts_have_no_timeline(tmp_path, capsys):
-    words = f"run examples/blocks/master-slave.toml --system grid4x8 --count slave1=4 --timeline {tmp_path}/made.paje"
-    assert main(words.split()) == 2
-    assert "cohorts of equal processes have no timeline. Add --evaluator graph" in capsys.readouterr().err
-    assert main([*words.split(), "--evaluator", "graph"]) == 0
+def test_a_timeline_is_made_message_by_message(tmp_path, capsys):
+    path = tmp_path / "made.paje"
+    words = f"run examples/blocks/master-slave.toml --system grid4x8 --count slave1=4 --timeline {path}".split()
+    assert main(words) == 0  # without a timeline this is evaluated as cohorts
+    assert "evaluated as a graph of messages" in capsys.readouterr().out and path.exists()
+    for more, problem in (
+        ("--evaluator cohorts", "cohorts of equal processes have no timeline. Leave out --evaluator."),
+        ("--model galera+", "of which there is no timeline. Use --model simgrid or hardware."),
+    ):
+        assert main([*words, *more.split()]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"error: --timeline {path}: ") and said.endswith(f"{problem}\n")
+    large = f"run examples/blocks/master-slave.toml --system examples/systems/galera-plus.toml --timeline {path}"
+    assert main([*large.split(), "--count", "slave1=2000000"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from validation.workbench.editing.toml_places import Path, Places
+from platforms.files.toml_places import Path, Places
 
 _INNER = ("do", "then", "else")
 _MOST_STEPS = 3000

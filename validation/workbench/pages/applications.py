@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from platforms.errors import UserError
+from platforms.files.toml_places import places_of
 from platforms.system.scheduler import POLICIES
 from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID
 from validation.workbench.dispatch.desk import Desk
@@ -20,7 +21,6 @@ from validation.workbench.editing import drafts
 from validation.workbench.editing.applications import EXAMPLE_FILES, ApplicationEdit, example, path_of
 from validation.workbench.editing.drafts import Draft
 from validation.workbench.editing.steps import EXAMPLES, Program, mark_error, programs_of
-from validation.workbench.editing.toml_places import places_of
 from validation.workbench.pages.editor import act, draft_fields, line_in, sound_values
 from validation.workbench.project.folder import Project
 from validation.workbench.project.platform_files import listed, located

@@ -62,7 +62,9 @@ def check_application(folder: Path, name: str, text: str) -> Iterator[dict[str, 
 
 
 def _typed(value: object) -> str:
-    """Return a number or an expression as a user would type it."""
+    """Return a number, an expression or a list as a user would type it."""
+    if isinstance(value, list):
+        return f"[{', '.join(_typed(one) for one in value)}]"
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
