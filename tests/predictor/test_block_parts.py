@@ -22,7 +22,6 @@ from predictor.blocks.application import (
 from predictor.blocks.cli import main
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
-from predictor.blocks.evaluation.process_by_process import ProcessByProcess
 from predictor.blocks.setting import Setting
 
 CLUSTER = "examples/blocks/cluster.toml"
@@ -127,24 +126,6 @@ def test_the_parts_add_up_to_the_end_of_each_label(application, system, evaluato
         assert parts + label.idle_s == pytest.approx(label.processes * label.last_s, rel=1e-9)
         assert all(part >= 0 for one in label.steps for part in astuple(one)[1:])
     assert found.time_s == max(label.last_s for label in found.labels)
-
-
-@pytest.mark.parametrize(
-    ("application", "system"),
-    [
-        (DIVIDING, "grid4x8"),
-        (TURNS, CLUSTER),
-        (SERVING.changed(counts={"slave1": 31}), "grid4x8"),
-        (late_sender(), CLUSTER),
-        (late_sender(buffered=True), CLUSTER),
-    ],
-)
-def test_the_parts_add_up_process_by_process_too(application, system):
-    done = ProcessByProcess(application, Setting(application, system_named(system)).machine("hardware"))
-    done.run()
-    for label, steps in done.spent.steps().items():
-        ended_s = fsum(end_s for place, end_s in done.ended_s.items() if place[0] == label)
-        assert fsum(one.time_s for one in steps) == pytest.approx(ended_s, rel=1e-9)
 
 
 @pytest.mark.parametrize("evaluator", ["graph", "cohorts"])

@@ -166,7 +166,7 @@ def simulated_energy_j(setting: Setting, record: RunRecord, power: str) -> float
     ended_s = np.add(record.compute_s, record.comm_s)
     groups = [group for group in machine.groups if group.count]
     compute_s = {group: float(np.take(record.compute_s, _ranks(group, firsts)).sum()) for group in groups}
-    ends = [_ends(group, ended_s[_ranks(group, firsts)]) for group in groups]
+    ends = [Ends.of(group, ended_s[_ranks(group, firsts)]) for group in groups]
     try:
         found, others_j = energies(power, machine, compute_s=compute_s, ends=ends, time_s=float(ended_s.max()))
     except OutOfRange:
@@ -176,10 +176,6 @@ def simulated_energy_j(setting: Setting, record: RunRecord, power: str) -> float
 
 def _ranks(group: Group, firsts: Mapping[str, int]) -> list[int]:
     return [firsts[group.label] + member for member in group.members]
-
-
-def _ends(group: Group, ended_s: np.ndarray) -> Ends:
-    return Ends(group, group.members, lambda: ended_s, float(ended_s.min()), float(ended_s.max()))
 
 
 def simulate(setting: Setting, runner: Runner) -> RunRecord:
