@@ -265,12 +265,7 @@ def check_usable(platform: Platform, placement: Placement) -> None:
         if change.kind == "state" and change.resource == "host" and change.from_s == 0:
             problem = f"host {change.name!r} is switched off when a run begins, by its state profile"
             raise PlatformError(f"platform {platform.name}", problem, "Leave it out (--clusters, --hostfile)")
-    kept = loadable(platform)
-    try:
-        check_connected(kept, placement)
-    except PlatformError as err:  # the user does not know the name of the copy that SimGrid loads
-        where = err.where.replace(str(kept), str(platform.path), 1)
-        raise PlatformError(where, err.problem, err.remedy) from err
+    check_connected(loadable(platform), placement, shown=platform.path)
 
 
 def _placement(args: argparse.Namespace, platform: Platform, nranks: int | None) -> Placement:
@@ -283,9 +278,9 @@ def _placement(args: argparse.Namespace, platform: Platform, nranks: int | None)
             problem = f"{nranks} ranks, but it places {len(placement)}"
             raise PlatformError(f"host file {args.hostfile}", problem, "Add lines or lower the ranks")
         return placement[:nranks]
-    mapping = args.mapping or "block"
+    mapping = "block" if args.mapping is None else args.mapping
     if mapping not in MAPPINGS:
-        raise UserError(f"--mapping {mapping}", "no such mapping", known_names(mapping, MAPPINGS))
+        raise UserError(f"--mapping {mapping or repr(mapping)}", "no such mapping", known_names(mapping, MAPPINGS))
     ranks_per_host: RanksPerHost = 1 if args.ranks_per_host is None else args.ranks_per_host
     if nranks is None:
         nranks = places(platform, ranks_per_host)
