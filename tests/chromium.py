@@ -1,8 +1,13 @@
 """A Chromium without a window, for the tests of pages."""
 
 import shutil
+from importlib.resources import files
 
 import pytest
+
+from tests import waiting
+
+LIMIT_S = 240  # longest wait for a page
 
 
 def headless(*, limit_s=60, logged=("browser",)):
@@ -22,3 +27,23 @@ def headless(*, limit_s=60, logged=("browser",)):
     driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
     driver.set_script_timeout(limit_s)
     return driver
+
+
+def until(driver, condition):
+    """Wait until a condition in JavaScript holds on the page."""
+    held = waiting.until(lambda: driver.execute_script(f"return {condition}"), LIMIT_S, every_s=0.1)
+    assert held, (condition, driver.find_element("tag name", "main").text)
+
+
+def axe(driver):
+    """Return what axe finds on the page: its passes and violations; skip the test where there is no axe."""
+    package = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
+    driver.execute_script(files(package).joinpath("axe.min.js").read_text("utf-8"))
+    return driver.execute_async_script(
+        "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
+    )
+
+
+def barriers(found):
+    """Return what keeps people from using a page: the first places by rule, of what ``axe`` has found."""
+    return {one["id"]: [node["html"][:160] for node in one["nodes"][:3]] for one in found["violations"]}

@@ -11,7 +11,6 @@ from predictor.blocks.setting import Setting
 from validation.blocks.comparison import compare
 
 CLUSTER = Path(__file__).parents[2] / "examples" / "blocks" / "cluster.toml"
-pytestmark = pytest.mark.xdist_group("block-applications")  # one worker compiles the program
 
 COLLECTIVES = """
 [labels.p]

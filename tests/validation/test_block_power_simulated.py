@@ -9,7 +9,6 @@ from predictor.blocks.setting import Setting
 from validation.blocks import cli
 from validation.blocks.comparison import compare
 
-pytestmark = pytest.mark.xdist_group("block-applications")  # one worker compiles the program
 IDLE_W, BUSY_W = 4.0, 24.0  # of a node of grid4x2, which has one core of 40 Gflop/s
 SECOND = 40e9  # operations
 

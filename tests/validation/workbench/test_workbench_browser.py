@@ -3,18 +3,17 @@
 import json
 import threading
 import time
-from importlib.resources import files
 
 import pytest
 import uvicorn
 
-from tests.chromium import headless
+from tests.chromium import axe, barriers, headless, until
 from validation.workbench.application import application
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import open_project
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-browser")]
+pytestmark = pytest.mark.browser
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 
@@ -62,13 +61,6 @@ def visit(browser, url):
         return browser
 
     return opened
-
-
-def until(driver, condition):
-    end_s = time.monotonic() + LIMIT_S
-    while not driver.execute_script(f"return {condition}"):
-        assert time.monotonic() < end_s, driver.find_element("tag name", "main").text
-        time.sleep(0.1)
 
 
 def fetched(driver):
@@ -123,18 +115,8 @@ def test_no_page_is_wider_than_its_window(visit, path, size):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_that_keeps_people_out(visit, scheme):
-    axe = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
-    script = files(axe).joinpath("axe.min.js").read_text("utf-8")
-    found = {}
-    for path in PAGES:
-        driver = visit(path, SMALL if scheme == "dark" else LARGE, scheme)
-        driver.execute_script(script)
-        result = driver.execute_async_script(
-            "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
-        )
-        for one in result["violations"]:
-            found[path, one["id"]] = [node["html"][:120] for node in one["nodes"][:3]]
-    assert found == {}
+    found = {path: barriers(axe(visit(path, SMALL if scheme == "dark" else LARGE, scheme))) for path in PAGES}
+    assert found == {path: {} for path in PAGES}
 
 
 def test_the_policy_stops_a_script_that_a_page_would_have(visit):

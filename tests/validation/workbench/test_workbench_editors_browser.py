@@ -5,19 +5,18 @@ import socket
 import threading
 import time
 import tomllib
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 import uvicorn
 
-from tests.chromium import headless
+from tests.chromium import axe, barriers, headless, until
 from validation.workbench.application import application
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import open_project
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-browser")]
+pytestmark = pytest.mark.browser
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 
@@ -81,13 +80,6 @@ def visit(browser, server):
         return browser
 
     return opened
-
-
-def until(driver, condition):
-    end_s = time.monotonic() + LIMIT_S
-    while not driver.execute_script(f"return {condition}"):
-        assert time.monotonic() < end_s, (condition, driver.find_element("tag name", "main").text)
-        time.sleep(0.1)
 
 
 def write(driver, name, text):
@@ -318,15 +310,5 @@ def test_no_editor_is_wider_than_its_window(visit, size):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_that_keeps_people_out_of_the_editors(visit, scheme):
-    axe = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
-    script = files(axe).joinpath("axe.min.js").read_text("utf-8")
-    found = {}
-    for path in PAGES:
-        driver = visit(path, SMALL if scheme == "dark" else LARGE, scheme)
-        driver.execute_script(script)
-        result = driver.execute_async_script(
-            "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
-        )
-        for one in result["violations"]:
-            found[path, one["id"]] = [node["html"][:120] for node in one["nodes"][:3]]
-    assert found == {}
+    found = {path: barriers(axe(visit(path, SMALL if scheme == "dark" else LARGE, scheme))) for path in PAGES}
+    assert found == {path: {} for path in PAGES}

@@ -7,15 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-from tests.chromium import headless
+from tests.chromium import axe, barriers, headless, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-journeys")]
+pytestmark = pytest.mark.browser
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 
 SMALL, LARGE = (400, 800), (1400, 900)
@@ -86,13 +84,6 @@ def trim(path):
         whole = taken.convert("RGB")
     drawn = ImageChops.difference(whole, Image.new("RGB", whole.size, "white")).getbbox()
     whole.crop((0, 0, whole.width, min(whole.height, drawn[3] + 20))).quantize(64).save(path, optimize=True)
-
-
-def until(driver, condition):
-    end_s = time.monotonic() + LIMIT_S
-    while not driver.execute_script(f"return {condition}"):
-        assert time.monotonic() < end_s, driver.find_element("tag name", "main").text
-        time.sleep(0.1)
 
 
 def text(driver, part="main"):
@@ -270,16 +261,10 @@ def pages(suites):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
 def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(server, ann, suites, size, scheme):
-    axe = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
-    script = files(axe).joinpath("axe.min.js").read_text("utf-8")
     found = {}
     for path in pages(suites):
         show(ann, server.url + path, size, scheme)
         assert ann.execute_script("return document.documentElement.scrollWidth") <= size[0], path
-        ann.execute_script(script)
-        result = ann.execute_async_script(
-            "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
-        )
-        for one in result["violations"]:
-            found[path, one["id"]] = [node["html"][:160] for node in one["nodes"][:3]]
-    assert found == {}, json.dumps([f"{key}: {value}" for key, value in found.items()], indent=1)
+        if kept_out := barriers(axe(ann)):
+            found[path] = kept_out
+    assert found == {}, json.dumps(found, indent=1)
