@@ -178,12 +178,12 @@ def measure(pid: int, port: int, requests: int, streams: int) -> None:
     show(pid, "20,000 results as CSV", "", lambda: browser.ask("/results.csv"))
     token = re.search(r'name="form_token" value="(\w+)"', browser.ask("/platforms"))[1]
     sent = {"form_token": token, "suite_name": "large", "user": "Ann"}
-    queued = "queued, counted once more before"
-    show(pid, f"suite of 10,000 runs {queued}", "2 s", lambda: browser.ask("/panel", {**sent, **LARGE}))
+    suite = {**sent, **LARGE}
+    show(pid, "suite of 10,000 runs queued, counted once more before", "2 s", lambda: browser.ask("/panel", suite))
     browser.ask("/queue/2/cancel", sent)
     sent = {**sent, "suite_name": "points"}
     of_one = {**sent, **LARGE_OF_AN_APPLICATION}
-    title = f"suite of 10,000 runs of an application {queued}"
+    title = "suite of 10,000 runs of an application queued"
     show(pid, title, "2 s", lambda: browser.ask("/panel/applications", of_one))
     browser.ask("/queue/3/cancel", sent)
     many_requests(pid, port, requests, streams)
