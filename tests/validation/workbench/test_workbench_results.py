@@ -54,7 +54,7 @@ def test_wrong_or_foreign_files_of_measured_times_are_told(client, project, done
 def test_a_suite_is_removed_after_a_question(client, send, desk, done):
     desk.record(1)
     (desk.project.private / "reports").mkdir()
-    desk.report_of(done).write_text("x")
+    desk.reports.path(done).write_text("x")
     text = client.get("/queue/1/remove").text
     assert "Remove suite first of Ann?" in text and "3 runs leave the queue" in text and desk.queue.suites()
     assert send("/queue/1/remove").headers["location"] == "/queue"
@@ -93,15 +93,6 @@ def test_the_timeline_is_recorded_once_and_then_shown(client, send, desk, done):
     assert answer.headers["content-type"].startswith("text/javascript") and "class Timeline" in answer.text
 
 
-def test_the_report_is_a_file_to_download_and_no_page_of_the_workbench(client, send, desk, done):
-    assert client.get("/queue/1/report.html").status_code == 400
-    assert send("/queue/1/report").headers["location"] == "/queue/1/report.html"
-    answer = client.get("/queue/1/report.html")
-    assert answer.headers["content-disposition"] == 'attachment; filename="first.html"'
-    assert "unsafe" not in answer.headers["content-security-policy"]
-    assert "Download the report page" in client.get("/queue/1").text
-
-
 def test_there_is_no_report_before_all_runs_are_done(client, send, desk, cases):
     (desk.project.private / "queued" / "1.toml").write_text(SUITE)
     desk.queue.add("first", "Ann", cases(3))
@@ -131,7 +122,7 @@ def test_a_report_of_too_many_runs_names_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(showing, "MOST_REPORTED", 1)
     text = 'scenarios = ["grid4x2"]\napps = ["ep"]\nclasses = ["S"]\nranks = [2, 4]\npredictors = ["hcf"]\n'
     with pytest.raises(UserError, match=r"gridval campaign suites/a\.toml --report"):
-        list(showing.report(tmp_path, text, str(tmp_path), "x.html", "a"))
+        list(showing.report(tmp_path, text, str(tmp_path), "x.html", "a", tell=print))
 
 
 def test_the_timeline_of_a_changed_platform_is_not_recorded(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -60,8 +61,16 @@ def _runs(request: Request) -> dict[str, Any]:
     return {
         "suite": suite, "runs": runs, "state": state, "states": STATES, "at": at,
         "pages": max(1, -(-many // RUNS)),
-        "report": desk.report_of(number).is_file(), "trouble": desk.dispatcher.trouble,
+        "report": _report(desk, number), "writing": desk.reports.state(number), "trouble": desk.dispatcher.trouble,
     }  # fmt: skip
+
+
+def _report(desk: Desk, number: int) -> tuple[float, int] | None:
+    """Return when the report page of a suite was written, and its bytes; None: there is none."""
+    with suppress(OSError):
+        found = desk.reports.path(number).stat()
+        return found.st_mtime, found.st_size
+    return None
 
 
 def suite_file(request: Request) -> Response:
