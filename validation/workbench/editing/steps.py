@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -115,11 +115,18 @@ def mark_error(programs: list[Program], where: str, text: str) -> int | None:
             continue
         named = {step.place: step for step in program.all_steps()}
         if place in named:
-            named[place].error = text
+            named[place].error = f"{named[place].error} {text}".strip()
             return named[place].line
-        program.error = text
+        program.error = f"{program.error} {text}".strip()
         return program.line
     return None
+
+
+def variable_line(places: Places, problem: Sequence[str]) -> int | None:
+    """Return the line of the variable that an error is about; None: it is about something else."""
+    where, said, _ = problem
+    found = re.search(r", variable (\w+)", where) or (", variables" in where and re.match(r"(\w+) = ", said))
+    return places.line_of(("variables", found[1])) if found else None
 
 
 class _Reading:

@@ -112,4 +112,4 @@ def report(
 
 
 def _progress(what: str, at: int, total: int) -> dict[str, Any]:
-    return {"what": what, "at": at, "total": total}
+    return {"what": what.removeprefix("report: "), "at": at, "total": total}
