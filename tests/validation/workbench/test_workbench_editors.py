@@ -311,3 +311,20 @@ def test_an_application_runs_on_systems_of_the_list_alone(client, send, name):
     assert client.get("/applications/ms.toml/run", params={"system": name}).status_code == 400
     answer = client.get("/applications/ms.toml/run", params={"system": "grid4x2", "model": "/etc/passwd"})
     assert answer.status_code == 400 and "is not known" in answer.text
+
+
+def test_a_part_that_is_written_within_a_value_says_so_at_its_place(client, change, project):
+    text = 'name = "x"\n[lan]\nnetwork = "gigabit-ethernet"\nnode = [{ cpu = "xeon-e5-2670" }]\n'
+    (project.platforms / "one.toml").write_text(text)
+    page = client.get("/systems/one.toml?part=lan.node.0").text
+    assert "within a value on line 4" in page and 'value="op-copy"' not in page and 'id="op-delete"' not in page
+    assert re.search(r'<input id="set-cpu"[^>]* disabled>', page)
+    assert "within a value" not in client.get("/systems/one.toml?part=lan").text
+    assert change("/systems/one.toml", "copy", part="lan.node.0").status_code == 400
+
+
+def test_a_step_that_is_a_table_of_its_own_says_so_at_its_place(client, project):
+    (project.applications / "one.toml").write_text("[labels.p]\ncount = 2\n[[labels.p.program]]\ncompute = 1\n")
+    page = client.get("/applications/one.toml?part=labels.p.program.0").text
+    assert "a table of its own" in page and 'id="step"' not in page and 'id="op-add"' not in page
+    assert "a table of its own" not in client.get("/applications/one.toml").text

@@ -13,6 +13,7 @@ from validation.workbench.project.folder import open_project
 from validation.workbench.project.own_programs import program_files
 from validation.workbench.project.suite_files import SuiteForm, check_files, read_form, text_of_form
 from validation.workbench.queue.results import ResultsView
+from validation.workbench.queue.suites import Case
 from validation.workbench.work import showing
 from validation.workbench.work.tables import parquet
 
@@ -40,6 +41,30 @@ def test_measured_times_stand_beside_the_simulated_ones(client, project, done):
     text = client.get("/results").text
     assert "measured, s" in text and text.count("7.5<") == 1  # the median of the repeats
     assert "7.5<" in client.get("/results/2").text and "measured" in client.get("/results/figure?over=ranks").text
+
+
+def add_case(desk, row, number, **of_case):
+    (desk.project.private / "queued" / f"{number}.toml").write_text(SUITE)
+    case = Case(0, **{"platform": "grid4x2", "network": "gigabit", "app": "cg", "preset": "S", "ranks": 2,
+                      "mapping": "block", "efficiency": "reference", "platform_hash": "h", **of_case})  # fmt: skip
+    desk.queue.add("more", "Ann", [case])
+    (run,) = desk.queue.take(1).runs.values()
+    desk.queue.finish(run, [row("hcf")])
+
+
+@pytest.mark.parametrize(("key", "value"), [("network", "metro"), ("mapping", "cyclic")])
+def test_measured_times_stand_only_beside_the_run_that_they_mean(client, desk, project, done, row, key, value):
+    project.measured.mkdir()
+    (project.measured / "a.csv").write_text("app,platform,class,ranks,time_s\ncg,grid4x2,S,2,7.25\n")
+    assert client.get("/results").text.count("7.25<") == 1  # one network and one mapping: no other run can be meant
+    add_case(desk, row, 2, **{key: value})
+    text = client.get("/results").text
+    assert "7.25<" not in text and f"a.csv: no {key}, and the results of grid4x2 have" in text
+    assert "7.25<" not in client.get("/results/2").text
+    (project.measured / "a.csv").write_text(f"app,platform,class,ranks,{key},time_s\ncg,grid4x2,S,2,{value},7.125\n")
+    text = client.get("/results").text
+    assert text.count("7.125<") == 1 and "a.csv" not in text
+    assert "7.125<" not in client.get("/results/2").text and "7.125<" in client.get("/results/4").text
 
 
 def test_wrong_or_foreign_files_of_measured_times_are_told(client, project, done, tmp_path):

@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from platforms.errors import UserError, known_names
 from validation.workbench.project.measured import measured_times
+from validation.workbench.queue.cases import values_by_platform
 from validation.workbench.queue.results import ResultsView
 from validation.workbench.queue.series import (
     MEASURED,
@@ -47,7 +48,8 @@ def show_figure(request: Request) -> Response:
     view, rows, context = _drawn(request)
     parameter = query.get("over") or _best_parameter(rows)
     _known(parameter, "over", PARAMETERS)
-    measured, wrong = measured_times(desk_of(request).project)
+    desk = desk_of(request)
+    measured, wrong = measured_times(desk.project, lambda: values_by_platform(desk.queue.tables))
     found = series(rows, quantity, parameter, measured)
     drawn = None
     if found.lines:

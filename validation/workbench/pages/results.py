@@ -14,6 +14,7 @@ from platforms.errors import UserError
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.pages.downloads import has_parquet
 from validation.workbench.project.measured import measured_times
+from validation.workbench.queue.cases import values_by_platform
 from validation.workbench.queue.results import COLUMNS, PAGE, ResultsView, one_result
 from validation.workbench.web.answers import desk_of, page
 
@@ -47,7 +48,7 @@ def _table(request: Request) -> dict[str, Any]:
     many = view.count(tables)
     suites = desk_of(request).queue.suites()
     rows = view.rows(tables)
-    measured, wrong = measured_times(desk_of(request).project)
+    measured, wrong = measured_times(desk_of(request).project, lambda: values_by_platform(tables))
     for row in rows:
         row["measured_s"] = measured(row)
     has_measured = any(row["measured_s"] is not None for row in rows)
@@ -67,8 +68,8 @@ def show_one(request: Request) -> Response:
     desk = desk_of(request)
     found = one_result(desk.queue.tables, request.path_params["number"])
     suite = desk.queue.suite(found["suite"])
-    measured, wrong = measured_times(desk.project)
-    measured_s = measured({**found["fields"], "platform": found["fields"]["scenario"]})
+    measured, wrong = measured_times(desk.project, lambda: values_by_platform(desk.queue.tables))
+    measured_s = measured(desk.queue.run(found["run"]))
     return page(request, "result.html", result=found, suite=suite, fields=found["fields"],
                 measured_s=measured_s, wrong=wrong, command=run_command(desk, found),
                 whole=suite_command(desk, suite.id),

@@ -176,9 +176,17 @@ def _page(
         request, "system.html", status=status, **draft_fields(draft, KIND, wrong, lines), **shown,
         **_placing(shown["top"], shown["checked"], counts, policy), part=part, fields=fields_of(part),
         adds=[(kind, ADDED_TITLES[kind]) for kind, above in ADDED.items() if part.kind in above],
-        targets=_targets(draft, part) if values is not None else [], elements=json.dumps(elements),
+        targets=_targets(draft, part) if values is not None else [], within=_line_within(draft, part), elements=json.dumps(elements),
         error=error or wrong_count, hardware=_names_of_hardware(),
     )  # fmt: skip
+
+
+def _line_within(draft: Draft, part: Part) -> int | None:
+    """Return the line of the value that a part is written in; None: it has lines of its own, as operations need it."""
+    if part.kind in ("disk", "system"):
+        return None
+    places = places_of(draft.version.text)
+    return None if places.section(part.path) is not None else places.line_of(part.path)
 
 
 def _targets(draft: Draft, part: Part) -> list[Part]:

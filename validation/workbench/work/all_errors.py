@@ -210,9 +210,7 @@ class SystemMender:
         tries = self._tries[part.path]
         name = _kept(table, "name") if tries == 1 else {"name": "-".join(["mended", *map(str, part.path)])[:60]}
         within = _kept(table, *(key for key in ("wan", "lan", "node") if key in table))
-        if part.kind == "node":
-            within = {"cpu": _CPU}
-        elif part.kind == "unit":
+        if part.kind in ("node", "unit"):
             within = {"cpu": _CPU}
         elif part.kind == "lan":
             within = {"network": _NETWORK, **(within if tries <= 2 and within else {"node": [{"cpu": _CPU}]})}
