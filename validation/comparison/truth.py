@@ -80,8 +80,9 @@ class MeasuredTimes:
 def read_measured(path: str | Path) -> MeasuredTimes:
     """Read measured times from a CSV file with the columns app (or program), platform, ranks, time_s.
 
-    The columns class, network and mapping are optional; a row without them is for any.  Column ``platform`` is the name of the scenario or of the platform file; ``app`` is the name of the kernel or of the
-    program's file without its extension.  Several rows of one case are repeated runs, whose median is taken.
+    The columns class, network and mapping are optional; a row without them is for any.  Column ``platform`` is the name
+    of the scenario or of the platform file; ``app`` is the name of the kernel or of the program's file without its
+    extension.  Several rows of one case are repeated runs, whose median is taken.
 
     Raises:
         UserError: The file cannot be read or a line is wrong; the error names the line.

@@ -17,11 +17,9 @@ PAGE = "<!doctype html><title>Report</title><script>alert(1)</script>"
 class SlowWorker:
     """A worker that says how far it is, and goes on when the test lets it."""
 
-    made = []
-
-    def __init__(self, project):
+    def __init__(self, project, made):
         self.asked, self.go_on, self.ended = None, threading.Event(), False
-        SlowWorker.made.append(self)
+        made.append(self)
 
     def ask(self, task, *, time_limit_s, **values):
         self.asked = task, values
@@ -39,9 +37,9 @@ class SlowWorker:
 
 @pytest.fixture
 def workers(monkeypatch):
-    monkeypatch.setattr(SlowWorker, "made", [])
-    monkeypatch.setattr(reports, "Worker", SlowWorker)
-    return SlowWorker.made
+    made = []
+    monkeypatch.setattr(reports, "Worker", lambda project: SlowWorker(project, made))
+    return made
 
 
 @pytest.fixture

@@ -176,7 +176,8 @@ def _page(
         request, "system.html", status=status, **draft_fields(draft, KIND, wrong, lines), **shown,
         **_placing(shown["top"], shown["checked"], counts, policy), part=part, fields=fields_of(part),
         adds=[(kind, ADDED_TITLES[kind]) for kind, above in ADDED.items() if part.kind in above],
-        targets=_targets(draft, part) if values is not None else [], within=_line_within(draft, part), elements=json.dumps(elements),
+        targets=_targets(draft, part) if values is not None else [], within=_line_within(draft, part),
+        elements=json.dumps(elements),
         error=error or wrong_count, hardware=_names_of_hardware(),
     )  # fmt: skip
 
