@@ -91,9 +91,9 @@ def read_routes(path: str | Path, pairs: Sequence[tuple[str, str]]) -> list[Rout
 def check_connected(path: str | Path, hosts: Iterable[str]) -> None:
     """Check that there is a route from each of these hosts to each other one.
 
-    With more than MOST_PAIRWISE hosts, only the routes between each host and the first one, and between each host and its
-    predecessor, are checked.  Routes from a host to itself are not checked: not every platform has them, and not every
-    program needs them.
+    With more than MOST_PAIRWISE hosts, only the routes between each host and the first one, and between each host and
+    its predecessor, are checked.  Routes from a host to itself are not checked: not every platform has them, and not
+    every program needs them.
 
     Raises:
         PlatformError: A route is missing; the message quotes SimGrid's own.

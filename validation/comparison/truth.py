@@ -73,7 +73,10 @@ class MeasuredTimes:
             networks: Networks that fit.
             mappings: Mappings that fit.
         """
-        keys = ((app, one, platform, ranks, *rest) for one, *rest in product(classes, networks, mappings))
+        keys = (
+            (app, one, platform, ranks, network, mapping)
+            for one, network, mapping in product(classes, networks, mappings)
+        )
         return next((self.times_s[key] for key in keys if key in self.times_s), None)
 
 

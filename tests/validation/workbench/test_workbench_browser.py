@@ -3,12 +3,11 @@
 import json
 import threading
 import time
-from importlib.resources import files
 
 import pytest
 import uvicorn
 
-from tests.chromium import headless
+from tests.chromium import LARGE, SMALL, barriers, headless, wide_pages
 from validation.workbench.application import application
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.tokens import Tokens
@@ -18,7 +17,6 @@ pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-browser")]
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 
-SMALL, LARGE = (400, 800), (1400, 900)
 LIMIT_S = 120
 
 
@@ -114,27 +112,14 @@ PAGES = ("/platforms", "/platforms/new", "/platforms/grid4x2", "/panel?platforms
          "/results", "/results/1", "/nowhere")  # fmt: skip
 
 
-@pytest.mark.parametrize("path", PAGES)
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
-def test_no_page_is_wider_than_its_window(visit, path, size):
-    driver = visit(path, size)
-    assert driver.execute_script("return document.documentElement.scrollWidth") <= size[0]
+def test_no_page_is_wider_than_its_window(visit, size):
+    assert wide_pages(visit, PAGES, size) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_that_keeps_people_out(visit, scheme):
-    axe = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
-    script = files(axe).joinpath("axe.min.js").read_text("utf-8")
-    found = {}
-    for path in PAGES:
-        driver = visit(path, SMALL if scheme == "dark" else LARGE, scheme)
-        driver.execute_script(script)
-        result = driver.execute_async_script(
-            "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
-        )
-        for one in result["violations"]:
-            found[path, one["id"]] = [node["html"][:120] for node in one["nodes"][:3]]
-    assert found == {}
+    assert barriers(visit, PAGES, scheme) == {}
 
 
 def test_the_policy_stops_a_script_that_a_page_would_have(visit):

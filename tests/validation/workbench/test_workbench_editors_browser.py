@@ -5,13 +5,12 @@ import socket
 import threading
 import time
 import tomllib
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 import uvicorn
 
-from tests.chromium import headless
+from tests.chromium import LARGE, SMALL, barriers, headless, wide_pages
 from validation.workbench.application import application
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.tokens import Tokens
@@ -22,7 +21,6 @@ pytest.importorskip("selenium.webdriver", reason="selenium is not installed: mak
 keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 
 ROOT = Path(__file__).parents[3]
-SMALL, LARGE = (400, 800), (1400, 900)
 LIMIT_S = 120
 
 
@@ -311,22 +309,9 @@ PAGES = ("/systems/new", "/systems/figure-1.toml?part=lan.node.1&n:slave1=20", "
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
 def test_no_editor_is_wider_than_its_window(visit, size):
-    for path in PAGES:
-        driver = visit(path, size)
-        assert driver.execute_script("return document.documentElement.scrollWidth") <= size[0], path
+    assert wide_pages(visit, PAGES, size) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_that_keeps_people_out_of_the_editors(visit, scheme):
-    axe = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
-    script = files(axe).joinpath("axe.min.js").read_text("utf-8")
-    found = {}
-    for path in PAGES:
-        driver = visit(path, SMALL if scheme == "dark" else LARGE, scheme)
-        driver.execute_script(script)
-        result = driver.execute_async_script(
-            "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
-        )
-        for one in result["violations"]:
-            found[path, one["id"]] = [node["html"][:120] for node in one["nodes"][:3]]
-    assert found == {}
+    assert barriers(visit, PAGES, scheme) == {}

@@ -8,17 +8,15 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
-from tests.chromium import headless
+from tests.chromium import LARGE, SMALL, barriers, headless, wide_pages
 
 pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-journeys")]
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 
-SMALL, LARGE = (400, 800), (1400, 900)
 LIMIT_S = 240
 
 
@@ -270,16 +268,10 @@ def pages(suites):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
 def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(server, ann, suites, size, scheme):
-    axe = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
-    script = files(axe).joinpath("axe.min.js").read_text("utf-8")
-    found = {}
-    for path in pages(suites):
+    def visit(path, size, scheme="light"):
         show(ann, server.url + path, size, scheme)
-        assert ann.execute_script("return document.documentElement.scrollWidth") <= size[0], path
-        ann.execute_script(script)
-        result = ann.execute_async_script(
-            "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
-        )
-        for one in result["violations"]:
-            found[path, one["id"]] = [node["html"][:160] for node in one["nodes"][:3]]
+        return ann
+
+    assert wide_pages(visit, pages(suites), size) == []
+    found = barriers(visit, pages(suites), scheme, size)
     assert found == {}, json.dumps([f"{key}: {value}" for key, value in found.items()], indent=1)

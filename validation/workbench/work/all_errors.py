@@ -228,7 +228,8 @@ def _mend_hardware(table: MutableMapping[str, Any], name: str) -> bool:
     for key, value in table.items():
         if value == name and key in ("cpu", "gpu", "network", "bus", "memory"):
             del table[key]
-            table |= {"network": _NETWORK} if key == "network" else {"cpu": _CPU} if key in ("cpu", "gpu") else {}
+            if key in ("cpu", "gpu", "network"):
+                table["network" if key == "network" else "cpu"] = _NETWORK if key == "network" else _CPU
             return True
         if key == "disks" and isinstance(value, list) and name in value:
             table[key] = [one for one in value if one != name]
