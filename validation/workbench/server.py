@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
 
+import h11
 import uvicorn
 from filelock import FileLock, Timeout
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from platforms.errors import UserError
 from validation.workbench.application import application
@@ -18,7 +21,36 @@ from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import Project
 
 MOST_CONNECTIONS = 300  # further ones get the status 503
+HEADERS_S = 10.0  # time for the headers of a request
 _END_S = 3  # time that open requests get at the end
+
+
+class _Protocol(H11Protocol):
+    """A connection that is closed if a request does not begin, or its headers do not end, for some time.
+
+    Without it a few hundred half requests would take all connections for good.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._waits_since_s: float | None = None
+        self._look()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        now_s = self.loop.time()
+        if self.conn.their_state is not h11.IDLE:  # a request is being read or answered
+            self._waits_since_s = None
+        elif self._waits_since_s is None:
+            self._waits_since_s = now_s
+        elif now_s - self._waits_since_s >= HEADERS_S:
+            self.transport.close()
+        self._timer = self.loop.call_later(HEADERS_S / 4, self._look)
 
 
 class _Server(uvicorn.Server):
@@ -46,7 +78,7 @@ def serve(project: Project, *, address: str, port: int) -> int:
         _print_address(project, tokens, listening, address)
         config = uvicorn.Config(
             application(desk, tokens, bound=address), log_level="warning", access_log=False, server_header=False,
-            limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=5, timeout_graceful_shutdown=_END_S, ws="none",
+            http=_Protocol, limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=5, timeout_graceful_shutdown=_END_S, ws="none",
         )  # fmt: skip
         try:
             with suppress(KeyboardInterrupt):  # raised again below, with what it means for the queue

@@ -117,6 +117,8 @@ async def act(request: Request) -> Response:
 
 async def events(request: Request) -> Response:
     """Answer with a stream that says whenever the queue has changed."""
+    if request.method == "HEAD":  # a stream would never end
+        return Response(media_type="text/event-stream")
     open_now = _streams(request)
     if len(open_now) >= MOST_STREAMS:
         return Response("error: the server: too many pages are open. Close some.\n", 503, media_type="text/plain")

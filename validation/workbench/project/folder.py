@@ -119,6 +119,21 @@ def checked_name(text: str, what: str) -> str:
     return name
 
 
+def place_within(folder: Path, name: str) -> Path:
+    """Return the path at which a file may be written: there is none yet, or one that lies in this folder.
+
+    Raises:
+        UserError: Something else is there, such as a link that leads elsewhere, which would be written through.
+    """
+    path = folder / name
+    real = Path(os.path.realpath(path))
+    if os.path.lexists(path) and not (path.is_file() and real.is_relative_to(folder.resolve())):
+        raise UserError(
+            f"file {name!r}", "a link that leads elsewhere, or no file", "Choose another name, or remove it"
+        )
+    return path
+
+
 def file_within(folder: Path, name: str, endings: tuple[str, ...]) -> Path:
     """Return the path of a file that lies directly in a folder.
 

@@ -12,7 +12,7 @@ from typing import Any
 from platforms.errors import UserError
 from platforms.files.checked_toml import read_toml
 from platforms.files.writing import write_whole
-from validation.workbench.project.folder import Project, checked_name, file_within
+from validation.workbench.project.folder import Project, checked_name, file_within, place_within
 from validation.workbench.project.own_programs import change_program, shown_program
 from validation.workbench.project.platform_files import located
 from validation.workbench.project.ranges import numbers_of, text_of
@@ -105,7 +105,7 @@ def save(project: Project, name: str, text: str) -> str:
         UserError: The name is not plain.
     """
     name = checked_name(name, "name of the suite")
-    write_whole(project.suites / f"{name}{ENDING}", text.encode())
+    write_whole(place_within(project.suites, f"{name}{ENDING}"), text.encode())
     return name
 
 

@@ -46,20 +46,29 @@ const editor = (() => {
         answer = await fetch(address, { method: "POST", headers: { "x-editor": "1" }, body });
       }
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (answer.status >= 500) {
+        const why = page.querySelector(".error")?.textContent.trim() ?? "";
+        again(`The server cannot keep it now. ${why} What you typed is kept here, and is sent again.`, 3000);
+        return;
+      }
       say("");
       queue.shift();
       take(page, answer, typing, fields);
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      say("The server does not answer. What you typed is kept here, and is sent as soon as it answers again.");
-      clearTimeout(timer);
-      timer = setTimeout(next, 1000);
+      again("The server does not answer. What you typed is kept here, and is sent as soon as it answers again.", 1000);
     } finally {
       busy = false;
       if (byId("text")) byId("text").readOnly = false;
     }
     if (queue.length === 0) forget();
     else if (byId("sending").hidden) next();
+  }
+
+  function again(text, pause_ms) {
+    say(text);
+    clearTimeout(timer);
+    timer = setTimeout(next, pause_ms);
   }
 
   function say(text) {
