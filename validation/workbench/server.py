@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import socket
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import TypeVar
 
 import h11
 import uvicorn
@@ -20,6 +22,7 @@ from validation.workbench.guard.hosts import is_loopback
 from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import Project
 
+_Made = TypeVar("_Made")
 MOST_CONNECTIONS = 300  # further ones get the status 503
 HEADERS_S = 10.0  # time for the headers of a request
 _END_S = 3  # time that open requests get at the end
@@ -74,7 +77,7 @@ def serve(project: Project, *, address: str, port: int) -> int:
         KeyboardInterrupt: Always at the end, with the number of runs that wait, if any do.
     """
     with _alone(project), _listening(address, port) as listening:
-        desk, tokens = Desk(project), Tokens(project.secret())
+        desk, tokens = _written(project, lambda: Desk(project)), Tokens(_written(project, project.secret))
         _print_address(project, tokens, listening, address)
         config = uvicorn.Config(
             application(desk, tokens, bound=address), log_level="warning", access_log=False, server_header=False,
@@ -90,6 +93,23 @@ def serve(project: Project, *, address: str, port: int) -> int:
     raise KeyboardInterrupt
 
 
+def _written(project: Project, make: Callable[[], _Made]) -> _Made:
+    """Return what a function makes in the private folder of a project.
+
+    Raises:
+        UserError: The folder cannot be written, or its queue is damaged.
+    """
+    try:
+        return make()
+    except (OSError, sqlite3.Error) as err:
+        raise _unwritable(project, err) from err
+
+
+def _unwritable(project: Project, err: OSError | sqlite3.Error) -> UserError:
+    why = err.strerror if isinstance(err, OSError) else err
+    return UserError(str(project.private), f"{why}", "Make room, or mend or remove it")
+
+
 @contextmanager
 def _alone(project: Project) -> Iterator[None]:
     """Hold the lock of a project.  It is free again when the process has ended, whatever the reason."""
@@ -99,6 +119,8 @@ def _alone(project: Project) -> Iterator[None]:
     except Timeout:
         remedy = "Use that one, or name another folder"
         raise UserError(str(project.folder), "another workbench has this folder open", remedy) from None
+    except OSError as err:
+        raise _unwritable(project, err) from err
     try:
         yield
     finally:

@@ -244,8 +244,12 @@ def begin(project: Project, kind: str, name: str, text: str) -> str:
     if folder.parent.is_dir() and len(os.listdir(folder.parent)) >= MOST_DRAFTS <= len(unsaved(project, kind)):
         raise UserError("draft", f"there are {MOST_DRAFTS} already", "Save or discard some of them")
     folder.mkdir(parents=True)
-    write_whole(folder / "0.json", json.dumps({"text": text, "positions": {}}).encode())
-    write_whole(folder / _STATE, json.dumps(vars(_State(stamp=1))).encode())
+    try:
+        write_whole(folder / "0.json", json.dumps({"text": text, "positions": {}}).encode())
+        write_whole(folder / _STATE, json.dumps(vars(_State(stamp=1))).encode())
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)  # the name stays free
+        raise
     return name
 
 

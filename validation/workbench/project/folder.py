@@ -10,6 +10,7 @@ from pathlib import Path
 
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder
+from platforms.files.writing import usable_folder
 
 PRIVATE = ".workbench"
 MOST_NAME = 60
@@ -87,10 +88,10 @@ def open_project(
         allow_programs: Suites may name code of the user.
 
     Raises:
-        UserError: The folder or that of the store cannot be made.
+        UserError: The folder or that of the store cannot be made or written.
     """
     path = Path(folder)
-    kept = cache_folder() / "store" if store is None else Path(store).absolute()
+    kept = cache_folder() / "store" if store is None else usable_folder("--store", store).absolute()
     try:
         path.mkdir(parents=True, exist_ok=True)
         made = Project(path.resolve(), kept, scheduler, jobs, allow_programs)
