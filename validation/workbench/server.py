@@ -81,7 +81,8 @@ def serve(project: Project, *, address: str, port: int) -> int:
         _print_address(project, tokens, listening, address)
         config = uvicorn.Config(
             application(desk, tokens, bound=address), log_level="warning", access_log=False, server_header=False,
-            http=_Protocol, limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=5, timeout_graceful_shutdown=_END_S, ws="none",
+            http=_Protocol, limit_concurrency=MOST_CONNECTIONS,
+            timeout_keep_alive=5, timeout_graceful_shutdown=_END_S, ws="none",
         )  # fmt: skip
         try:
             with suppress(KeyboardInterrupt):  # raised again below, with what it means for the queue

@@ -1,5 +1,7 @@
 """The editors of the workbench in Chromium: a system from nothing, by keyboard alone, and nothing that is lost."""
 
+import errno
+import os
 import shutil
 import socket
 import threading
@@ -13,6 +15,7 @@ import uvicorn
 from tests.chromium import LARGE, SMALL, barriers, headless, wide_pages
 from validation.workbench.application import application
 from validation.workbench.dispatch.desk import Desk
+from validation.workbench.editing import drafts
 from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import open_project
 
@@ -303,8 +306,44 @@ def test_what_is_typed_survives_a_reload_going_back_and_an_end_of_the_server(vis
     assert driver.find_element("id", "text").get_attribute("value").startswith("# two\n# one\n")
 
 
+def test_what_is_typed_while_the_disk_is_full_is_sent_when_there_is_room(visit, monkeypatch):
+    driver = visit("/applications/stencil.toml")
+    until(driver, "document.documentElement.classList.contains('scripted')")
+    with monkeypatch.context() as full:
+        full.setattr(drafts, "write_whole", no_room)
+        driver.find_element("id", "text").send_keys(keys.CONTROL, keys.HOME, keys.NULL, "# three\n")
+        until(driver, "document.getElementById('sending').textContent.includes('No space left on device')")
+    until(driver, "document.getElementById('sending').hidden")
+    driver.refresh()
+    assert driver.find_element("id", "text").get_attribute("value").startswith("# three\n")
+
+
+def no_room(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_the_lines_of_all_errors_are_marked_and_the_button_leads_from_one_to_the_next(visit, server):
+    text = (ROOT / "examples" / "blocks" / "stencil.toml").read_text("utf-8")
+    (server.project.applications / "wrong.toml").write_text(text.replace("compute = ", "kompute = "))
+    wrong = [str(number) for number, line in enumerate(text.split("\n"), 1) if "{ compute = " in line]
+    driver = visit("/applications/wrong.toml")
+    marked = "Array.from(document.querySelectorAll('.wrong-line'), (one) => one.textContent)"
+    until(driver, f"{marked}.length > 0")
+    assert driver.execute_script(f"return {marked}") == wrong and len(wrong) == 3
+    button = driver.find_element("id", "to-line")
+    for number, line in enumerate([*wrong, wrong[0]]):
+        assert button.text == f"Go to line {line}, with an error, {number % 3 + 1} of 3"
+        button.click()
+        chosen = (
+            "const t = document.getElementById('text'); return t.value.slice(0, t.selectionStart).split('\\n').length"
+        )
+        assert driver.execute_script(chosen) == int(line)
+    logged = driver.get_log("browser")
+    assert all("507" in one["message"] for one in logged)  # of the full disk of the test before
+
+
 PAGES = ("/systems/new", "/systems/figure-1.toml?part=lan.node.1&n:slave1=20", "/hardware", "/applications",
-         "/applications/stencil.toml", "/applications/stencil.toml/run?system=figure-1.toml&v:px=2")  # fmt: skip
+         "/applications/stencil.toml", "/applications/wrong.toml", "/applications/stencil.toml/run?system=figure-1.toml&v:px=2")  # fmt: skip
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])

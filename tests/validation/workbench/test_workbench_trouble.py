@@ -182,9 +182,7 @@ def test_an_upload_finds_its_profiles_and_errors_tell_no_path_of_the_server(send
 
     monkeypatch.setattr(desk, "show", refused)
     answer = send("/platforms/upload", files={"file": ("two.xml", text.encode())})
-    assert "two.xml: Parse error at two.xml:1 in platforms. Correct it." in answer.text.replace(
-        str(project.folder), "", 1
-    )
+    assert "two.xml: Parse error at two.xml:1 in platforms. Correct it." in answer.text
     assert sorted(path.name for path in project.platforms.iterdir()) == ["busy.profile", "one.xml"]
 
 
