@@ -58,6 +58,8 @@ def server(tmp_path_factory):
     examples = ROOT / "examples"
     shutil.copy(examples / "systems" / "merpsys.toml", made.project.platforms / "figure-1.toml")
     shutil.copy(examples / "blocks" / "stencil.toml", made.project.applications)
+    text = (examples / "blocks" / "stencil.toml").read_text("utf-8")
+    (made.project.applications / "wrong.toml").write_text(text.replace("compute = ", "kompute = "))
     made.start()
     yield made
     made.stop()
@@ -324,7 +326,6 @@ def no_room(*_):
 
 def test_the_lines_of_all_errors_are_marked_and_the_button_leads_from_one_to_the_next(visit, server):
     text = (ROOT / "examples" / "blocks" / "stencil.toml").read_text("utf-8")
-    (server.project.applications / "wrong.toml").write_text(text.replace("compute = ", "kompute = "))
     wrong = [str(number) for number, line in enumerate(text.split("\n"), 1) if "{ compute = " in line]
     driver = visit("/applications/wrong.toml")
     marked = "Array.from(document.querySelectorAll('.wrong-line'), (one) => one.textContent)"
@@ -343,7 +344,8 @@ def test_the_lines_of_all_errors_are_marked_and_the_button_leads_from_one_to_the
 
 
 PAGES = ("/systems/new", "/systems/figure-1.toml?part=lan.node.1&n:slave1=20", "/hardware", "/applications",
-         "/applications/stencil.toml", "/applications/wrong.toml", "/applications/stencil.toml/run?system=figure-1.toml&v:px=2")  # fmt: skip
+         "/applications/stencil.toml", "/applications/wrong.toml",
+         "/applications/stencil.toml/run?system=figure-1.toml&v:px=2")  # fmt: skip
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
