@@ -22,7 +22,7 @@ from platforms.model.platform import Platform
 from platforms.read.read import materialise, read_platform
 from platforms.system.convert import materialise_file
 from validation.campaign import plan
-from validation.workbench.work.campaigns import campaign_of, content_of
+from validation.workbench.work.campaigns import campaign_now, content_of
 
 MOST_LOOKED_UP = 3000  # runs whose store entries are looked up and whose time is estimated
 
@@ -36,7 +36,7 @@ def count(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str, 
         store: Folder of the store.
         jobs: Number of runs at a time.
     """
-    campaign = campaign_of(folder, text)
+    campaign = campaign_now(folder, text)
     cases = campaign.cases
     said = [f"The estimate is left out beyond {MOST_LOOKED_UP:,} runs: gridval campaign --dry-run gives it."]
     if len(cases) <= MOST_LOOKED_UP:
@@ -52,7 +52,7 @@ def count(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str, 
 def expand(folder: Path, text: str) -> Iterator[dict[str, Any]]:
     """Yield the runs of a suite in their order, with the words that describe each."""
     cases = []
-    for case in campaign_of(folder, text).cases:
+    for case in campaign_now(folder, text).cases:
         target, platform = case.target, case.target.platform
         cases.append(
             [
