@@ -26,7 +26,9 @@ from platforms.errors import UserError, nearest
 from predictor.blocks.checks import check_labels, check_name, check_named_steps, check_requests, place_names
 from predictor.blocks.expansion import Expansion
 from predictor.blocks.expressions import Expression
+from predictor.blocks.given import Given, check_names, definitions, parsed
 from predictor.blocks.grid import processes
+from predictor.blocks.parsing import place_of
 from predictor.blocks.processes.progression import Progression
 from predictor.blocks.programs import (
     AllGather,
@@ -79,44 +81,54 @@ class Application:
 
     name: str
     labels: tuple[Label, ...]  # after creation, their programs have only steps that evaluators know (expansion.py)
-    variables: Mapping[str, Number] = field(default_factory=dict, hash=False)
+    variables: Mapping[str, Given] = field(default_factory=dict, hash=False)  # numbers, and lists of numbers
     where: str = ""  # the file, for error messages
     steps: tuple[NamedSteps, ...] = ()
+    functions: Mapping[str, Number] = field(default_factory=dict, hash=False)  # by head, such as "cost(n, k)"
     given: tuple[Label, ...] = field(init=False, compare=False, repr=False)  # the labels before their expansion
 
     def __post_init__(self) -> None:
         where = self.where or f"application {self.name!r}"
         object.__setattr__(self, "where", where)
         object.__setattr__(self, "given", self.labels)
-        variables: dict[str, Expression] = {}
-        for name, value in self.variables.items():
-            try:
-                variables[name] = Expression.of(value)
-            except UserError as err:
-                raise UserError(f"{where}, variable {name}, {err.where}", err.problem, err.remedy) from None
-        object.__setattr__(self, "variables", variables)
+        object.__setattr__(self, "variables", self._parsed())
         if not self.labels:
             raise UserError(where, "no labels", "Give at least one, with count and program")
-        names = [*variables, *(label.name for label in self.labels)]
+        names = [*self.variables, *(label.name for label in self.labels)]
         for name in names:
             check_name(name, where)
             if names.count(name) > 1:
                 raise UserError(where, f"the name {name!r} is given twice", "Rename one of them")
-        known = frozenset(names)
-        for name, expression in variables.items():
-            expression.check_names(known | {"index"} | place_names(self.labels), f"{where}, variable {name}")
+        helpers = self._helpers()
+        variables = self._numbers_given()
+        known = frozenset((*variables, *helpers, *(label.name for label in self.labels)))
+        check_names({**variables, **helpers}, known | {"index"} | place_names(self.labels), where)
         own = self.own_variables()
         check_named_steps(self.steps, self.labels, known, where)
         check_labels(self.labels, self.steps, known, own, where)
         self.numbers()
-        expansion = Expansion({one.name: one for one in self.steps}, own, known)
+        expansion = Expansion({one.name: one for one in self.steps}, {**helpers, **own}, known)
         object.__setattr__(self, "labels", tuple(expansion.expanded(label, where) for label in self.labels))
         for label in self.labels:
             check_requests(label.program, f"{where}, label {label.name}")
 
+    def _parsed(self) -> dict[str, Expression | tuple[Expression, ...]]:
+        return {name: parsed(value, f"{self.where}, variable {name}") for name, value in self.variables.items()}
+
+    def _helpers(self) -> dict[str, Expression]:
+        """Return the definitions of lists and functions."""
+        return definitions(self._parsed(), self.functions, [label.name for label in self.labels], self.where)
+
+    def _numbers_given(self) -> dict[str, Expression]:
+        """Return the variables without lists."""
+        return {name: value for name, value in self._parsed().items() if isinstance(value, Expression)}
+
     def own_variables(self) -> dict[str, Expression]:
-        """Return the variables that each process has for itself: they use ``index`` or a place in a grid."""
-        variables = {name: Expression.of(value) for name, value in self.variables.items()}
+        """Return the variables, lists and functions whose values differ by process.
+
+        They use ``index`` or a place in a grid.  The keys are names in expressions.
+        """
+        variables = {**self._numbers_given(), **self._helpers()}
         places = {"index"} | place_names(self.labels)
         found: set[str] = set()
         while new := {n for n, one in variables.items() if n not in found and one.names & (places | found)}:
@@ -137,40 +149,51 @@ class Application:
         """
         found: dict[str, float] = {}
         open_names: list[str] = []
-        own = self.own_variables()
-        given = (*self.variables.items(), *((label.name, label.count) for label in self.labels))
-        definitions = {name: Expression.of(value) for name, value in given if value is not None and name not in own}
+        own, helpers = self.own_variables(), self._helpers()
+        given = (*self._numbers_given().items(), *((label.name, label.count) for label in self.labels))
+        expressions = {name: Expression.of(value) for name, value in given if value is not None and name not in own}
+        for name, expression in expressions.items():
+            self._check_same(name, expression, own)
+            expressions[name] = expression.defined(helpers, together=True)
 
         def find(name: str) -> None:
             if name in found:
                 return
             is_label = name not in self.variables
-            where = f"{self.where}, {f'label {name}, count' if is_label else f'variable {name}'}"
+            where = self._place(name)
             if name in open_names:
                 circle = ", ".join((*open_names, name))
                 raise UserError(where, f"defined in terms of itself: {circle}", "Give one of them a number")
             open_names.append(name)
-            for other in sorted(definitions[name].names):
-                if other in own:
-                    raise UserError(where, f"variable {other} differs by process", "Use variables without index here")
+            for other in sorted(expressions[name].names):
                 find(other)
             open_names.pop()
-            value = definitions[name].whole(found, where) if is_label else definitions[name].value(found, where)
+            value = expressions[name].whole(found, where) if is_label else expressions[name].value(found, where)
             if isinstance(value, Progression):  # impossible: no name stands for a progression
                 raise value.split_all()
             if is_label and value > MOST_PROCESSES:
                 raise UserError(where, f"{value} processes", f"Give at most {MOST_PROCESSES}")
             found[name] = value
 
-        for name in definitions:
+        for name in expressions:
             find(name)
         for label in self.labels:
             if label.grid:
-                places = processes([Expression.of(one) for one in label.grid]).value(found, self.where)
-                if places != found[label.name]:
-                    problem = f"{found[label.name]:g} processes on a grid of {places}"
+                places = processes([Expression.of(one) for one in label.grid]).defined(helpers, together=True)
+                size = places.value(found, self.where)
+                if size != found[label.name]:
+                    problem = f"{found[label.name]:g} processes on a grid of {size}"
                     raise UserError(f"{self.where}, label {label.name}", problem, "Change the grid too")
         return found
+
+    def _place(self, name: str) -> str:
+        return f"{self.where}, {f'variable {name}' if name in self.variables else f'label {name}, count'}"
+
+    def _check_same(self, name: str, expression: Expression, own: Mapping[str, Expression]) -> None:
+        """Refuse a variable or a count that uses what differs by process."""
+        if differing := sorted(expression.names & own.keys()):
+            problem = f"{place_of(differing[0])} differs by process"
+            raise UserError(self._place(name), problem, "Use variables without index here")
 
     def counts(self) -> dict[str, int]:
         """Return the number of processes of each label."""
@@ -178,7 +201,7 @@ class Application:
         return {label.name: int(numbers[label.name]) for label in self.labels}
 
     def changed(
-        self, *, counts: Mapping[str, Number] | None = None, variables: Mapping[str, Number] | None = None
+        self, *, counts: Mapping[str, Number] | None = None, variables: Mapping[str, Given] | None = None
     ) -> Application:
         """Return a copy with other numbers of processes and other values of variables.
 

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from keyword import iskeyword
 
 from platforms.errors import UserError, nearest
-from predictor.blocks.expressions import FUNCTIONS, Expression, place_name
+from predictor.blocks.expressions import Expression
+from predictor.blocks.parsing import FUNCTIONS, place_name, place_of
 from predictor.blocks.programs import (
     Call,
     Collective,
@@ -17,6 +19,7 @@ from predictor.blocks.programs import (
     Receive,
     ReceiveAny,
     Repeat,
+    Reply,
     Rooted,
     Send,
     Step,
@@ -28,14 +31,12 @@ from predictor.blocks.programs import (
 
 _NAME = re.compile(r"[A-Za-z_]\w{0,40}")
 _OLD_FUNCTIONS = set(FUNCTIONS) - {"part"}  # names of later functions may be names of variables too
-RESERVED = {
-    "index", "nobody", "and", "or", "not", "if", "else", "True", "False", "None", "in", "is", "lambda", *_OLD_FUNCTIONS,
-}  # fmt: skip
+RESERVED = {"index", "nobody", *_OLD_FUNCTIONS}  # beside the keywords of Python
 
 
 def check_name(name: str, where: str) -> None:
     """Refuse what cannot be the name of a variable, a label or a parameter."""
-    if not _NAME.fullmatch(name) or name in RESERVED:
+    if not _NAME.fullmatch(name) or name in RESERVED or iskeyword(name):
         raise UserError(where, f"{name!r} cannot be a name", "Use letters, digits and _, and no reserved word")
 
 
@@ -59,7 +60,7 @@ def check_labels(
         labels: The labels.
         named: The steps that programs call by a name.
         known: Names of variables and labels.
-        own: The variables that each process has for itself.
+        own: The variables, lists and functions that differ by process.
         where: The file, for error messages.
     """
     for label in labels:
@@ -68,7 +69,7 @@ def check_labels(
             extent = Expression.of(extent)
             extent.check_names(known, f"{here}, grid")
             if differing := sorted(extent.names & own.keys()):
-                problem = f"variable {differing[0]} differs by process"
+                problem = f"{place_of(differing[0])} differs by process"
                 raise UserError(f"{here}, grid", problem, "Use variables without index here")
         if label.count is not None:
             Expression.of(label.count).check_names(known, f"{here}, count")
@@ -155,8 +156,9 @@ class _Checker:
     def _check_step(self, step: Step, known: frozenset[str], where: str) -> None:
         here = known | {"size"} if isinstance(step, Compute) and step.size is not None else known
         here = here | {step.variable} if isinstance(step, While) else here
+        sized = Expression.of(step.buffered) if isinstance(step, Send | Reply) else None
         for expression in step.expressions():
-            expression.check_names(here, where)
+            expression.check_names(here | {"bytes"} if expression is sized else here, where)
         self._check_labels_of(step, where)
         if isinstance(step, Call):
             self._check_call(step, where)
@@ -164,7 +166,7 @@ class _Checker:
             inner = known
             if step.variable is not None:
                 variable = step.variable
-                if not _NAME.fullmatch(variable) or variable in RESERVED or variable in known:
+                if not _NAME.fullmatch(variable) or variable in known | RESERVED or iskeyword(variable):
                     raise UserError(where, f"{variable!r} cannot be a loop's variable", "Choose an unused name")
                 inner = known | {variable}
             self.check(step, step.steps, inner, where)
@@ -181,6 +183,8 @@ class _Checker:
         for name in (*others, *among):
             if name not in self._labels:
                 raise UserError(where, f"no label {name!r}", nearest(name, self._labels))
+        if repeated := [name for name in among if among.count(name) > 1]:
+            raise UserError(where, f"{repeated[0]} is named twice", "Name each label once")
         if isinstance(step, Rooted) and step.root and among and step.root not in among:
             raise UserError(where, f"its root {step.root} does not take part", "Name it in `among` too")
         if self._label is not None and among and self._label not in among:

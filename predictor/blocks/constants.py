@@ -79,14 +79,14 @@ class _Constants:
     def _not_negative(self, number: Number, where: str, what: str) -> None:
         value = self._value(number, where)
         if value is not None and value < 0:
-            text = Expression.of(number).text
+            text = Expression.of(number).defined_text
             raise UserError(f"{where}, expression {text!r}", "below 0", f"Give 0 or more {what}")
 
     def _check_partner(self, at: Number | None, label: str, where: str) -> None:
         value = self._value(at, where)
         if at is not None and value is not None and not self._has(label, value):
             problem = f"process 0 of {self._label} names process {value:g} of {label}, which has {self._counts[label]}"
-            text = Expression.of(at).text
+            text = Expression.of(at).defined_text
             raise UserError(f"{where}, expression {text!r}", problem, "Count from 0, and name another process")
 
     def _check_root(self, at: Number, label: str, where: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from platforms.errors import UserError
+from platforms.errors import UserError, nearest
 from platforms.files.checked_toml import read_checked
 from predictor.blocks.application import (
     AllGather,
@@ -40,7 +40,11 @@ _Made = TypeVar("_Made")
 
 _LABEL_KEYS = ("count", "program", "grid", "periodic", "efficiency")
 _STEPS_KEYS = ("parameters", "do")
-_KEYS = {"": ("name", "variables", "labels", "steps", "source"), "labels": _LABEL_KEYS, "steps": _STEPS_KEYS}
+_KEYS = {
+    "": ("name", "variables", "functions", "labels", "steps", "source"),
+    "labels": _LABEL_KEYS,
+    "steps": _STEPS_KEYS,
+}
 
 # A step is a table.  For each kind of step: the key that identifies it, its class, and the class's field of each key.
 _COLLECTIVE = {"among": "among", "split": "split"}
@@ -92,13 +96,20 @@ def read_application(path: str | Path) -> Application:
         raise UserError(str(path), "no [labels.NAME]", "Give at least one, with count and program")
     if not isinstance(variables, dict):
         raise UserError(str(path), "variables is not a table", "Write [variables] and name = value below it")
+    functions = table.value("functions", {})
+    if not isinstance(functions, dict):
+        problem = 'Write [functions] and, for example, "cost(n)" = "n * log2(n)" below it'
+        raise UserError(str(path), "functions is not a table", problem)
     if not isinstance(named, dict):
         raise UserError(str(path), "steps is not a table", "Write [steps.NAME], and parameters and do below it")
     steps = tuple(_named_steps(name, value, f"{path}, steps {name}") for name, value in named.items())
     made = tuple(_label(name, value, f"{path}, label {name}") for name, value in labels.items())
     for name, value in variables.items():
-        _number(name, value, f"{path}, variables")
-    return Application(table.text("name", path.stem), made, variables, str(path), steps)
+        for one in value if isinstance(value, list) else [value]:
+            _plain(name, one, f"{path}, variable {name}")
+    for name, value in functions.items():
+        _plain(name, value, f"{path}, function {name}")
+    return Application(table.text("name", path.stem), made, variables, str(path), steps, functions)
 
 
 def _table(value: object, kind: str, name: str, needed: Sequence[str], where: str) -> dict[str, object]:
@@ -182,8 +193,11 @@ def _step(value: object, where: str) -> Step:
         return _call(value, where)
     kinds = [key for key in value if key in _KINDS]
     if len(kinds) != 1:
-        problem = f"both {' and '.join(kinds)}" if kinds else f"no kind of step among {', '.join(value) or 'its keys'}"
-        raise UserError(where, problem, f"Give exactly one of {', '.join((*_KINDS, _CALL))}")
+        if kinds or not value:
+            problem = f"both {' and '.join(kinds)}" if kinds else "no kind of step"
+            raise UserError(where, problem, f"Give exactly one of {', '.join((*_KINDS, _CALL))}")
+        remedy = nearest(next(iter(value)), (*_KINDS, _CALL), limit=6)
+        raise UserError(where, f"no kind of step among {', '.join(value)}", remedy)
     kind = kinds[0]
     made, keys = _KINDS[kind]
     for key in value:
@@ -212,8 +226,10 @@ def _field(name: str, key: str, value: object, where: str) -> object:
         return _names(key, value, where)
     if key == "receive_from_any" and value is True:
         return ""
-    if name in _LABELS and not isinstance(value, str):
+    if name in _LABELS and not (isinstance(value, str) and value):
         raise UserError(where, f"{key} = {value!r} is not a name", "Give a string")
+    if key == "buffered" and not isinstance(value, bool | str):
+        raise UserError(where, f"{key} = {value!r} is not a truth", 'Write true, false, or for example "bytes < 65536"')
     return value if name in _TRUTHS else _number(key, value, where)
 
 
@@ -224,13 +240,19 @@ def _number(key: str, value: object, where: str) -> object:
     return value
 
 
+def _plain(name: str, value: object, where: str) -> None:
+    """Refuse what is neither a number nor a text: tables, dates, lists in lists, true and false."""
+    if not isinstance(_number(name, value, where), int | float | str):
+        raise UserError(where, f"{name} has {value!r}, which is not a number", "Give a number or an expression")
+
+
 def _names(key: str, value: object, where: str) -> tuple[str, ...]:
     """Return the names of a list: of labels, or of requests to wait for; some keys may have ``true`` for all."""
     if key in ("barrier", "wait") and value is True:
         return ()
-    if key == "wait" and isinstance(value, str):
+    if key == "wait" and isinstance(value, str) and value:
         return (value,)
-    if not (isinstance(value, list) and value and all(isinstance(one, str) for one in value)):
+    if not (isinstance(value, list) and value and all(isinstance(one, str) and one for one in value)):
         what = "requests" if key == "wait" else "labels"
         also = ", or write true for all" if key in ("barrier", "wait") else ""
         raise UserError(where, f"{key} = {value!r} is not a list of {what}", f"Name at least one{also}")

@@ -12,8 +12,9 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from platforms.errors import UserError
-from predictor.blocks.expressions import Expression, Value
+from predictor.blocks.expressions import Expression
 from predictor.blocks.grid import grid_functions
+from predictor.blocks.parsing import Value
 from predictor.blocks.processes.progression import Progression
 from predictor.blocks.programs import (
     Call,
@@ -24,6 +25,7 @@ from predictor.blocks.programs import (
     NamedSteps,
     Receive,
     Repeat,
+    Reply,
     Send,
     Step,
     While,
@@ -41,8 +43,8 @@ class Expansion:
 
     Attributes:
         named: The named steps, by name.
-        own: Definitions of the variables that each process has for itself.
-        known: Names of variables and labels.
+        own: Definitions of lists and functions, and of the variables that each process has for itself.
+        known: Names of variables, lists, functions and labels.
     """
 
     named: Mapping[str, NamedSteps]
@@ -105,6 +107,8 @@ class _Program:
             return self._while(step, names, where)
         if isinstance(step, Compute):
             return self._compute(step, names)
+        if isinstance(step, Send | Reply):
+            step = self._sized(step, names)
         made = self._bound(step, names)
         if isinstance(made, Repeat):
             inner = names
@@ -133,6 +137,13 @@ class _Program:
                 if bound is not value:
                     changed[one.name] = bound
         return replace(step, **changed) if changed else step
+
+    def _sized(self, step: Send | Reply, names: _Names) -> Send | Reply:
+        """Return the step with its size for the name `bytes` in `buffered`, unless the description has that name."""
+        buffered = Expression.of(step.buffered)
+        if "bytes" not in buffered.names or "bytes" in {*self._expansion.known, *names.defined, *names.loops}:
+            return step
+        return replace(step, buffered=buffered.defined({"bytes": Expression.of(step.bytes)}))
 
     def _compute(self, step: Compute, names: _Names) -> Step:
         efficiency = self._efficiency if step.efficiency is None else Expression.of(step.efficiency)
@@ -181,7 +192,8 @@ def _slowed(operations: Expression, efficiency: Expression) -> Expression:
     def evaluate(scope: Mapping[str, Any]) -> Any:
         share = efficiency.value(scope, "efficiency")
         if not share > 0 or share > 1:
-            raise UserError("efficiency", f"an efficiency of {share}", "Give more than 0 and at most 1")
+            given = "" if efficiency.text == f"{share}" else f" from {efficiency.text!r}"
+            raise UserError("efficiency", f"an efficiency of {share}{given}", "Give more than 0 and at most 1")
         return operations.value(scope, "operations") / share
 
     definitions = (("operations", operations), ("efficiency", efficiency))

@@ -1,7 +1,9 @@
 """Arithmetic expressions of application descriptions, which are parsed and never given to ``eval``.
 
-Expressions have ``+ - * / // % **``, comparisons, ``and or not``, ``a if c else b``, the functions of FUNCTIONS, random
-variates (``predictor/blocks/variates.py``) and the places of a grid (``predictor/blocks/grid.py``).
+Expressions have ``+ - * / // % **``, comparisons, ``and or not``, ``a if c else b``, functions, sums such as
+``sum(k ** 2 for k in range(n))`` (all in ``predictor/blocks/parsing.py``), random variates
+(``predictor/blocks/variates.py``), the places of a grid (``predictor/blocks/grid.py``), and the functions and lists of
+a description (``predictor/blocks/given.py``).
 
 A name stands for a number or for a Progression: the values of the processes of a cohort, in their order.  A name can be
 defined by another expression (``Expression.defined``): variables that differ by process are such names, and parameters
@@ -12,102 +14,19 @@ from __future__ import annotations
 
 import ast
 import math
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import pairwise
 from typing import Any, cast
 
 from platforms.errors import UserError, nearest
+from predictor.blocks.parsing import BUILT_IN, PLACES, Evaluate, Value, compiled
 from predictor.blocks.processes.progression import Progression, Remainder
-from predictor.blocks.variates import VARIATES
 
-Value = int | float | bool | Progression
-NOBODY = -(2**62)  # value of the name `nobody`, the process after the last one of a grid
-PLACES = ("neighbour", "coordinate")  # functions of a process's place in its label's grid
+# Key of a scope, for a dictionary in which all expressions of one process keep the values of its variables, lists and
+# functions, so that each is evaluated once.  A scope with another process needs another dictionary.
+SHARED = ""
 _MOST_LENGTH = 1000  # characters
-_MOST_BITS = 4096  # of an integer power: more than any count or size needs, and still fast
-
-
-def _power(base: Value, exponent: Value) -> Value:
-    if isinstance(base, int) and isinstance(exponent, int) and abs(base).bit_length() * abs(exponent) > _MOST_BITS:
-        raise OverflowError
-    value = base**exponent
-    if isinstance(value, complex):
-        raise ValueError
-    return value
-
-
-def _lesser(*values: Value) -> Value:
-    found = values[0]
-    for value in values[1:]:
-        found = value if value < found else found
-    return found
-
-
-def _greater(*values: Value) -> Value:
-    found = values[0]
-    for value in values[1:]:
-        found = value if value > found else found
-    return found
-
-
-def _of_numbers(function: Callable[[float], float]) -> Callable[[Value], Value]:
-    """Extend a function to progressions: split them, unless the function leaves their whole values unchanged."""
-
-    def applied(value: Value) -> Value:
-        if not isinstance(value, Progression):
-            return function(value)
-        if function in (math.ceil, math.floor) and value.whole:
-            return value
-        raise value.split_all()
-
-    return applied
-
-
-def _absolute(value: Value) -> Value:
-    return -value if value < 0 else value
-
-
-def _part(whole: Value, parts: Value, number: Value) -> Value:
-    """Return the size of one of almost equal parts: the first ``whole % parts`` parts have one more than the others."""
-    return whole // parts + (1 if number < whole % parts else 0)
-
-
-FUNCTIONS: Mapping[str, tuple[int | None, Callable[..., Value]]] = {  # by name: number of arguments (None: one or more)
-    "min": (None, _lesser),
-    "max": (None, _greater),
-    "abs": (1, _absolute),
-    "ceil": (1, _of_numbers(math.ceil)),
-    "floor": (1, _of_numbers(math.floor)),
-    "log2": (1, _of_numbers(math.log2)),
-    "sqrt": (1, _of_numbers(math.sqrt)),
-    "part": (3, _part),
-}
-_BINARY: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-    ast.FloorDiv: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Pow: _power,
-}
-_UNARY: Mapping[type[ast.unaryop], Callable[[Any], Any]] = {
-    ast.UAdd: operator.pos,
-    ast.USub: operator.neg,
-    ast.Not: operator.not_,
-}
-_COMPARE: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-}
-_Evaluate = Callable[[Mapping[str, Value]], Value]
 
 
 @dataclass(frozen=True)
@@ -116,7 +35,7 @@ class Expression:
 
     text: str
     names: frozenset[str] = field(compare=False, repr=False)  # names that a scope has to give
-    _evaluate: _Evaluate = field(compare=False, repr=False)
+    _evaluate: Evaluate = field(compare=False, repr=False)
     may_be_nobody: bool = field(default=False, compare=False, repr=False)  # it uses `nobody` or a neighbour in a grid
     definitions: tuple[tuple[str, Expression], ...] = field(default=(), repr=False)  # of names in the text
 
@@ -146,6 +65,8 @@ class Expression:
         names: frozenset[str],
         evaluate: Callable[[Mapping[str, Any]], Any],
         definitions: tuple[tuple[str, Expression], ...] = (),
+        *,
+        may_be_nobody: bool = False,
     ) -> Expression:
         """Return an expression that a function evaluates, instead of its text.
 
@@ -154,8 +75,9 @@ class Expression:
             names: The names that the function looks up.
             evaluate: The function of the scope.
             definitions: Expressions, by name, that the function uses.
+            may_be_nobody: Whether the value may be ``nobody``.
         """
-        return Expression(text, names, evaluate, False, definitions)
+        return Expression(text, names, evaluate, may_be_nobody, definitions)
 
     def defined(self, definitions: Mapping[str, Expression], *, together: bool = False) -> Expression:
         """Return the expression with some of its names defined by other expressions.
@@ -181,6 +103,12 @@ class Expression:
             self.may_be_nobody or any(one.may_be_nobody for one in chosen.values()),
             (*self.definitions, *chosen.items()),
         )
+
+    @property
+    def defined_text(self) -> str:
+        """The text for messages, with the definition of a name that is the whole text: ``size = 8 * n``."""
+        found = dict(self.definitions).get(self.text)
+        return self.text if found is None else f"{self.text} = {found.defined_text}"
 
     def check_names(self, known: Mapping[str, object] | frozenset[str], where: str) -> None:
         """Check that all names in the expression are known.
@@ -217,6 +145,10 @@ class Expression:
             raise self._no_value(where, "the result is too large", scope)
         return value
 
+    def evaluate(self, scope: Mapping[str, Value]) -> Value:
+        """Return the value of a part of another expression, whose ``value`` reports errors."""
+        return self._evaluate(scope)
+
     def whole(self, scope: Mapping[str, Value], where: str, *, least: int = 0) -> int:
         """Return the value as a whole number of at least ``least``; split a progression into single members."""
         value = self.value(scope, where)
@@ -229,7 +161,8 @@ class Expression:
     def _no_value(self, where: str, problem: str, scope: Mapping[str, Value], remedy: str = "Correct it") -> UserError:
         values = {name: _shown(scope[name]) for name in self.names if name in scope}
         names = ", ".join(f"{name} = {value}" for name, value in sorted(values.items()))
-        return UserError(f"{where}, expression {self.text!r}", f"{problem}{names and f' ({names})'}", remedy)
+        shown = f" ({names})" if names and names not in problem else ""
+        return UserError(f"{where}, expression {self.defined_text!r}", f"{problem}{shown}", remedy)
 
 
 class _Scope(dict[str, Any]):
@@ -238,12 +171,25 @@ class _Scope(dict[str, Any]):
     def __init__(self, outer: Mapping[str, Any], definitions: Mapping[str, Expression], *, together: bool):
         super().__init__()
         self._outer, self._definitions, self._inner = outer, definitions, self if together else outer
+        self._shared: dict[str, Any] | None = cast(Any, outer.get(SHARED)) if together else None
 
     def __missing__(self, name: str) -> Any:
         defined = self._definitions.get(name)
-        value = self._outer[name] if defined is None else defined._evaluate(self._inner)
+        if defined is None:
+            value = self._outer[name]
+        elif self._shared is None:
+            value = defined._evaluate(self._inner)
+        else:
+            if name not in self._shared:
+                self._shared[name] = defined._evaluate(self._inner)
+            value = self._shared[name]
         self[name] = value
         return value
+
+
+def is_shared(scope: Mapping[str, Any]) -> bool:
+    """Return whether values that are found in a scope are kept for all expressions of one process."""
+    return isinstance(scope, _Scope) and scope._shared is not None
 
 
 def _all_used(names: frozenset[str] | set[str], definitions: Mapping[str, Expression]) -> frozenset[str]:
@@ -256,23 +202,38 @@ def _all_used(names: frozenset[str] | set[str], definitions: Mapping[str, Expres
     return frozenset(found)
 
 
-def place_name(function: str, arguments: int) -> str:
-    """Return the name that stands for a function of PLACES with this number of arguments in ``Expression.names``."""
-    return f"{function}({arguments})"
-
-
 def _unknown(name: str, known: Mapping[str, object] | frozenset[str]) -> tuple[str, str]:
     """Return problem and remedy for a name that is not known."""
     if name == "seed":
         return "random variates without a seed", "Add to the variables, for example, seed = 1"
-    if not name.isidentifier():
-        function, given = name.rstrip(")").split("(")
-        if function == "coordinate":
-            problem = f"coordinate with {given} arguments" if given != "1" else "coordinate of a process without a grid"
-        else:
-            problem = f"neighbour with {given} argument{'' if given == '1' else 's'} of a process without such a grid"
-        return problem, 'Give the label a grid, for example grid = ["px", "py"], and each axis a step'
-    return f"no name {name!r}", nearest(name, [one for one in known if one.isidentifier()])
+    if name.endswith(")"):
+        return _unknown_function(name, known)
+    lists = sorted(one[:-2] for one in known if one.endswith("[]"))
+    wanted = name.removesuffix("[]").removeprefix("len ")
+    if wanted != name:
+        return f"no list {wanted!r}", nearest(wanted, lists) if lists else f"Add a variable {wanted} = [1, 2]"
+    if name in lists:
+        return f"{name!r} is a list", f"Write for example {name}[index] or len({name})"
+    if functions := [one for one in known if one.startswith(f"{name}(")]:
+        given = int(functions[0][len(name) + 1 : -1])
+        return f"{name!r} is a function", f"Write for example {name}({', '.join('1' * given)})"
+    return f"no name {name!r}", nearest(name, sorted(one for one in [*known, *lists] if one.isidentifier()))
+
+
+def _unknown_function(name: str, known: Mapping[str, object] | frozenset[str]) -> tuple[str, str]:
+    """Return problem and remedy for a function that is not known with this number of arguments."""
+    function, given = name.rstrip(")").split("(")
+    arguments = f"{given} argument{'' if given == '1' else 's'}"
+    if function not in PLACES:
+        own = dict(one.rstrip(")").split("(") for one in known if one.endswith(")"))
+        if function in own:
+            return f"{function} with {arguments}", f"Give {own[function]}"
+        return f"no function {function!r}", nearest(function, dict.fromkeys((*sorted(own), *BUILT_IN)))
+    if function == "coordinate":
+        problem = f"coordinate with {arguments}" if given != "1" else "coordinate of a process without a grid"
+    else:
+        problem = f"neighbour with {arguments} of a process without such a grid"
+    return problem, 'Give the label a grid, for example grid = ["px", "py"], and each axis a step'
 
 
 def _shown(value: Value) -> str:
@@ -286,80 +247,8 @@ def _parsed(text: str) -> Expression:
         raise UserError(where, f"longer than {_MOST_LENGTH} characters", "Use variables for its parts")
     names: set[str] = set()
     try:
-        evaluate = _compiled(ast.parse(text, mode="eval").body, names, where)
+        evaluate = compiled(ast.parse(text, mode="eval").body, names, where)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         raise UserError(where, "not an arithmetic expression", 'Write for example "n // 2"') from None
     nobody = "nobody" in names or any(name.startswith("neighbour(") for name in names)
     return Expression(text, frozenset(names - {"nobody"}), evaluate, nobody)
-
-
-def _compiled(node: ast.expr, names: set[str], where: str) -> _Evaluate:
-    """Return a function of the scope; add to ``names`` the names that it looks up."""
-
-    def below(child: ast.expr) -> _Evaluate:
-        return _compiled(child, names, where)
-
-    match node:
-        case ast.Constant(value=int() | float() as number):
-            return lambda scope: number
-        case ast.Name(id="nobody"):
-            names.add("nobody")
-            return lambda scope: NOBODY
-        case ast.Name(id=name):
-            names.add(name)
-            return lambda scope: scope[name]
-        case ast.BinOp(left=left, op=op, right=right) if type(op) in _BINARY:
-            apply, first, second = _BINARY[type(op)], below(left), below(right)
-            return lambda scope: apply(first(scope), second(scope))
-        case ast.UnaryOp(op=op, operand=operand) if type(op) in _UNARY:
-            apply_one, only = _UNARY[type(op)], below(operand)
-            return lambda scope: apply_one(only(scope))
-        case ast.BoolOp(op=op, values=values):
-            parts, wanted = [below(value) for value in values], isinstance(op, ast.Or)
-            return lambda scope: any(_truths(parts, scope)) if wanted else all(_truths(parts, scope))
-        case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARE for op in ops):
-            sides = [below(side) for side in (left, *others)]
-            tests = [(_COMPARE[type(op)], *pair) for op, pair in zip(ops, pairwise(sides), strict=True)]
-            return lambda scope: all(test(one(scope), other(scope)) for test, one, other in tests)
-        case ast.IfExp(test=test, body=body, orelse=orelse):
-            condition, then, otherwise = below(test), below(body), below(orelse)
-            return lambda scope: then(scope) if condition(scope) else otherwise(scope)
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in VARIATES:
-            if not args:
-                problem = f"{name} without keys, so that all its values would be equal"
-                raise UserError(where, problem, f"Write for example {name}(index)")
-            names.add("seed")
-            draw, keys = VARIATES[name], [below(argument) for argument in args]
-            return lambda scope: draw(_single(scope["seed"]), tuple(_single(key(scope)) for key in keys))
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in PLACES:
-            place, steps = place_name(name, len(args)), [below(argument) for argument in args]
-            names.add(place)
-            return lambda scope: cast(Value, cast(Any, scope[place])(*(step(scope) for step in steps)))
-        case ast.Call(func=ast.Name(id=name), args=args, keywords=[]):
-            function, arguments = _function(name, len(args), where), [below(argument) for argument in args]
-            return lambda scope: function(*(argument(scope) for argument in arguments))
-    raise UserError(where, f"{ast.unparse(node)[:40]!r} is not allowed", "Use numbers, names and arithmetic")
-
-
-def _single(value: Value) -> float:
-    """Return a number; split a progression into single members."""
-    if isinstance(value, Remainder):
-        raise value.told_apart()
-    if isinstance(value, Progression):
-        raise value.split_all()
-    return value
-
-
-def _truths(parts: list[_Evaluate], scope: Mapping[str, Value]) -> Iterator[bool]:
-    """Yield the truth of each part; a part is evaluated only when it is asked for."""
-    return (bool(part(scope)) for part in parts)
-
-
-def _function(name: str, count: int, where: str) -> Callable[..., Value]:
-    if name not in FUNCTIONS:
-        raise UserError(where, f"no function {name!r}", nearest(name, [*FUNCTIONS, *VARIATES, *PLACES]))
-    wanted, function = FUNCTIONS[name]
-    if count != wanted if wanted is not None else count < 1:
-        given = "1 argument" if wanted == 1 else "at least 1 argument"
-        raise UserError(where, f"{name} with {count} arguments", f"Give {given}")
-    return function

@@ -10,7 +10,8 @@ from math import prod
 from typing import Any
 
 from platforms.errors import UserError
-from predictor.blocks.expressions import NOBODY, Expression, Value, place_name
+from predictor.blocks.expressions import Expression
+from predictor.blocks.parsing import NOBODY, Value, place_name
 from predictor.blocks.processes.progression import Progression
 
 

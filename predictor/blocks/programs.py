@@ -48,8 +48,9 @@ class Send(Step):
     """A message to the process ``at`` of a label, or to each of its members in their order, except the sender itself.
 
     The step lasts until the message has arrived.  With ``buffered`` (which may be an expression such as
-    "bytes < 65536") the sender goes on at once, and messages to several members are in flight at the same time.  With
-    ``request``, a name for ``Wait``, it goes on at once too, and waits later; it does not wait for buffered messages.
+    "bytes < 65536", where ``bytes`` is the size) the sender goes on at once, and messages to several members are in
+    flight at the same time.  With ``request``, a name for ``Wait``, it goes on at once too, and waits later; it does
+    not wait for buffered messages.
     """
 
     to: str

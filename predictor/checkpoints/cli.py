@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 from platforms.errors import UserError, nearest
 from platforms.terminal.width import add_wide_argument
+from predictor.blocks.lines import named_lines
 from predictor.blocks.options import (
     add_model_arguments,
     add_power_argument,
@@ -127,4 +128,9 @@ def _run(args: argparse.Namespace) -> int:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+
+    def chosen() -> int:
+        with named_lines():
+            return _run(build_parser().parse_args(argv))
+
+    return exit_status(chosen)

@@ -49,7 +49,7 @@ def test_counts_and_variables_can_be_changed_and_depend_on_each_other():
         ("[labels.x]\ncount = 1\nprogram = 3", "label x, step: not a list of steps"),
         ("[labels.x]\ncount = true\nprogram = []", "label x: count = true is not a number"),
         ("[labels.x]\ncount = 1\nprogram = [{ compute = true }]", "step 1: compute = true is not a number"),
-        ("[variables]\ny = false\n[labels.x]\ncount = 1\nprogram = []", "variables: y = false is not a number"),
+        ("[variables]\ny = false\n[labels.x]\ncount = 1\nprogram = []", "variable y: y = false is not a number"),
         ("[labels.x]\ncount = 1.5\nprogram = []", "label x, count, expression '1.5': 1.5 is not a whole number"),
         ("[labels.x]\ncount = 'y'\nprogram = []", "label x, count, expression 'y': no name 'y'"),
         ("[labels.x]\ncount = 1\nprogram = [{}]", "label x, step 1: no kind of step"),

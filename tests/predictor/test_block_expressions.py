@@ -70,12 +70,18 @@ def test_the_million_is_not_asked_one_by_one():
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("__import__('os')", "no function '__import__'"),
+        ("__import__('os')", "not allowed"),
         ("n.real", "'n.real' is not allowed"),
-        ("n[0]", "not allowed"),
+        ("n[0][1]", "'n[0][1]' is not allowed"),
+        ("n[0:1]", "not allowed"),
         ("lambda: 1", "not allowed"),
         ("'text'", "not allowed"),
-        ("log3(2)", "no function 'log3'"),
+        ("sum(1)", "Write for example sum(k ** 2 for k in range(n)), or sum(costs)"),
+        ("sum(k for k in n)", "sum without a range"),
+        ("max(k for k in range(3) if k)", "max without a range"),
+        ("sum(index for index in range(3))", "sum without a range"),
+        ("sum(k * j for k in range(3) for j in range(3))", "sum without a range"),
+        ("len(3)", "Write for example len(costs)"),
         ("log2(1, 2)", "log2 with 2 arguments"),
         ("n +", "not an arithmetic expression"),
         ("(" * 300 + ")" * 300, "not an arithmetic expression"),
@@ -91,6 +97,43 @@ def test_what_is_no_arithmetic_is_refused(text, words):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
+        ("log3(2)", "no function 'log3'. Near: log2"),
+        ("__import__(1)", "no function '__import__'"),
+        ("n[0]", "no list 'n'. Add a variable n = [1, 2]"),
+        ("len(n)", "no list 'n'"),
+        ("max(n)", "no list 'n'"),
+        ("sum(k for k in range(k))", "no name 'k'"),
+    ],
+)
+def test_functions_and_lists_that_nobody_gives_are_unknown_names(text, words):
+    with pytest.raises(UserError, match="expression") as caught:
+        Expression.of(text).check_names({"n": 7}, "app.toml")
+    assert words in str(caught.value)
+
+
+def test_sums_minima_and_maxima_go_over_a_range_as_in_python():
+    for text, expected in (
+        ("sum(k * n for k in range(n))", 147),  # 7 * 21
+        ("max(k % 4 for k in range(2, n))", 3),
+        ("min(abs(k - 3.5) for k in range(n))", 0.5),
+        ("sum(k for k in range(n, 3))", 0),
+    ):
+        assert Expression.of(text).value({"n": 7}, "") == expected
+    # 0 + 0 + 1 + 3 + 6 + 10 + 15
+    assert Expression.of("sum(sum(j for j in range(k)) for k in range(n))").value({"n": 7}, "") == 35
+    assert Expression.of("sum(k + index for k in range(n))").names == {"n", "index"}
+    # A sum over equal processes together, which have indices 0, 1, 2: 3 index + 3.
+    found = Expression.of("sum(k + index for k in range(3))").value({"index": Progression.of(0, 1, 3)}, "")
+    assert (found.first, found.step, found.count) == (3, 3, 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("sum(k for k in range(n / 2))", "a range with an end of 3.5"),
+        ("sum(k for k in range(10 ** n))", "sum of 10000000 terms"),
+        ("min(k for k in range(n, n))", "min of no terms"),
+        ("sum(1 / (k - 1) for k in range(n))", "division by zero"),
         ("1 / (n - 7)", "division by zero (n = 7)"),
         ("2 ** 10 ** n", "too large"),
         ("(-8) ** 0.5", "not a number"),

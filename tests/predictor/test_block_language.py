@@ -14,8 +14,9 @@ from predictor.blocks.application import Application, Call, Compute, Label, Name
 from predictor.blocks.constants import check_constants
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
-from predictor.blocks.expressions import NOBODY, Expression
+from predictor.blocks.expressions import Expression
 from predictor.blocks.grid import grid_functions
+from predictor.blocks.parsing import NOBODY
 from predictor.blocks.setting import Setting
 from predictor.blocks.stream.expand import expand
 from predictor.blocks.stream.instructions import Loop, executed
@@ -129,6 +130,90 @@ def test_random_variates_have_their_distributions_and_depend_only_on_seed_and_ke
     assert values("random(index, 1)", 1)[:3] != uniform[:3]
 
 
+def test_functions_and_lists_have_the_values_of_their_definitions(tmp_path):
+    application = described(
+        tmp_path,
+        """
+[variables]
+n = 10
+cost = [3, "n", "index * 100", "square(n)"]
+total = "sum(k * 5 for k in range(3))"
+all = "sum(cost) - max(cost) - min(cost)"
+[functions]
+"square(x)" = "x ** 2"
+"upto(k)" = "sum(square(j) + k for j in range(k + 1))"
+"mine(x)" = "x + index"
+[steps.work]
+parameters = ["k"]
+do = [{ compute = "mine(upto(k))" }]
+[labels.p]
+count = "len(cost)"
+program = [
+  { compute = "cost[index]" }, { compute = "total" }, { compute = "all" },
+  { repeat = 2, as = "k", do = [{ call = "work", k = "k + 1" }, { compute = "cost[k]" }] },
+]
+""",
+    )
+    # 0 + 5 + 10; all but the least and the greatest of 3, 10, 100 index and 100; upto(1) = 0 + 1 + 2 * 1,
+    # upto(2) = 0 + 1 + 4 + 3 * 2
+    assert operations(application) == [
+        [own, 15, rest, 3 + i, 3, 11 + i, 10]
+        for i, (own, rest) in enumerate(((3, 13), (10, 110), (200, 110), (100, 110)))
+    ]  # fmt: skip
+    # A shorter list, as --set gives it: fewer processes.
+    changed = application.changed(variables={"cost": "[7, '8 * n']"})
+    assert operations(changed) == [[7, 15, 0, 3, 7, 11, 80], [80, 15, 0, 4, 7, 12, 80]]
+
+
+def test_whether_a_send_waits_may_depend_on_its_size(tmp_path):
+    text = """
+{}[steps.give]
+parameters = ["size"]
+do = [{{ send_to = "q", bytes = "2 * size", buffered = "bytes < 65536" }}]
+[labels.p]
+count = 1
+program = [
+  {{ call = "give", size = 40000 }}, {{ repeat = 2, as = "k", do = [{{ call = "give", size = "40000 * k" }}] }},
+]
+[labels.q]
+count = 1
+program = [{{ repeat = 3, do = [{{ receive_from = "p" }}] }}]
+"""
+
+    def waits(variables):
+        stream = expand(described(tmp_path, text.format(variables)))
+        return [(one.size_bytes, one.waits) for one, _ in executed(stream.programs[0])]
+
+    assert waits("") == [(80000, True), (0, False), (80000, True)]
+    # a variable of that name
+    assert waits("[variables]\nbytes = 1\n") == [(80000, False), (0, False), (80000, False)]
+
+
+@pytest.mark.parametrize("made", ["a{} = 'a{} + index'", "'a{}(x)' = 'sum(a{}(x + k) for k in range(1))'"])
+def test_definitions_may_use_each_other_fifty_times_and_not_more(tmp_path, made):
+    table, call, first = ("functions", "(1)", "'a0(x)' = 'x'") if "x" in made[:8] else ("variables", "", "a0 = 'index'")
+
+    def chain(length, order=1):
+        lines = [first, *(made.format(i, i - 1) for i in range(1, length))][::order]
+        program = f"[labels.p]\ncount = 2\nprogram = [{{ compute = 'a{length - 1}{call}' }}]"
+        return "\n".join([f"[{table}]", *lines, program])
+
+    # 50 times the index, or 1
+    assert operations(described(tmp_path, chain(50))) == ([[1], [1]] if call else [[0], [50]])
+    for text in (chain(51), chain(51, -1), chain(3000), chain(3000, -1)):
+        with pytest.raises(UserError, match="it needs more than 50 others in a row"):
+            described(tmp_path, text)
+
+
+def test_neighbours_may_be_chosen_by_a_function(tmp_path):
+    text = "{labels}\n[functions]\n'beyond(k)' = 'neighbour(k, 0)'"
+    program = (
+        "[{ send_to = 'p', at = 'beyond(1)', bytes = 8, buffered = true }, { receive_from = 'p', at = 'beyond(-1)' }]"
+    )
+    application = described(tmp_path, text.format(labels=f"[labels.p]\ngrid = [2, 2]\nprogram = {program}"))
+    assert partners(application) == [[1], [], [3], []]
+
+
 def test_a_while_loop_ends_with_its_condition_or_its_bound():
     # 0.5^k > 0.1 holds for k = 0 to 3.
     steps = (While("0.5 ** k > limit", "most", (Compute("k"),), "k"),)
@@ -208,6 +293,35 @@ GRID = "[labels.p]\ngrid = [2, 2]\nprogram = "
         (HEAD + "[]\n[steps.x]\nparameters = ['p']\ndo = []", "the name 'p' is given twice"),
         (HEAD + "[]\n[steps.x]\nparameters = ['call']\ndo = []", "'call' cannot be a parameter"),
         (HEAD + "[]\n[steps]\nx = 3", "steps x: not a table"),
+        (HEAD + "[{ compute = 'f(1)' }]", "label p, step 1, expression 'f(1)': no function 'f'"),
+        (HEAD + "[{ compute = 'f(1, 2)' }]\n[functions]\n'f(x)' = 'x'", "step 1, expression 'f(1, 2)': f with 2 argum"),
+        (HEAD + "[{ compute = 'f' }]\n[functions]\n'f(x)' = 'x'", "'f' is a function"),
+        (HEAD + "[]\n[functions]\n'f(x)' = 'y'", "function f, expression 'f(x) = y': no name 'y'"),
+        (HEAD + "[]\n[functions]\n'f(x)' = 'x +'", "function f(x), expression 'x +': not an arithmetic expression"),
+        (HEAD + "[]\n[functions]\n'f(x)' = true", "f(x) = true is not a number"),
+        (HEAD + "[]\n[functions]\nf = 'x'", "function f: no name with parameters"),
+        (HEAD + "[]\n[functions]\n'f()' = 'x'", "function f(): no name with parameters"),
+        (HEAD + "[]\n[functions]\n'f(x, x)' = 'x'", "function f(x, x): the name 'x' is given twice"),
+        (HEAD + "[]\n[functions]\n'f(p)' = 1", "function f(p): the name 'p' is given twice"),
+        (HEAD + "[]\n[functions]\n'f(x)' = 1\n'f(x, y)' = 1", "function f(x, y): the name 'f' is given twice"),
+        (HEAD + "[]\n[functions]\n'log2(x)' = 1", "log2 is a function of every description"),
+        (HEAD + "[]\n[functions]\n'f(x)' = 'g(x)'\n'g(x)' = 'f(x)'", "function f: defined in terms of itself: f, g, f"),
+        ("functions = 3\n" + HEAD + "[]", "functions is not a table"),
+        ("[variables]\na = 'b + index'\nb = 'a'\n" + HEAD + "[]", "variable a: defined in terms of itself: a, b, a"),
+        ("[variables]\na = []\n" + HEAD + "[]", "variable a: an empty list"),
+        ("[variables]\na = [1, 'b']\n" + HEAD + "[]", "variable a, expression 'a = [1, b]': no name 'b'"),
+        ("[variables]\na = [1, true]\n" + HEAD + "[]", "a = true is not a number"),
+        ("[variables]\na = [1, 2]\n" + HEAD + "[{ compute = 'a' }]", "'a' is a list. Write for example a[index]"),
+        ("[variables]\na = [1]\n" + HEAD + "[{ compute = 'b[0]' }]", "no list 'b'"),
+        ("[labels.p]\ncount = 'f(2)'\nprogram = []\n[functions]\n'f(x)' = 'index'", "function f differs by process"),
+        (HEAD + "[]\n[steps.x]\nparameters = ['from']\ndo = []", "steps x: 'from' cannot be a name"),
+        (HEAD + "[{ cmpute = 3 }]", "step 1: no kind of step among cmpute. Near: compute"),
+        (HEAD + "[{ compute = 'part(1, 2)' }]", "part with 2 arguments. Give 3 arguments"),
+        (HEAD + "[{ send_to = 'p', bytes = 1, request = '' }]", "step 1: request = '' is not a name"),
+        (HEAD + "[{ send_to = 'p', bytes = 1, buffered = 3 }]", "step 1: buffered = 3 is not a truth"),
+        (HEAD + "[{ broadcast = 1, among = ['p', 'p'] }]", "step 1: p is named twice"),
+        ("[variables]\na = {}\n" + HEAD + "[]", "variable a: a has {}, which is not a number"),
+        ("[variables]\na = 2020-01-01\n" + HEAD + "[]", "which is not a number"),
         (HEAD + "[{ call = 3 }]", "call = 3 is not a name"),
         (HEAD + "[{ compute = 'random()' }]", "random without keys"),
         (HEAD + "[{ compute = 'random(index)' }]", "random variates without a seed"),
@@ -243,12 +357,18 @@ def test_mistakes_are_refused_with_their_place_when_the_file_is_read(tmp_path, t
         ("[{ allreduce = -8 }]", "step 1, expression '-8': below 0"),
         ("[{ broadcast = 1, at = 3 }]", "no process 3 of p"),
         ("[{ repeat = 2, do = [{ compute = '1 / n' }] }]", "step 1.1, expression '1 / n': division by zero (n = 0)"),
+        ("[{ compute = 'costs[n + 2]' }]", "step 1, expression 'costs[n + 2]': no item 2 of the 2 of costs"),
+        ("[{ compute = 'sum(1 // k for k in range(2))' }]", "step 1, expression 'sum(1 // k for k in range(2))': di"),
+        ("[{ while = '1 / n', as = 'k', at_most = 1, do = [] }]", "division by zero (n = 0). Correct it"),
+        ("[{ compute = 1, efficiency = '1 + costs[1]' }]", "an efficiency of 3 from '1 + costs[1]'"),
+        ("[{ call = 'y', a = 'n - 1' }]", "step 1, y step 1, expression 'a = n - 1': below 0"),
         ("[{ call = 'x', a = 'n' }]", "step 1, x step 1, expression '5 // a': division by zero"),
     ],
 )  # fmt: skip
 def test_numbers_out_of_range_are_refused_before_anything_is_evaluated(tmp_path, program, words):
     steps = "[steps.x]\nparameters = ['a']\ndo = [{ compute = '5 // a' }]\n"
-    application = described(tmp_path, f"[variables]\nn = 0\n{steps}{HEAD}{program}")
+    steps += "[steps.y]\nparameters = ['a']\ndo = [{ compute = 'a' }]\n"
+    application = described(tmp_path, f"[variables]\nn = 0\ncosts = [1, 2]\n{steps}{HEAD}{program}")
     with pytest.raises(UserError) as caught:
         check_constants(application)
     assert words in str(caught.value)
@@ -277,6 +397,10 @@ def test_a_count_on_the_command_line_has_to_fit_the_grid():
 def test_split_processes_form_groups_by_their_number(tmp_path):
     application = described(tmp_path, "[labels.p]\ncount = 6\nprogram = [{ allreduce = 8, split = 'index % 2' }]")
     assert expand(application).groups == ((0, 2, 4), (1, 3, 5))
+    # The same with a variable of each process that has been used before.
+    text = "[variables]\nown = 'index % 2'\n[labels.p]\ncount = 6\n"
+    program = "program = [{ compute = 'own' }, { allreduce = 8, split = 'own' }, { compute = 'own' }]"
+    assert expand(described(tmp_path, text + program)).groups == ((0, 2, 4), (1, 3, 5))
 
 
 def test_the_tutorial_ends_with_the_example():

@@ -13,6 +13,8 @@ from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
+from apps.traffic import bt, sp
+from apps.traffic.steps import Exchange
 from platforms.arguments import add_platform_arguments, platform_from_arguments
 from platforms.errors import UserError
 from platforms.model.placement import block, cyclic, probe_placement
@@ -24,6 +26,9 @@ from predictor.blocks.evaluation.process_by_process import ProcessByProcess
 from predictor.blocks.kernels import describe
 from predictor.blocks.machines.machine import Group, Posted
 from predictor.blocks.predictor import evaluate
+from predictor.blocks.stream.expand import expand
+from predictor.blocks.stream.instructions import Send as Sent
+from predictor.blocks.stream.instructions import executed
 from predictor.evidence.broker import Broker
 from predictor.registry import predictor
 
@@ -106,7 +111,7 @@ def record(platform):
     ("app", "ranks"),
     [
         *(("cg", 2), ("cg", 3), ("cg", 8), ("cg", 16), ("mg", 12), ("mg", 32), ("lu", 6), ("lu", 16)),
-        *(("bt", 4), ("bt", 9), ("sp", 4), ("sp", 16)),
+        *(("bt", 4), ("bt", 9), ("sp", 4), ("sp", 16), ("sp", 25)),
     ],
 )
 def test_an_iteration_has_the_messages_bytes_and_flops_of_the_kernel(app, ranks, record):
@@ -118,6 +123,22 @@ def test_an_iteration_has_the_messages_bytes_and_flops_of_the_kernel(app, ranks,
     assert described.bytes == pytest.approx(bytes_, rel=0.004 if app == "cg" else 0)
     assert sum(described.flops) == pytest.approx(sum(real.iteration_flops), rel=1e-12)
     assert described.flops == pytest.approx(real.iteration_flops, rel=0.006 if app == "cg" else 1e-12)
+
+
+@pytest.mark.parametrize(("app", "traffic"), [("bt", bt.traffic), ("sp", sp.traffic)])
+def test_tiles_that_differ_on_many_ranks_have_the_bytes_that_the_kernel_declares(app, traffic):
+    asked = problem(app, "W")  # 24 or 36 points in 10 tiles along each axis
+    of_kernel = Counter()
+    for step in traffic(dict(asked.params), 100).iteration:
+        if isinstance(step, Exchange):
+            for source, size_bytes in zip(step.source, step.size_bytes, strict=True):
+                of_kernel[int(source)] += int(size_bytes)
+    stream = expand(describe(asked, 100).of(1))
+    described = [
+        sum(times * one.size_bytes for one, times in executed(stream.programs[number]) if isinstance(one, Sent))
+        for number in stream.program_of
+    ]
+    assert described == [of_kernel[rank] for rank in range(100)]
 
 
 def test_cg_leaves_out_the_messages_of_one_row_where_pieces_and_columns_do_not_meet(record):

@@ -18,6 +18,7 @@ from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import Cell
 from platforms.terminal.width import add_wide_argument
+from predictor.blocks.lines import named_lines
 from predictor.blocks.names import POWER_RULES, check_rule
 from predictor.blocks.options import (
     add_model_arguments,
@@ -139,4 +140,9 @@ def _rule(point: Point) -> str:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+
+    def chosen() -> int:
+        with named_lines():
+            return _run(build_parser().parse_args(argv))
+
+    return exit_status(chosen)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from predictor.blocks.evaluation.profile import Profile, interleaved, join
-from predictor.blocks.expressions import Value
 from predictor.blocks.machines.machine import Group
+from predictor.blocks.parsing import Value
 from predictor.blocks.processes.progression import Part, Progression
 from predictor.blocks.stream.instructions import Program
 

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from math import isqrt
 from pathlib import Path
 from typing import Any
 
 from apps.programs.problem import Problem
+from apps.traffic import bt, sp
+from apps.traffic.adi import Method
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application, Collective, If, Repeat, Send, Step
 from predictor.blocks.description import read_application
-from predictor.blocks.kernels import adi
 from predictor.blocks.names import MADE_OF
 
 Params = Mapping[str, Any]  # parameters of a problem; those used here are whole numbers
@@ -133,22 +134,23 @@ def _lu(params: Params, ranks: int) -> Description:
 
 
 def _bt(params: Params, ranks: int) -> Description:
-    return _adi("bt", params, ranks)
+    return _adi("bt", bt.METHOD, params, ranks)
 
 
 def _sp(params: Params, ranks: int) -> Description:
-    return _adi("sp", params, ranks)
+    return _adi("sp", sp.METHOD, params, ranks)
 
 
-def _adi(name: str, params: Params, ranks: int) -> Description:
-    side = isqrt(ranks)
+def _adi(name: str, method: Method, params: Params, ranks: int) -> Description:
+    side, n = isqrt(ranks), params["n"]
     if side * side != ranks:
         raise _no_layout(name, ranks, "it is not a square, so a rank may have several tiles in a layer")
-    if params["n"] // side < 2:
-        raise _no_layout(name, ranks, f"some tiles would have less than two of the {params['n']} points along an axis")
-    if side > adi.MOST_UNEVEN and params["n"] % side:
-        raise _no_layout(name, ranks, f"more than {adi.MOST_UNEVEN} tiles along an axis are not all alike")
-    return Description(adi.application(name, params["n"], params["niter"], side), params["niter"], posts_ahead=True)
+    if n // side < 2:
+        raise _no_layout(name, ranks, f"some tiles would have less than two of the {n} points along an axis")
+    numbers = {key: value for key, value in asdict(method).items() if key != "official_flops"}
+    unit = method.official_flops(n) / (n - 2) ** 3 / method.all
+    made = _read("adi", {"n": n, "iterations": params["niter"], "q": side, "unit": unit, **numbers})
+    return Description(replace(made, name=name, labels=made.given), params["niter"], posts_ahead=True)
 
 
 def _is(params: Params, ranks: int) -> Description:
@@ -178,7 +180,7 @@ _KERNELS: Mapping[str, Callable[[Params, int], Description]] = {
 }  # fmt: skip
 
 
-def _read(name: str, variables: Mapping[str, float]) -> Application:
+def _read(name: str, variables: Mapping[str, Any]) -> Application:
     return read_application(_HERE / f"{name}.toml").changed(variables=variables)
 
 

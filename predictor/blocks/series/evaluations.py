@@ -77,9 +77,10 @@ def identity(args: argparse.Namespace) -> dict[str, Any]:
     """
     setting = setting_from_arguments(args)
     application = setting.application
+    given = (application.name, application.given, application.steps, application.variables, application.functions)
     files = [args.model, *(text.partition("=")[2] for text in args.component)]
     return {
-        "application": _digest(repr((application.name, application.given, application.steps, application.variables))),
+        "application": _digest(repr(given)),
         "system": _digest(repr(replace(setting.system, source=""))),
         "models": [_digest(Path(name).read_bytes()) if os.path.isfile(name) else name for name in files],
         "component": [text.partition("=")[0] for text in args.component],

@@ -33,7 +33,8 @@ from predictor.blocks.application import Reply as ReplyStep
 from predictor.blocks.application import Send as SendStep
 from predictor.blocks.application import Wait as WaitStep
 from predictor.blocks.constants import check_constants
-from predictor.blocks.expressions import Expression, Value
+from predictor.blocks.expressions import SHARED, Expression
+from predictor.blocks.parsing import Value
 from predictor.blocks.processes.progression import Number as PlainNumber
 from predictor.blocks.processes.progression import Progression
 from predictor.blocks.steps import StepActions, inner_steps, turns_are_alike
@@ -164,7 +165,7 @@ class _Expansion:
                 if index == 0 or not same:
                     where = f"{self.application.where}, label {label.name}, step "
                     self.known = {}
-                    process = _Process(label.name, index, index, {**numbers, "index": index})
+                    process = _Process(label.name, index, index, _scope(numbers, index))
                     program = tuple(self._steps(None, label.program, process, where))
                     number = programs.setdefault(program, len(programs))
                 of_process.append(number)
@@ -280,7 +281,7 @@ class _Expansion:
             if (not isinstance(at, Progression) and at != int(at)) or at < 0 or at >= count or at == own:
                 named = at.first if isinstance(at, Progression) else at
                 problem = f"process {process.first} of {process.label} names process {named:g} of {partner}, "
-                text = Expression.of(step.at).text
+                text = Expression.of(step.at).defined_text
                 remedy = "Count from 0, and name another process"
                 raise UserError(f"{where}, expression {text!r}", f"{problem}which has {count}", remedy)
             yield cast(int, at if isinstance(at, Progression) else int(at)), 1
@@ -330,7 +331,7 @@ class _Expansion:
         if key not in self.parts:
             found: dict[float, list[int]] = {}
             for index in range(self.counts[label]):
-                number = _value(expression, {**process.scope, "index": index}, where)
+                number = _value(expression, _scope(process.scope, index), where)
                 found.setdefault(number, []).append(self.first[label] + index)
             self.parts[key] = {number: tuple(ranks) for number, ranks in found.items()}
         ranks = self.parts[key][_value(expression, process.scope, where)]
@@ -357,6 +358,11 @@ def _requests(steps: Sequence[Step]) -> Iterator[str]:
         yield from _requests(inner_steps(step))
 
 
+def _scope(values: Mapping[str, Value], index: int) -> Mapping[str, Value]:
+    """Return the scope of a single process with these values."""
+    return {**values, "index": index, SHARED: cast(Value, {})}
+
+
 def _value(number: Number, scope: Mapping[str, Value], where: str) -> float:
     """Return the value of an expression for one process, which is always a number."""
     value = Expression.of(number).value(scope, where)
@@ -366,7 +372,7 @@ def _value(number: Number, scope: Mapping[str, Value], where: str) -> float:
 
 
 def _below_zero(number: Number, where: str, what: str) -> UserError:
-    return UserError(f"{where}, expression {Expression.of(number).text!r}", "below 0", f"Give 0 or more {what}")
+    return UserError(f"{where}, expression {Expression.of(number).defined_text!r}", "below 0", f"Give 0 or more {what}")
 
 
 def _looks_at_itself(steps: Sequence[Step], label: str) -> bool:

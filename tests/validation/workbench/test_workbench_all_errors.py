@@ -66,6 +66,7 @@ def test_all_errors_of_an_application_are_told_at_their_lines(client, project):
         ('{ send_to = "p", bytes = 8, request = "r" }, { wait = "r", x = 1 }', ["has no key 'x'"]),
         ('{ repeat = "oops", as = "k", do = [{ compute = "k + why" }] }', ["no name 'oops'", "no name 'why'"]),
         ('{ if = "oops", then = [{ compute = "why" }] }', ["no name 'oops'", "no name 'why'"]),
+        ('{ compute = "cost[1] + f(2)" }', ["no name 'ja'", "no name 'nein'"]),
         ('{ call = "s", a = 1 }, 7', ["7 is not a step", "no name 'where'"]),
         ('{ call = "s" }', ["steps s without 'a'", "no name 'where'"]),
     ],
@@ -76,6 +77,8 @@ def test_what_follows_from_another_error_is_not_told(program, said):
     )
     if "where" not in "".join(said):
         text = text.partition("[steps")[0]
+    if "cost" in program:
+        text += '[variables]\ncost = ["ja", 2]\n[functions]\n"f(n)" = "nein + n"\n'
     found = told_of_application(text)
     assert sorted(problem for _, problem, _ in found) == sorted(
         problem for want in said for _, problem, _ in found if want in problem

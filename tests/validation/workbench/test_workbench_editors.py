@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from platforms.errors import UserError
+from platforms.files.toml_places import places_of
 from validation.workbench.editing.drafts import Draft, Version, begin, unsaved
 from validation.workbench.editing.fields import Field, slots_text, typed
 from validation.workbench.editing.layout import elements_of
@@ -15,7 +16,6 @@ from validation.workbench.editing.parts import mark_error, tree_of
 from validation.workbench.editing.steps import mark_error as mark_step
 from validation.workbench.editing.steps import programs_of
 from validation.workbench.editing.systems import NEW
-from validation.workbench.editing.toml_places import places_of
 from validation.workbench.work import checking
 
 ROOT = Path(__file__).parents[3]
@@ -140,6 +140,13 @@ def test_an_error_of_an_application_is_at_its_line_and_step(project, broken, lin
     assert [step.place for one in programs for step in one.all_steps() if step.error] == ([place] if place else [])
     if line:
         assert broken[1].partition(" = ")[2] in text.split("\n")[line - 1]
+
+
+def test_a_list_is_shown_as_a_user_types_it():
+    text = "[variables]\ncost = [2e8, 'n // 2', 3]\nn = 4\n[labels.p]\ncount = 'len(cost)'\nprogram = []\n"
+    (found,) = checking.check_application(Path(), "app.toml", text)
+    assert found["labels"] == {"p": 3}
+    assert found["variables"] == {"cost": "[200000000, n // 2, 3]", "n": "4"}
 
 
 def test_a_wan_whose_last_lan_was_removed_asks_for_one(project):

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from platforms.errors import UserError
+from platforms.files.toml_places import places_of
 from validation.workbench.editing.applications import EXAMPLE_FILES, ApplicationEdit, example, path_of, step_of
 from validation.workbench.editing.systems import NEW, SystemEdit
 from validation.workbench.editing.toml_edit import TomlEdit
-from validation.workbench.editing.toml_places import places_of
 
 ROOT = Path(__file__).parents[3]
 FILES = sorted([*(ROOT / "examples").rglob("*.toml"), *(ROOT / "platforms" / "system" / "hardware").glob("*.toml")])

@@ -10,9 +10,9 @@ from importlib.resources import files
 from typing import Any
 
 from platforms.errors import UserError
+from platforms.files.toml_places import Path, places_of
 from validation.workbench.editing.steps import EXAMPLES
 from validation.workbench.editing.toml_edit import TextEdit
-from validation.workbench.editing.toml_places import Path, places_of
 
 EXAMPLE_FILES = ("master-slave", "divide-and-conquer", "stencil", "checkpoints")
 EMPTY = """\

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
-from validation.workbench.editing.toml_places import Path
+from platforms.files.toml_places import Path
 
 TITLES = {
     "system": "System", "wan": "WAN", "lan": "LAN", "node": "Nodes", "unit": "Unit", "disk": "Disk", "link": "Link",

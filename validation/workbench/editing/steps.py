@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from validation.workbench.editing.toml_places import Path, Places
+from platforms.files.toml_places import Path, Places
 
 _INNER = ("do", "then", "else")
 _MOST_STEPS = 3000
@@ -122,11 +122,15 @@ def mark_error(programs: list[Program], where: str, text: str) -> int | None:
     return None
 
 
-def variable_line(places: Places, problem: Sequence[str]) -> int | None:
-    """Return the line of the variable that an error is about; None: it is about something else."""
-    where, said, _ = problem
-    found = re.search(r", variable (\w+)", where) or (", variables" in where and re.match(r"(\w+) = ", said))
-    return places.line_of(("variables", found[1])) if found else None
+def variable_line(places: Places, where: str) -> int | None:
+    """Return the line of the variable or function that an error's place names; None: it names something else."""
+    for key, kind in (("variables", "variable"), ("functions", "function")):
+        named = re.search(rf", {kind} (\w+)", where)
+        for path in places.values if named else ():
+            head = re.match(r"\w*", str(path[1])) if len(path) == 2 and path[0] == key else None
+            if named and head and head[0] == named[1]:
+                return places.line_of(path)
+    return None
 
 
 class _Reading:

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from platforms.errors import UserError
+from platforms.files.toml_places import Path
 from validation.workbench.editing.parts import Part, tree_of
 from validation.workbench.editing.toml_edit import TomlEdit, is_within
-from validation.workbench.editing.toml_places import Path
 
 NEW = """\
 [lan]

@@ -16,7 +16,7 @@ import tomlkit
 import tomlkit.exceptions
 
 from platforms.errors import UserError
-from validation.workbench.editing.toml_places import Path, Places, Section, places_of
+from platforms.files.toml_places import Path, Places, Section, places_of
 
 _HEADER = re.compile(r"([ \t]*\[\[?)[^\n#]*?(\]\]?[ \t]*(?:#[^\n]*)?\r?\n?)", re.DOTALL)
 

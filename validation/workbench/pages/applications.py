@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from platforms.errors import UserError
+from platforms.files.toml_places import places_of
 from platforms.system.scheduler import POLICIES
 from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID
 from validation.workbench.dispatch.desk import Desk
@@ -20,7 +21,6 @@ from validation.workbench.editing import drafts
 from validation.workbench.editing.applications import EXAMPLE_FILES, ApplicationEdit, example, path_of
 from validation.workbench.editing.drafts import Draft
 from validation.workbench.editing.steps import EXAMPLES, Program, mark_error, programs_of, variable_line
-from validation.workbench.editing.toml_places import places_of
 from validation.workbench.pages import editor
 from validation.workbench.pages.editor import draft_fields, line_in, sentence, sound_values
 from validation.workbench.project.folder import Project
@@ -119,7 +119,7 @@ def _page(
         programs = programs_of(values, places)
         checked = _checked(desk_of(request), draft)
         wrong = checked["wrong"]
-        lines = [mark_error(programs, one[0], sentence(one)) or variable_line(places, one) for one in wrong]
+        lines = [mark_error(programs, one[0], sentence(one)) or variable_line(places, one[0]) for one in wrong]
     part = given.get("part", "")
     chosen = {program.id for program in programs} | {step.id for one in programs for step in one.all_steps()}
     while part and part not in chosen:

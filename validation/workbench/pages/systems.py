@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from platforms.errors import UserError
+from platforms.files.toml_places import places_of
 from platforms.system.catalogue import found
 from platforms.system.database import KINDS, DiskArray, NetworkHardware, read_hardware
 from platforms.system.scheduler import POLICIES
@@ -25,7 +26,6 @@ from validation.workbench.editing.fields import field_of, fields_of, typed
 from validation.workbench.editing.layout import elements_of
 from validation.workbench.editing.parts import Part, mark_error, tree_of
 from validation.workbench.editing.systems import ADDED, ADDED_TITLES, NEW, SystemEdit
-from validation.workbench.editing.toml_places import places_of
 from validation.workbench.pages import editor
 from validation.workbench.pages.editor import draft_fields, line_in, sentence, sound_values
 from validation.workbench.web.answers import desk_of, moved, page

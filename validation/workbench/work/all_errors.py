@@ -13,11 +13,11 @@ from collections.abc import Callable, Mapping, MutableMapping
 from typing import Any, Protocol
 
 from platforms.errors import UserError
+from platforms.files.toml_places import Path, places_of
 from validation.workbench.editing.parts import NUMBERED, Part, tree_of
 from validation.workbench.editing.parts import mark_error as mark_part
 from validation.workbench.editing.steps import Program, Step, programs_of
 from validation.workbench.editing.steps import mark_error as mark_step
-from validation.workbench.editing.toml_places import Path, places_of
 
 MOST_ERRORS = 20
 _TRIES = 60
@@ -138,13 +138,16 @@ class ApplicationMender:
         return self._tries[path] <= 5
 
     def _mend_variable(self, where: str, problem: str) -> bool:
-        variables = self.values.get("variables")
-        named = re.search(r", variable (\w+)", where) or (", variables" in where and _KEY_OF_VALUE.match(problem))
-        if not named or not isinstance(variables, dict) or named[1] not in variables:
-            return False
-        self._tries["variables", named[1]] += 1
-        variables[named[1]] = 1
-        return self._tries["variables", named[1]] == 1
+        """Replace a variable, a list or a function by 1, or ones."""
+        for key, kind in (("variables", "variable"), ("functions", "function")):
+            table = self.values.get(key)
+            named = re.search(rf", {kind} (\w+)", where)
+            for name in table if named and isinstance(table, dict) else ():
+                if re.match(r"\w*", name)[0] == named[1]:
+                    table[name] = [1] * len(table[name]) if isinstance(table[name], list) else 1
+                    self._tries[key, name] += 1
+                    return self._tries[key, name] == 1
+        return False
 
     def _mend_key(self, problem: str) -> bool:
         named = _UNKNOWN_KEY.match(problem) or _KEY_OF_VALUE.match(problem)

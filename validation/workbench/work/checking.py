@@ -84,7 +84,9 @@ def _text(values: Mapping[str, Any]) -> str:
 
 
 def _typed(value: object) -> str:
-    """Return a number or an expression as a user would type it."""
+    """Return a number, an expression or a list as a user would type it."""
+    if isinstance(value, list):
+        return f"[{', '.join(_typed(one) for one in value)}]"
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
