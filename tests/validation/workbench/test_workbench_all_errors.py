@@ -1,9 +1,13 @@
 """The editors tell all errors of a draft, each at its line and part, and none that only follows from another one."""
 
+import copy
+import random
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
+import tomlkit
 
 from platforms.errors import UserError
 from validation.workbench.work import checking
@@ -11,6 +15,7 @@ from validation.workbench.work.all_errors import MOST_ERRORS, SystemMender, all_
 
 ROOT = Path(__file__).resolve().parents[3]
 STENCIL = (ROOT / "examples" / "blocks" / "stencil.toml").read_text("utf-8")
+FIGURE_1 = (ROOT / "examples" / "systems" / "merpsys.toml").read_text("utf-8")
 SYSTEM = """\
 nmae = 3
 [wan]
@@ -126,3 +131,31 @@ def test_an_error_that_stays_whatever_is_replaced_ends_the_search():
     mender = SystemMender({"lan": {"node": [{"cpu": "x"}]}})
     found = all_errors(UserError("a.toml, lan", "at first", "Nothing helps"), wrong, mender)
     assert [problem for _, problem, _ in found] == ["at first", "always wrong"]
+
+
+ODD = [1, -1, "x", "", True, [], ["a", 2], {}, {"a": 1}, "index +", "a b", [{}], [[1]], {"do": 1}]
+
+
+def places(value, path=()):
+    """Yield the paths of everything in values of a file."""
+    yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield from places(one, (*path, key))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_whatever_is_wrong_the_search_ends_with_errors_of_the_file(seed):
+    drawn = random.Random(seed)
+    is_system = seed % 2 == 1
+    values = tomllib.loads(FIGURE_1 if is_system else STENCIL)
+    for _ in range(5):
+        path = drawn.choice([path for path in places(values) if path])
+        above = values
+        for key in path[:-1]:
+            above = above[key]
+        above[path[-1]] = copy.deepcopy(drawn.choice(ODD))
+    text = tomlkit.dumps(values)
+    check = checking.check_system(ROOT, "a.toml", text, {}, "fastest") if is_system else None
+    found = next(check or checking.check_application(ROOT, "a.toml", text))["wrong"]
+    assert len(found) <= MOST_ERRORS and all(where.startswith("a.toml") for where, _, _ in found)

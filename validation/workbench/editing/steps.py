@@ -126,9 +126,8 @@ def variable_line(places: Places, where: str) -> int | None:
     """Return the line of the variable or function that an error's place names; None: it names something else."""
     for key, kind in (("variables", "variable"), ("functions", "function")):
         named = re.search(rf", {kind} (\w+)", where)
-        for path in places.values if named else ():
-            head = re.match(r"\w*", str(path[1])) if len(path) == 2 and path[0] == key else None
-            if named and head and head[0] == named[1]:
+        for path in places.values:
+            if named and len(path) == 2 and path[0] == key and str(path[1]).partition("(")[0].strip() == named[1]:
                 return places.line_of(path)
     return None
 

@@ -106,7 +106,7 @@ class ApplicationMender:
                     return self._mend_step(step)
             if program.error:
                 return self._mend_program(program, where, problem)
-        return self._mend_variable(where, problem) or self._mend_key(problem)
+        return self._mend_variable(where) or self._mend_key(problem)
 
     def _mend_step(self, step: Step) -> bool:
         self._tries[step.path] += 1
@@ -137,14 +137,15 @@ class ApplicationMender:
         }
         return self._tries[path] <= 5
 
-    def _mend_variable(self, where: str, problem: str) -> bool:
+    def _mend_variable(self, where: str) -> bool:
         """Replace a variable, a list or a function by 1, or ones."""
         for key, kind in (("variables", "variable"), ("functions", "function")):
-            table = self.values.get(key)
-            named = re.search(rf", {kind} (\w+)", where)
-            for name in table if named and isinstance(table, dict) else ():
-                if re.match(r"\w*", name)[0] == named[1]:
-                    table[name] = [1] * len(table[name]) if isinstance(table[name], list) else 1
+            table, named = self.values.get(key), re.search(rf", {kind} (\w+)", where)
+            if named is None or not isinstance(table, dict):
+                continue
+            for name, value in table.items():
+                if name.partition("(")[0].strip() == named[1]:
+                    table[name] = [1] * len(value) if isinstance(value, list) else 1
                     self._tries[key, name] += 1
                     return self._tries[key, name] == 1
         return False
