@@ -220,7 +220,7 @@ def _counts(given: Mapping[str, str]) -> tuple[dict[str, int], str, str]:
 def _checked(
     desk: Desk, draft: Draft, counts: Mapping[str, int] = MappingProxyType({}), policy: str = "fastest"
 ) -> dict[str, Any]:
-    return desk.check("check_system", name=draft.name, text=draft.version.text, counts=counts, policy=policy)
+    return desk.check("check_system", name=draft.name, text=draft.version.text, counts=dict(counts), policy=policy)
 
 
 def _placing(tree: Part, checked: Mapping[str, Any] | None, counts: Mapping[str, int], policy: str) -> dict[str, Any]:
