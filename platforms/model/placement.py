@@ -33,18 +33,23 @@ def block(platform: Platform, nranks: int, ranks_per_host: RanksPerHost = 1) -> 
         PlatformError: The ranks do not fit on the hosts.
     """
     slots = _slots(platform, nranks, ranks_per_host)
-    even, odd = divmod(nranks, len(slots))
-    shares = [0] * len(slots)
-    carry = 0
-    for i, free in enumerate(slots):
+    shares = block_shares(nranks, [len(free) for free in slots])
+    return tuple(host for free, share in zip(slots, shares, strict=True) for host in free[:share])
+
+
+def block_shares(nranks: int, places: Sequence[int]) -> list[int]:
+    """Return the ranks of each cluster by the mapping ``block``, for clusters that have room for them together."""
+    even, odd = divmod(nranks, len(places))
+    shares, carry = [], 0
+    for i, room in enumerate(places):
         wanted = even + (i < odd) + carry
-        shares[i] = min(wanted, len(free))
+        shares.append(min(wanted, room))
         carry = wanted - shares[i]
-    for i, free in enumerate(slots):
-        more = min(carry, len(free) - shares[i])
+    for i, room in enumerate(places):
+        more = min(carry, room - shares[i])
         shares[i] += more
         carry -= more
-    return tuple(host for free, share in zip(slots, shares, strict=True) for host in free[:share])
+    return shares
 
 
 def cyclic(platform: Platform, nranks: int, ranks_per_host: RanksPerHost = 1) -> Placement:

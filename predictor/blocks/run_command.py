@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from predictor.blocks.stream.instructions import Stream
 
 _JOULES_PER_WH = 3600.0
+_GRAPH = "graph"  # as predictor.blocks.evaluation.choice.GRAPH, which is slow to import
+_ASKED = f"--evaluator {_GRAPH}"
 _ROUNDING = 1e-12  # share of a time below which a part of it is a rounding error
 _EVALUATED = {"graph": "a graph of messages", "cohorts": "cohorts of equal processes"}
 
@@ -59,7 +61,7 @@ def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) 
     parser.add_argument(
         TIMELINE, metavar="FILE",
         help=f"write what each process does when, of the turns that are evaluated: {timeline_formats()} "
-        "(docs/programs/timelines.md); for the evaluator graph",
+        "(docs/programs/timelines.md); the application is then evaluated message by message",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     parser.set_defaults(run=run)
@@ -88,10 +90,9 @@ def run(args: argparse.Namespace) -> int:
     say_cautions(args, setting)
     started = time.perf_counter()
     stream = _drawn(args, setting, machine) if args.timeline is not None else None
+    evaluator = args.evaluator if stream is None else _GRAPH
     with doing("evaluating the application"):
-        result = evaluate(
-            setting.application, machine, evaluator=args.evaluator, power=args.power, parts=args.parts
-        )  # fmt: skip
+        result = evaluate(setting.application, machine, evaluator=evaluator, power=args.power, parts=args.parts)
     wall_s = time.perf_counter() - started
     for caution in result.cautions:
         print(f"caution: {caution}", file=sys.stderr)
@@ -114,16 +115,24 @@ def _drawn(args: argparse.Namespace, setting: Setting, machine: Machine) -> tupl
     """Return the instructions of which a timeline is drawn, and the machine that they run on.
 
     Raises:
-        UserError: The application is evaluated in cohorts.
+        UserError: The application cannot be evaluated message by message.
     """
     # Imported here for a quick start: they are slow to import.
     from predictor.blocks.evaluation.choice import chosen
     from predictor.blocks.machines.hardware_machine import HardwareMachine
 
-    choice = chosen(setting.application, machine, args.evaluator)
-    if choice.stream is None or not isinstance(machine, HardwareMachine):
+    where = f"{TIMELINE} {args.timeline}"
+    if not isinstance(machine, HardwareMachine):
+        problem = f"model {machine.name} gives the times of whole blocks for equal processes together"
+        raise UserError(where, f"{problem}, of which there is no timeline", "Use --model simgrid or hardware")
+    if args.evaluator not in (None, _GRAPH):
         problem = "cohorts of equal processes have no timeline"
-        raise UserError(f"{TIMELINE} {args.timeline}", problem, "Add --evaluator graph, with model simgrid or hardware")
+        raise UserError(where, problem, "Leave out --evaluator")
+    try:
+        choice = chosen(setting.application, machine, _GRAPH)
+    except UserError as err:
+        raise UserError(where, err.problem, "Take fewer processes or turns") if err.where == _ASKED else err from None
+    assert choice.stream is not None
     return choice.stream, machine
 
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
 from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 from platforms.errors import UserError, nearest
+from platforms.terminal.progress import doing
 from platforms.terminal.width import add_wide_argument
 from predictor.blocks.lines import named_lines
 from predictor.blocks.options import (
@@ -20,10 +22,12 @@ from predictor.blocks.options import (
     say_cautions,
     setting_from_arguments,
 )
-from predictor.blocks.series.points import add_vary_argument, points_of, where_text
+from predictor.blocks.series.command import add_pool_arguments, jobs_from_arguments, store_from_arguments
+from predictor.blocks.series.points import Point, add_vary_argument, points_of, where_text
 from predictor.reliability.names import INTERVALS
 
 if TYPE_CHECKING:
+    from predictor.checkpoints.placed import Placed
     from predictor.checkpoints.report import Row
 
 LONGEST_S = 1e15  # of a checkpoint and of a restart
@@ -63,35 +67,72 @@ def add_checkpoint_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--repeat", type=int, default=1, metavar="N", help="number of runs in a row that make up the job (default: 1)"
     )
+    add_pool_arguments(parser)
 
 
-def rows_from_arguments(args: argparse.Namespace) -> tuple[str, list[Row]]:
-    """Return a description of the runs, and their rows.
+def rows_from_arguments(args: argparse.Namespace) -> tuple[str, list[Row], list[str]]:
+    """Return a description of the runs, their rows, and why some points of a series have none.
 
     Raises:
-        UserError: A file or an option is wrong.
+        UserError: A file or an option is wrong, or no point has a row.
+        KeyboardInterrupt: With the number of placements that are kept.
     """
     # Imported here for a quick start: they are slow to import.
     from predictor.checkpoints.expectation import expectations
-    from predictor.checkpoints.placed import placed
+    from predictor.checkpoints.placed import Placed
     from predictor.checkpoints.report import Row
 
     intervals = _checked_intervals(args)
     points = points_of(args)
-    settings = [setting_from_arguments(point.args) for point in points]
-    rows = []
-    for point, setting in zip(points, settings, strict=True):
-        own = point.args
-        run = placed(
-            setting, partial(machine_from_arguments, own),
-            power=own.power, checkpoint_s=args.checkpoint, repeat=args.repeat,
-        )  # fmt: skip
-        rows.append(Row(point.values, run, expectations(run, intervals, restart_s=args.restart)))
+    rows, failures, failed = [], [], None
+    for point, run in zip(points, _placements(args, points), strict=True):
+        if isinstance(run, Placed):
+            rows.append(Row(point.values, run, expectations(run, intervals, restart_s=args.restart)))
+            continue
+        failures.append(f"{point}: {run}")
+        failed = failed or run
+    if failed is not None and not rows:
+        raise failed
     rows.sort(key=lambda row: (row.run.nodes, row.run.processes))
-    first = settings[0]
+    first = setting_from_arguments(next(point.args for point in points if point.values == rows[0].varied))
     say_cautions(points[0].args, first)
     times = "" if args.repeat == 1 else f"{args.repeat} times "
-    return f"{times}{first.application.name}{where_text(points, first.system.name)}", rows
+    return f"{times}{first.application.name}{where_text(points, first.system.name)}", rows, failures
+
+
+def _placements(args: argparse.Namespace, points: Sequence[Point]) -> list[Placed | UserError]:
+    """Return the placement of each point, or why it has none; they are pooled and kept."""
+    # Imported here for a quick start: they are slow to import.
+    from predictor.blocks.series.evaluations import made_and_kept
+    from predictor.checkpoints.placed import Placed
+    from predictor.series.sources import sources_hash
+
+    jobs = jobs_from_arguments(args)
+    also = {"checkpoint": args.checkpoint, "repeat": args.repeat, "checkpoints": sources_hash("predictor/checkpoints")}
+    with store_from_arguments(args) as store, doing("placing the application"):
+        return made_and_kept(points, placed_from_arguments, Placed, store, jobs, also)
+
+
+def placed_from_arguments(args: argparse.Namespace) -> Placed:
+    """Return times, powers and the failure rate of the application that the options name.
+
+    Raises:
+        UserError: A file or an option is wrong, or the application cannot be evaluated.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from predictor.checkpoints.placed import placed
+
+    return placed(
+        setting_from_arguments(args), partial(machine_from_arguments, args),
+        power=args.power, checkpoint_s=args.checkpoint, repeat=args.repeat,
+    )  # fmt: skip
+
+
+def say_failures(failures: Sequence[str]) -> int:
+    """Print why points have no row, and return the exit status."""
+    for text in failures:
+        print(f"error: {text}", file=sys.stderr)
+    return 2 if failures else 0
 
 
 def _checked_intervals(args: argparse.Namespace) -> list[str]:
@@ -118,12 +159,12 @@ def _run(args: argparse.Namespace) -> int:
     # Imported here for a quick start: they are slow to import.
     from predictor.checkpoints.report import as_json, as_text
 
-    source, rows = rows_from_arguments(args)
+    source, rows, failures = rows_from_arguments(args)
     if args.json:
         print(json.dumps(as_json(source, rows, restart_s=args.restart)))
     else:
         print(as_text(source, rows, restart_s=args.restart, wide=args.wide))
-    return 0
+    return say_failures(failures)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 
 from platforms.errors import UserError
 from predictor.base import OutOfRange
+from predictor.blocks.application import Application
 from predictor.blocks.evaluation.evaluate import Result, evaluate
+from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Machine
 from predictor.blocks.names import POWER_RULES
 from predictor.blocks.setting import Setting
 from predictor.checkpoints.parts import has_checkpoints, one_checkpoint, without_checkpoints
+from predictor.checkpoints.rhythm import rhythm_of
 
 
 @dataclass(frozen=True)
@@ -27,6 +30,7 @@ class Placed:
     idle_w: float | None  # power while nothing runs, as during a restart
     rate_per_s: float  # failures of all nodes together, 1/s
     own_interval_s: float | None  # work between the application's own checkpoints; None: it writes none
+    cautions: tuple[str, ...] = ()  # about its own checkpoints
 
 
 def placed(
@@ -67,15 +71,15 @@ def placed(
     written = evaluated(replace(setting, application=one_checkpoint(application))) if writes else None
     if checkpoint_s is None and written is not None and written.time_s <= 0:
         raise UserError(application.where, "its write_disk takes no time", "Give --checkpoint S")
-    own_interval_s = None
+    interval: float | None = None
+    cautions: tuple[str, ...] = ()
     if written is not None and written.time_s > 0:
-        times = round((evaluated(setting).time_s - work.time_s) / written.time_s)
-        own_interval_s = work.time_s / times if times >= 1 else None
+        by_time = round((evaluated(setting).time_s - work.time_s) / written.time_s)
+        interval, cautions = own_interval(application, by_time, repeat)
     if machine.failure_rate_per_s is None:
-        known = "a node's failure rate is not known" if work.unknown else "no failure rate"
-        raise UserError(
-            f"system {setting.system.name}", known, "Give --failure-rate, or failures_per_year of its nodes"
-        )
+        problem = f"a node's failure rate is not known{_unknown_rates(machine)}"
+        remedy = "Give --failure-rate, or failures_per_year of its nodes"
+        raise UserError(f"system {setting.system.name}", problem, remedy)
     idle_w = _idle_w(machine)
     given = checkpoint_s is not None or written is None
     return Placed(
@@ -87,8 +91,41 @@ def placed(
         checkpoint_w=idle_w if given or written is None else _power(written),
         idle_w=idle_w,
         rate_per_s=machine.failure_rate_per_s * work.nodes,
-        own_interval_s=own_interval_s,
+        own_interval_s=None if interval is None else work.time_s * interval,
+        cautions=cautions,
     )
+
+
+def own_interval(application: Application, by_time: int, repeat: int = 1) -> tuple[float | None, tuple[str, ...]]:
+    """Return the work between an application's own checkpoints as a share of that of one run, and cautions about it.
+
+    Args:
+        application: The application.
+        by_time: The time that a run takes more than its work, in checkpoints.
+        repeat: Number of runs in a row; the work that ends a run and that which begins the next one lie together.
+    """
+    rhythm = rhythm_of(application)
+    if rhythm is None:
+        said = "own: it is not known when checkpoints are written; they count as equally far apart, one at the end"
+        return (1 / by_time, (said,)) if by_time >= 1 else (None, ())
+    checkpoints = by_time if rhythm.checkpoints is None else rhythm.checkpoints
+    if checkpoints < 1:
+        return None, ()
+    caution = rhythm.caution()
+    return repeat / (repeat * checkpoints + rhythm.ends_with_work), () if caution is None else (caution,)
+
+
+def _unknown_rates(machine: Machine) -> str:
+    """Return which parts of the nodes have no failure rate, as the end of a sentence."""
+    if not isinstance(machine, HardwareMachine):
+        return ""
+    nodes = {id(node): node for node in (machine.unit_of(group).node for group in machine.groups if group.count)}
+    parts: dict[str, None] = {}
+    for node in nodes.values():
+        if node.failures_per_year is None:
+            parts |= {f"processor {unit.processor}": None for unit in node.units if unit.failures_per_year is None}
+            parts |= {f"disk {disk.name}": None for disk in node.disks if disk.failures_per_year is None}
+    return f": none for {', '.join(parts)}" if parts else ""
 
 
 def _power(result: Result) -> float | None:

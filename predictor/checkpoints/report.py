@@ -67,8 +67,8 @@ def as_text(source: str, rows: Sequence[Row], *, restart_s: float, wide: bool = 
 
 
 def cautions_of(rows: Sequence[Row]) -> list[str]:
-    """Return cautions where the best placement is the first or the last of several, so that another may be better."""
-    texts = []
+    """Return the cautions of the placements, and one where the best of several is the first or the last of them."""
+    texts = list(dict.fromkeys(text for row in rows for text in row.run.cautions))
     for name in dict.fromkeys(name for row in rows for name in row.expected):
         place = best([row.expected for row in rows], name)
         if name != NO_FAILURES and len(rows) > 1 and place in (0, len(rows) - 1):

@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 from predictor.series.labels import place_labels
 from predictor.series.styles import label_decades, style_of
+from predictor.series.words import Row, plain, shortened, texts_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-Row = Mapping[str, Any]
-MOST_BARS = 40
-_BARS = ("#0072B2", "#E69F00", "0.75", "#009E73", "0.92")
 _PANEL_IN = (3.7, 2.9)
 _MOST_NAMED = 24  # points of a front figure that get their names; of more, only those on the front do
 _LOGARITHMIC_FROM = 6.0  # ratio of the largest to the smallest value of an axis
+_MOST_ENTRIES = 24  # of the legend, for lines
+_LETTER_IN, _ENTRY_IN = 0.068, 0.55  # width of a letter, and of a legend's entry without its text
+_ROUNDING = 1e-9  # relative difference of values that count as equal
 _MOST_TICKS = 9  # on the horizontal axis, where they are at the values
 _FRONT, _REST, _LINE = "#0072B2", "#D55E00", "0.35"  # colours of Okabe and Ito
 
@@ -39,9 +40,10 @@ class Quantity:
 
 def lines_of(rows: Sequence[Row], over: str, names: Sequence[str]) -> dict[str, list[int]]:
     """Return the places of the rows that agree in all of these names except ``over``, by what they agree in."""
+    texts = texts_of(rows, names)
     found: dict[str, list[int]] = {}
     for at, row in enumerate(rows):
-        text = ", ".join(f"{name} = {row[name]}" for name in names if name != over)
+        text = ", ".join(f"{name} = {texts[name][row[name]]}" for name in names if name != over)
         found.setdefault(text, []).append(at)
     return found
 
@@ -61,23 +63,30 @@ def curves_figure(
     # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
-    known = [one for one in quantities if any(row[one.column] is not None for row in rows)]
+    known = [
+        one for one in quantities
+        if any(row[one.column] is not None or (one.simulated and row.get(one.simulated) is not None) for row in rows)
+    ]  # fmt: skip
     lines = {text: [rows[at] for at in places] for text, places in lines_of(rows, over, names).items()}
     columns = 2 if len(known) in (2, 4) else min(3, len(known))
     deep = -(-len(known) // columns)
-    simulated = any(one.simulated for one in known)
-    entries = len(lines) + simulated
-    legend_in = 0.25 * -(-entries // columns) if entries > 1 else 0.0
-    size = (_PANEL_IN[0] * columns + 0.2, _PANEL_IN[1] * deep + legend_in + 0.4)
+    width_in = _PANEL_IN[0] * columns + 0.2
+    values = shortened([row[over] for row in rows])
+    numbers = all(isinstance(one, int | float) for one in values)
+    axis = _Axis(over, list(values), None if numbers else list(values.values()))
+    entries = _entries(lines, axis, simulated=any(one.simulated for one in known))
+    across = max(1, int(width_in / (_ENTRY_IN + _LETTER_IN * max(map(len, entries), default=0))))
+    legend_in = 0.25 * -(-len(entries) // across)
+    size = width_in, (_PANEL_IN[1] + axis.deeper_in) * deep + legend_in + 0.4
     figure = Figure(figsize=size, layout="constrained")
-    categories = _places(rows, over)
     for number, quantity in enumerate(known, 1):
-        axes = figure.add_subplot(deep, columns, number)
-        _draw(axes, lines, quantity, over, categories)
+        _draw(figure.add_subplot(deep, columns, number), lines, quantity, axis)
     if title:
-        figure.suptitle(title, fontsize=11, parse_math=False)
-    if entries > 1:
-        _add_legend(figure, columns, simulated=simulated)
+        figure.suptitle(title, fontsize=11, parse_math=False, wrap=True)
+    if entries:
+        figure.legend(
+            list(entries.values()), list(entries), fontsize=8.5, loc="outside lower center", ncols=across, frameon=False
+        )
     return figure
 
 
@@ -96,6 +105,7 @@ def front_figure(rows: Sequence[Row], x: Quantity, y: Quantity, names: Sequence[
 
     figure = Figure(figsize=(6.4, 4.6), layout="constrained")
     axes = figure.add_subplot()
+    texts = texts_of(rows, names)
     front = sorted((row for row in rows if row["on_front"]), key=lambda row: (row[x.column], -row[y.column]))
     rest = [row for row in rows if not row["on_front"]]
     steps = [(row[x.column], row[y.column]) for row in front]
@@ -104,14 +114,14 @@ def front_figure(rows: Sequence[Row], x: Quantity, y: Quantity, names: Sequence[
         *zip(*corners, strict=True), color=_FRONT, linewidth=1, linestyle=":", zorder=1,
         label="nothing is below and left of this line",
     )  # fmt: skip
-    axes.plot(*zip(*steps, strict=True), "o", color=_FRONT, markersize=7, label="on the Pareto front")
+    axes.plot(*zip(*steps, strict=True), "o", color=_FRONT, markersize=7, label="on the Pareto front", zorder=3)
     if rest:
         axes.plot(
             [row[x.column] for row in rest], [row[y.column] for row in rest], "s", markerfacecolor="none",
             markeredgecolor=_REST, markeredgewidth=1.3, markersize=6, label="dominated",
         )  # fmt: skip
     for row in rows if len(rows) <= _MOST_NAMED else front:
-        text = ", ".join(str(row[name]) for name in names)
+        text = ", ".join(texts[name][row[name]] for name in names)
         label = axes.annotate(
             text, (row[x.column], row[y.column]), xytext=(6, 6), textcoords="offset points", fontsize=8,
             parse_math=False, arrowprops={"arrowstyle": "-", "color": _LINE, "linewidth": 0.5, "shrinkB": 4},
@@ -128,85 +138,86 @@ def front_figure(rows: Sequence[Row], x: Quantity, y: Quantity, names: Sequence[
     axes.set_title(f"{title}\n{said}" if title else said, fontsize=10, parse_math=False)
     figure.legend(fontsize=8.5, loc="outside lower center", ncols=3, frameon=False)
     figure.draw_without_rendering()  # place_labels needs the positions of the points
-    place_labels(axes)
+    place_labels(axes, [(row[x.column], row[y.column]) for row in rows])
     return figure
 
 
-def bars_figure(rows: Sequence[Row], columns: Sequence[str], names: Sequence[str], *, title: str = "") -> Figure:
-    """Return a figure with a bar for each row, on which the times of these columns are stacked.
+@dataclass(frozen=True)
+class _Axis:
+    """The horizontal axis: the values of a varied name."""
 
-    Args:
-        rows: The rows, at most MOST_BARS.
-        columns: Columns of times, s, whose names end with ``_s``.
-        names: All varied names; they name the bars.
-        title: Title above the figure.
-    """
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.figure import Figure
+    name: str
+    values: list[Any]
+    words: list[str] | None  # names of the values, which lie side by side; None: they are numbers
 
-    figure = Figure(figsize=(7.0, 1.7 + 0.3 * len(rows)), layout="constrained")
-    axes = figure.add_subplot()
-    whole_s = [math.fsum(row[column] for column in columns) for row in rows]
-    places, done = range(len(rows)), [0.0] * len(rows)
-    for number, column in enumerate(columns):
-        shares = [100 * row[column] / time_s if time_s else 0.0 for row, time_s in zip(rows, whole_s, strict=True)]
-        axes.barh(places, shares, left=done, color=_BARS[number % len(_BARS)], label=column.removesuffix("_s"))
-        done = [a + b for a, b in zip(done, shares, strict=True)]
-    for place, time_s in zip(places, whole_s, strict=True):
-        axes.text(101, place, f"{time_s:.3g} s", va="center", fontsize=8)
-    axes.set_yticks(list(places), [", ".join(str(row[name]) for name in names) for row in rows], parse_math=False)
-    axes.set_ylim(len(rows) - 0.4, -0.6)
-    axes.set_xlim(0, 112)
-    axes.set_xticks(range(0, 101, 20))
-    axes.set_xlabel("share of the time, %, mean over the processes")
-    axes.set_ylabel(", ".join(names), parse_math=False)
-    if title:
-        axes.set_title(title, fontsize=10, parse_math=False)
-    figure.legend(fontsize=8.5, loc="outside lower center", ncols=len(columns), frameon=False)
-    return figure
+    def place(self, value: Any) -> float:
+        """Return the place of a value along the axis."""
+        return float(value) if self.words is None else float(self.values.index(value))
 
+    @property
+    def slanted(self) -> bool:
+        """True if the words would overlap side by side."""
+        if self.words is None:
+            return False
+        return len(self.words) * (max(map(len, self.words)) + 1) * _LETTER_IN > _PANEL_IN[0] * 0.8
 
-def _places(rows: Sequence[Row], over: str) -> dict[Any, float] | None:
-    """Return the place of each value along the axis if they are not all numbers."""
-    values = list(dict.fromkeys(row[over] for row in rows))
-    return None if all(isinstance(one, int | float) for one in values) else {v: i for i, v in enumerate(values)}
+    @property
+    def deeper_in(self) -> float:
+        """Height that slanted words take."""
+        return 0.6 * _LETTER_IN * max(map(len, self.words)) if self.slanted and self.words else 0.0
+
+    def set(self, axes: Axes) -> None:
+        """Set limits, ticks and the label."""
+        axes.set_xlabel(self.name, parse_math=False)
+        if self.words is None:
+            _scale_numbers(axes, sorted(self.values))
+            return
+        slanted: dict[str, Any] = {"rotation": 30, "ha": "right", "rotation_mode": "anchor"} if self.slanted else {}
+        axes.set_xticks(range(len(self.words)), self.words, fontsize=8, parse_math=False, **slanted)
+        axes.set_xlim(-0.5, len(self.words) - 0.5)
 
 
-def _draw(
-    axes: Axes, lines: Mapping[str, Sequence[Row]], quantity: Quantity, over: str, places: dict[Any, float] | None
-) -> None:
+def _draw(axes: Axes, lines: Mapping[str, Sequence[Row]], quantity: Quantity, axis: _Axis) -> None:
     values: list[float] = []
-    for number, (text, rows) in enumerate(lines.items()):
+    for number, rows in enumerate(lines.values()):
         color, marker, style = style_of(number)
         style = "-" if len(lines) == 1 else style
         for column, hollow in ((quantity.column, False), (quantity.simulated, True)):
-            face = "none" if hollow else color
             known = [row for row in rows if column and row.get(column) is not None]
-            if places is None:
-                known.sort(key=lambda row: row[over])
-            x = [row[over] if places is None else places[row[over]] for row in known]
-            y = [row[column] for row in known]
-            values += y
+            if axis.words is None:
+                known.sort(key=lambda row: row[axis.name])
+            values += [row[column] for row in known]
             axes.plot(
-                x, y, marker, color=color, markerfacecolor=face, markersize=7 - 3 * number / len(lines) + 4 * hollow,
-                linestyle=style if places is None and not hollow else "none", linewidth=1.2,
-                label=None if hollow else text,
+                [axis.place(row[axis.name]) for row in known], [row[column] for row in known], marker,
+                color=color, markerfacecolor="none" if hollow else color,
+                markersize=7 - 3 * number / len(lines) + 4 * hollow,
+                linestyle=style if axis.words is None and not hollow else "none", linewidth=1.2,
             )  # fmt: skip
-    if places is not None:
-        axes.set_xticks(list(places.values()), [str(one) for one in places], fontsize=8, parse_math=False)
-        axes.set_xlim(-0.5, len(places) - 0.5)
-    else:
-        _scale_numbers(axes, sorted({row[over] for rows in lines.values() for row in rows}))
+    axis.set(axes)
+    refused = [axis.place(one) for one in _refused(lines, axis.name)]
+    if refused:  # on the axis itself, where no value is
+        (crosses,) = axes.plot(
+            refused, [0.0] * len(refused), "x", color=_LINE, markersize=7, markeredgewidth=1.8, clip_on=False,
+            zorder=5, transform=axes.get_xaxis_transform(),
+        )  # fmt: skip
+        crosses.set_in_layout(False)
     if quantity.logarithmic:
         _scale(axes, "y", values)
-    else:
+    if axes.get_yscale() == "linear":
         axes.ticklabel_format(axis="y", useOffset=False)
-    if quantity.whole is not None and axes.get_yscale() == "linear":
-        axes.set_ylim(min(quantity.whole, axes.get_ylim()[0]), None)
-    axes.set_xlabel(over, parse_math=False)
+        _limit(axes, values, quantity.whole)
     axes.set_ylabel(quantity.label)
     axes.grid(color="0.92")
     axes.set_axisbelow(True)
+
+
+def _limit(axes: Axes, values: Sequence[float], whole: float | None) -> None:
+    """Set the limits of a linear vertical axis, so that values that differ by rounding errors lie on one height."""
+    least, most = min(values), max(values)
+    if whole is not None and whole < most:
+        axes.set_ylim(min(whole, least), most + 0.05 * (most - whole))
+    elif most - least <= _ROUNDING * abs(most):
+        axes.set_ylim(most - 0.05 * (abs(most) or 1), most + 0.05 * (abs(most) or 1))
 
 
 def _scale_numbers(axes: Axes, values: Sequence[float]) -> None:
@@ -214,8 +225,8 @@ def _scale_numbers(axes: Axes, values: Sequence[float]) -> None:
     _scale(axes, "x", values)
     scaled = [math.log(one) for one in values] if axes.get_xscale() == "log" else values
     apart = min((b - a for a, b in pairwise(scaled)), default=0.0)
-    if len(values) > 1 and apart * _MOST_TICKS >= scaled[-1] - scaled[0]:
-        axes.set_xticks(values, [f"{one:g}" for one in values])
+    if apart * _MOST_TICKS >= scaled[-1] - scaled[0]:  # one value has no distances
+        axes.set_xticks(values, [plain(one) for one in values])
         axes.minorticks_off()
 
 
@@ -232,16 +243,34 @@ def _scale(axes: Axes, name: str, values: Sequence[float]) -> None:
         label_decades(axes.yaxis)
 
 
-def _add_legend(figure: Figure, columns: int, *, simulated: bool) -> None:
+def _has_result(rows: Sequence[Row]) -> bool:
+    return any(row["time_s"] is not None or row.get("simulated_time_s") is not None for row in rows)
+
+
+def _refused(lines: Mapping[str, Sequence[Row]], over: str) -> list[Any]:
+    """Return the values at which a line that has results elsewhere was not evaluated."""
+    found = (row[over] for rows in lines.values() if _has_result(rows) for row in rows if row["time_s"] is None)
+    return list(dict.fromkeys(found))
+
+
+def _entries(lines: Mapping[str, Sequence[Row]], axis: _Axis, *, simulated: bool) -> dict[str, Artist]:
+    """Return the legend: an entry for each of several lines, up to _MOST_ENTRIES, and the meanings of markers."""
     from matplotlib.lines import Line2D  # imported here for a quick start: it is slow to import
 
-    entries: dict[str, Artist] = {}
-    for axes in figure.axes:
-        handles, labels = axes.get_legend_handles_labels()
-        entries |= {str(label): handle for label, handle in zip(labels, handles, strict=True) if label}
+    found: dict[str, Artist] = {}
+    shown = lines if 1 < len(lines) <= _MOST_ENTRIES else list(lines)[: _MOST_ENTRIES - 1] if len(lines) > 1 else ()
+    for number, text in enumerate(shown):
+        color, marker, line = style_of(number)
+        style: Any = line if axis.words is None else "none"
+        if _has_result(lines[text]):
+            found[text] = Line2D([], [], color=color, marker=marker, linestyle=style, linewidth=1.2, markersize=5)
+        else:
+            found[f"{text}: not evaluated"] = Line2D([], [], linestyle="none")
+    if len(lines) > _MOST_ENTRIES:
+        found[f"and {len(lines) - len(shown)} more"] = Line2D([], [], linestyle="none")
     if simulated:
         hollow = Line2D([], [], color="0.3", marker="o", markerfacecolor="none", markersize=9, linestyle="none")
-        entries["simulated (hollow)"] = hollow
-    figure.legend(
-        list(entries.values()), list(entries), fontsize=8.5, loc="outside lower center", ncols=columns, frameon=False
-    )
+        found["simulated (hollow)"] = hollow
+    if _refused(lines, axis.name):
+        found["not evaluated"] = Line2D([], [], color=_LINE, marker="x", markeredgewidth=1.8, linestyle="none")
+    return found

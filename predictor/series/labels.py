@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
     from matplotlib.axes import Axes
 
@@ -17,8 +19,10 @@ _GAP_PT = 1  # around a label
 _FARTHER = 1e-3  # penalty per point of distance, in units of the label's area
 
 
-def place_labels(axes: Axes) -> None:
+def place_labels(axes: Axes, markers: Sequence[tuple[float, float]] = ()) -> None:
     """Move the annotations of a drawn axes so that they do not overlap.
+
+    ``markers`` are the points of the axes; they need no annotations.
 
     Starting from the topmost, each annotation moves to the nearest place to its point that is inside the axes and
     covers neither points nor labels already placed; if there is none, to the place that covers least.
@@ -33,11 +37,12 @@ def place_labels(axes: Axes) -> None:
     frame = np.array(axes.get_window_extent().extents)
     points = axes.transData.transform([label.xy for label in labels])
     half = _MARKER_PT * pixels
-    taken = [np.array([x - half, y - half, x + half, y + half]) for x, y in points]
+    every = axes.transData.transform(list(dict.fromkeys((*(label.xy for label in labels), *markers))))
+    taken = [np.array([x - half, y - half, x + half, y + half]) for x, y in every]
     for label, (x, y) in zip(labels, points, strict=True):
         extent = Text.get_window_extent(label)  # extent of the text, without the line to the point
         size = np.array([extent.width, extent.height]) + 2 * _GAP_PT * pixels
-        others = taken[: len(points)]  # markers
+        others = taken[: len(every)]  # markers
         boxes = [(distance, _box((x, y), size, distance * pixels, angle)) for distance, angle in _places()]
         _, box = min(
             boxes,

@@ -8,7 +8,7 @@ import pytest
 
 from platforms.errors import UserError
 from platforms.system.named import system_named
-from predictor.blocks.application import Application, Compute, Label, Receive, Repeat, Send
+from predictor.blocks.application import Application, Compute, If, Label, Receive, Repeat, Send
 from predictor.blocks.cli import main
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
@@ -134,6 +134,31 @@ def test_messages_at_the_same_moment_share_the_links_of_their_nodes(system):
     )
     setting = Setting(pairs, system(2, 4))
     assert evaluate(pairs, setting.machine("hardware")).time_s == pytest.approx(4.1e-3)
+
+
+def test_processes_with_other_instructions_share_the_links_too(system):
+    # As above, but process 0 has computed something before.
+    first = If("index == 0", (Compute(0),))
+    pairs = Application(
+        "",
+        (
+            Label("here", 4, (first, Send("there", 125_000, "index"))),
+            Label("there", 4, (Receive("here", "index"),)),
+        ),
+    )
+    machine = Setting(pairs, system(2, 4)).machine("hardware")
+    assert evaluate(pairs, machine, evaluator="cohorts").time_s == pytest.approx(4.1e-3)
+
+
+def test_cohorts_of_divide_and_conquer_share_the_links_of_full_nodes(tmp_path):
+    # 64 processes, 4 on each of 16 nodes: all messages of a level begin at the same moment, as in the graph.
+    path = tmp_path / "full.toml"
+    lan = '[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "n"\ncount = 16\ncpu = "core-i7-2600k"\n'
+    path.write_text(f"{lan}slots = {{ worker = 4 }}\n")
+    application = read_application(DIVIDE).changed(variables={"levels": 6})
+    machine = Setting(application, system_named(str(path))).machine("hardware")
+    found = [evaluate(application, machine, evaluator=evaluator).time_s for evaluator in ("cohorts", "graph")]
+    assert found[0] == pytest.approx(found[1], rel=1e-6)
 
 
 def test_a_published_model_gives_its_formulas():

@@ -29,11 +29,11 @@ disks = ["ssd-sata"]
 def times(tmp_path):
     """Return ``times(steps, count, own)``: the ends of the first and the last process, on four nodes of four cores."""
 
-    def found(steps, count, *, own, model="hardware"):
+    def found(steps, count, *, own, model="hardware", evaluator=None):
         path = tmp_path / "system.toml"
         path.write_text(SYSTEM.format(disks='disks = ["ssd-sata"]' if own else ""))
         setting = Setting(Application("", (Label("p", count, steps),)), system_named(str(path)))
-        result = evaluate(setting.application, setting.machine(model))
+        result = evaluate(setting.application, setting.machine(model), evaluator=evaluator)
         return result.labels[0].first_s, result.labels[0].last_s
 
     return found
@@ -61,6 +61,13 @@ def test_processes_told_apart_share_all_the_same(times):
     sizes = (If("index == 0", (ReadDisk(54e6),), (ReadDisk("27e6 * (1 + index // 2)"),)),)
     # 27e6 bytes for process 1, 54e6 for processes 0, 2 and 3: 4 * 27e6 bytes until the first is done, 189e6 for all.
     assert times(sizes, 4, own=True) == pytest.approx((1e-4 + 0.2, 1e-4 + 0.35))
+
+
+@pytest.mark.parametrize("evaluator", ["graph", "cohorts"])
+def test_processes_with_other_instructions_share_a_disk_on_their_own_node_only(times, evaluator):
+    # Four processes on each node read the same, the first of each node in a step of its own.
+    apart = (If("index % 4 == 0", (ReadDisk(54e6),), (ReadDisk(54e6),)),)
+    assert times(apart, 16, own=True, evaluator=evaluator) == pytest.approx([1e-4 + 0.4] * 2)
 
 
 def test_a_published_model_reads_the_bytes_of_all(times):

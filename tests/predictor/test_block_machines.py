@@ -94,12 +94,12 @@ def test_a_variable_that_is_no_expression_is_named():
 
 
 def test_process_by_process_takes_the_time_of_the_simple_evaluation():
-    # Disks, computations with a size, messages to all others, and receivers that arrive later than their senders.
+    # Computations with a size, messages to all others, and receivers that arrive later than their senders.
     application = Application(
         "a",
         (
-            Label("p", 3, (ReadDisk(40), Compute("size ** 2", "index + 1"), Send("q", "10 * index"))),
-            Label("q", 2, (Compute("70 * index"), Receive("p"), WriteDisk(3))),
+            Label("p", 3, (Compute("size ** 2", "index + 1"), Send("q", "10 * index"))),
+            Label("q", 2, (Compute("70 * index"), Receive("p"), Compute(3))),
         ),
     )
     groups = Group("p", 0, 1, 3, 1, 1, "unit", 0), Group("q", 0, 1, 2, 1, 1, "unit", 3)

@@ -22,7 +22,6 @@ from predictor.blocks.application import (
 from predictor.blocks.cli import main
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
-from predictor.blocks.evaluation.process_by_process import ProcessByProcess
 from predictor.blocks.setting import Setting
 
 CLUSTER = "examples/blocks/cluster.toml"
@@ -129,24 +128,6 @@ def test_the_parts_add_up_to_the_end_of_each_label(application, system, evaluato
     assert found.time_s == max(label.last_s for label in found.labels)
 
 
-@pytest.mark.parametrize(
-    ("application", "system"),
-    [
-        (DIVIDING, "grid4x8"),
-        (TURNS, CLUSTER),
-        (SERVING.changed(counts={"slave1": 31}), "grid4x8"),
-        (late_sender(), CLUSTER),
-        (late_sender(buffered=True), CLUSTER),
-    ],
-)
-def test_the_parts_add_up_process_by_process_too(application, system):
-    done = ProcessByProcess(application, Setting(application, system_named(system)).machine("hardware"))
-    done.run()
-    for label, steps in done.spent.steps().items():
-        ended_s = fsum(end_s for place, end_s in done.ended_s.items() if place[0] == label)
-        assert fsum(one.time_s for one in steps) == pytest.approx(ended_s, rel=1e-9)
-
-
 @pytest.mark.parametrize("evaluator", ["graph", "cohorts"])
 def test_skipped_turns_have_their_parts(evaluator):
     """A turn of the pairs takes as long as the slower process computes, and the message."""
@@ -188,8 +169,18 @@ def test_a_timeline_shows_every_process_and_its_whole_time(tmp_path, capsys):
     assert sum(one["ph"] == "s" for one in events) == 30  # 15 parts are handed out and come back
 
 
-def test_cohorts_have_no_timeline(tmp_path, capsys):
-    words = f"run examples/blocks/master-slave.toml --system grid4x8 --count slave1=4 --timeline {tmp_path}/made.paje"
-    assert main(words.split()) == 2
-    assert "cohorts of equal processes have no timeline. Add --evaluator graph" in capsys.readouterr().err
-    assert main([*words.split(), "--evaluator", "graph"]) == 0
+def test_a_timeline_is_made_message_by_message(tmp_path, capsys):
+    path = tmp_path / "made.paje"
+    words = f"run examples/blocks/master-slave.toml --system grid4x8 --count slave1=4 --timeline {path}".split()
+    assert main(words) == 0  # without a timeline this is evaluated as cohorts
+    assert "evaluated as a graph of messages" in capsys.readouterr().out and path.exists()
+    for more, problem in (
+        ("--evaluator cohorts", "cohorts of equal processes have no timeline. Leave out --evaluator."),
+        ("--model galera+", "of which there is no timeline. Use --model simgrid or hardware."),
+    ):
+        assert main([*words, *more.split()]) == 2
+        said = capsys.readouterr().err
+        assert said.startswith(f"error: --timeline {path}: ") and said.endswith(f"{problem}\n")
+    large = f"run examples/blocks/master-slave.toml --system examples/systems/galera-plus.toml --timeline {path}"
+    assert main([*large.split(), "--count", "slave1=2000000"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1

@@ -6,7 +6,7 @@ from platforms.errors import UserError
 from predictor.blocks import application as steps
 from predictor.blocks.application import Application, Label
 from predictor.blocks.processes.progression import Progression, Split
-from predictor.blocks.stream.expand import Resolver, expand
+from predictor.blocks.stream.expand import Together, expand
 from predictor.blocks.stream.instructions import Collective, Compute, Loop, Receive, Send, executed
 
 HERE = ""  # places do not count when instructions are compared
@@ -49,15 +49,14 @@ def test_a_group_has_the_processes_of_its_labels_in_the_order_of_the_application
     assert made.programs == (calls, ())
 
 
-def test_equal_processes_are_resolved_together_and_split_where_they_differ():
-    send = steps.Send("q", 8, "index + 1")
-    application = Application("a", (Label("p", 4, (send,)), Label("q", 5, ())))
-    resolver = Resolver(application)
-    (made,) = resolver.instructions("p", 0, {"index": Progression(0, 1, 4)}, send, HERE)
+def test_equal_processes_are_expanded_together_and_split_where_they_differ():
+    sends = steps.Send("q", 8, "index + 1"), steps.Send("q", "index % 2", 0)
+    together = [Together(Application("a", (Label("p", 4, (send,)), Label("q", 5, ())))) for send in sends]
+    (made,) = together[0].program("p", Progression(0, 1, 4), 0)
     # Processes 0 to 3 of p send to processes 1 to 4 of q, which are 5 to 8 of all.
     assert (made.first.first, made.first.step, made.first.last, made.count, made.size_bytes) == (5, 1, 8, 1, 8)
     with pytest.raises(Split) as split:
-        resolver.instructions("p", 0, {"index": Progression(0, 1, 4)}, steps.Send("q", "index % 2", 0), HERE)
+        together[1].program("p", Progression(0, 1, 4), 0)
     assert [(part.first, part.stride, part.count) for part in split.value.parts] == [(0, 2, 2), (1, 2, 2)]
 
 

@@ -189,7 +189,7 @@ def test_processes_one_by_one_take_the_time_of_cohorts(app, ranks):
     alone, together = ProcessByProcess(application, Machine(ranks, 2)), Execution(application, Machine(ranks, 2))
     alone.run()
     together.run()
-    assert max(alone.ended_s.values()) == pytest.approx(max(one.clock.most() for one in together.ended), rel=1e-12)
+    assert max(alone.ended_s.values()) == pytest.approx(max(one.clock.most for one in together.ended), rel=1e-12)
     assert sum(alone.compute_s.values()) == pytest.approx(sum(together.compute_s.values()), rel=1e-12)
 
 

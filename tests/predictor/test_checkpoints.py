@@ -7,12 +7,13 @@ import pytest
 
 from platforms.errors import UserError
 from platforms.system.named import system_named
-from predictor.blocks.application import Application, Compute, If, Label, Repeat, WriteDisk
+from predictor.blocks.application import Application, Barrier, Compute, If, Label, Repeat, WriteDisk
 from predictor.blocks.setting import Setting
 from predictor.checkpoints.cli import main
 from predictor.checkpoints.expectation import NO_FAILURES, OWN, SCRATCH, best, expectation, expectations
 from predictor.checkpoints.parts import has_checkpoints, one_checkpoint, without_checkpoints
-from predictor.checkpoints.placed import Placed, placed
+from predictor.checkpoints.placed import Placed, own_interval, placed
+from predictor.checkpoints.rhythm import rhythm_of
 from predictor.reliability.expected import restart_from_scratch, with_checkpoints
 
 # A node computes 1e9 operations in a second, takes 10 W idle and 30 W computing, and fails three times in 10^6 s.
@@ -63,6 +64,9 @@ def files(tmp_path):
     return tmp_path
 
 
+STORED = (Barrier(), Barrier(), WriteDisk(5))
+
+
 def program(*steps):
     return Application("", (Label("p", 2, steps),))
 
@@ -84,11 +88,11 @@ def test_times_powers_and_failures_are_those_of_the_placed_hardware(files):
 
     setting = Setting(read_application(files / "app.toml"), system_named(str(files / "system.toml")))
     run = placed(setting, lambda one: one.machine("hardware"))
-    # Two nodes: 4 turns of 1e12 / 2 operations; 1e9 bytes at 1e8 byte/s; 3 checkpoints, 2000 / 3 s of work apart.
+    # Two nodes: 4 turns of 1e12 / 2 operations; 1e9 bytes at 1e8 byte/s; a checkpoint after each of three turns.
     assert (run.nodes, run.work_s, run.checkpoint_s) == (2, pytest.approx(2000), pytest.approx(10))
     assert (run.work_w, run.checkpoint_w, run.idle_w) == pytest.approx((60, 20, 20))
     assert run.rate_per_s == pytest.approx(2 * 94.6728 / (365.25 * 86400))
-    assert run.own_interval_s == pytest.approx(2000 / 3)
+    assert run.own_interval_s == pytest.approx(500) and run.cautions == ()
 
 
 @pytest.mark.parametrize("interval_s", [90.0, 250.0, 999.0, 1000.0, inf])
@@ -124,6 +128,47 @@ def test_the_best_placement_may_differ_for_time_and_energy():
     assert (best(found, SCRATCH), best(found, SCRATCH, energy=True), best(found, OWN)) == (1, 0, None)
 
 
+def rhythm(*steps):
+    return rhythm_of(program(*steps))
+
+
+def test_the_rhythm_of_checkpoints_in_loops():
+    turn = Repeat(10, (Compute(2), WriteDisk(5)))
+    every = rhythm(Compute(1), turn, Compute(3))
+    assert (every.work, every.moments, every.head, every.tail, every.longest) == (24, 10, 3, 3, 2)
+    assert every.checkpoints == 10 and every.ends_with_work and every.caution() is None
+    # The turns of the outer loop differ, so that they are followed one by one.
+    some = rhythm(Repeat(7, (Repeat(3, (Compute(1),)), If("k % 2 == 1", (WriteDisk(5),))), "k"))
+    assert (some.work, some.moments, some.head, some.tail, some.longest) == (21, 3, 6, 3, 6)
+    assert some.ends_with_work  # half of the work before a checkpoint
+
+
+def test_checkpoints_that_differ_are_cautioned():
+    turn = Repeat(10, (Compute(2), WriteDisk(5)))
+    final = rhythm(turn, WriteDisk(5))
+    assert final.checkpoints is None and final.moments == 10
+    assert "not done equally often (step 1.2: 10, step 2: 1)" in final.caution()
+    early = rhythm(Repeat(10, (Compute(1), If("k == 1", (WriteDisk(5),), ())), "k"))
+    assert "4 times the mean work" in early.caution()
+
+
+def test_a_process_that_does_not_compute_counts_messages():
+    labels = (Label("p", 2, (Repeat(6, (Compute(1), Barrier())),)), Label("w", 1, (Repeat(3, STORED),)))
+    found = rhythm_of(Application("", labels))
+    assert (found.work, found.moments, found.tail) == (6, 3, 0)
+
+
+def test_too_many_turns_and_other_writers_are_not_followed():
+    assert rhythm(Repeat(60_000, (Compute("k"), WriteDisk(5)), "k")) is None
+    assert rhythm(Compute(1)) is None
+
+
+def test_runs_in_a_row_have_their_gaps_together():
+    application = program(Repeat(4, (Compute(1), If("k < 3", (WriteDisk(5),))), "k"))
+    assert own_interval(application, 3)[0] == 1 / 4
+    assert own_interval(application, 3, repeat=10)[0] == 10 / 31
+
+
 def test_what_takes_for_ever_is_infinite():
     hopeless = expectation(RUN, inf, rate_per_s=10.0, restart_s=0.0)
     assert hopeless.time_s == inf
@@ -140,6 +185,34 @@ def test_the_command_finds_the_best_number_of_nodes(files, capsys):
     text = capsys.readouterr().out
     assert "best, daly: p 8, 8 nodes" in text and "caution: daly: the best number of nodes, 8, is an end" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_dalys_interval_and_time_of_an_application_by_hand(files, capsys):
+    arguments = [str(files / "app.toml"), "--system", str(files / "system.toml"), "--model", "hardware", "--json"]
+    assert main([*arguments, "--failure-rate", "1e-3", "--restart", "60"]) == 0
+    daly = json.loads(capsys.readouterr().out)["rows"][0]["expected"]["daly"]
+    # Two nodes, so M = 500 s; checkpoints of 10 s.  Daly (2006), eq. 37: sqrt(2 d M) (1 + x/3 + x^2/9) - d, x^2 = d/2M.
+    x = (10 / 1000) ** 0.5
+    interval_s = 100 * (1 + x / 3 + x * x / 9) - 10
+    assert daly["interval_s"] == pytest.approx(interval_s)
+    # 2000 s are 21 segments of 93.4 s with a checkpoint, and a last one without; each takes
+    # M e^(R/M) (e^((work + checkpoint)/M) - 1) on average.
+    last_s = 2000 - 21 * interval_s
+    assert 0 < last_s < interval_s
+    time_s = 500 * exp(60 / 500) * (21 * expm1((interval_s + 10) / 500) + expm1(last_s / 500))
+    assert daly["time_s"] == pytest.approx(time_s)
+
+
+def test_a_placement_that_fails_does_not_stop_the_others(files, capsys, monkeypatch):
+    arguments = [str(files / "app.toml"), "--system", str(files / "system.toml"), "--store", str(files / "store")]
+    assert main([*arguments, "--vary", "p=2,9,4", "--json"]) == 2
+    out, err = capsys.readouterr()
+    assert [row["nodes"] for row in json.loads(out)["rows"]] == [2, 4]
+    assert err.startswith("error: p = 9: ") and err.count("\n") == 1
+    monkeypatch.setattr("predictor.checkpoints.placed.evaluate", None)  # the placements are kept
+    assert main([*arguments, "--vary", "p=2,4", "--json"]) == 0
+    again = json.loads(capsys.readouterr().out)["rows"]
+    assert again == json.loads(out)["rows"]
 
 
 @pytest.mark.parametrize(
@@ -164,5 +237,5 @@ def test_an_application_without_checkpoints_or_rates_says_what_to_give(files):
     with pytest.raises(UserError, match=r"no write_disk.*Give --checkpoint"):
         placed(setting, lambda one: one.machine("hardware"))
     unknown = Setting(program(Compute(1e9)), system_named("grid4x8"))
-    with pytest.raises(UserError, match="Give --failure-rate"):
+    with pytest.raises(UserError, match=r"none for processor .*Give --failure-rate"):
         placed(unknown, lambda one: one.machine("hardware"), checkpoint_s=1.0)

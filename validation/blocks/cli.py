@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
-from functools import partial
 from typing import TYPE_CHECKING
 
 from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
 from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.results.cautions import Cautions
+from apps.timelines.files import TIMELINE, add_timeline_argument, check_timeline, write_timeline
 from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.errors import UserError
 from platforms.files.writing import usable_folder
-from platforms.terminal.prose import prose_lines
-from platforms.terminal.quantities import duration, significant
-from platforms.terminal.table import Cell
+from platforms.terminal.progress import doing
 from platforms.terminal.width import add_wide_argument
 from predictor.blocks.lines import named_lines
 from predictor.blocks.names import POWER_RULES, check_rule
@@ -24,18 +25,17 @@ from predictor.blocks.options import (
     add_model_arguments,
     add_power_argument,
     add_setting_arguments,
-    machine_from_arguments,
-    say_cautions,
     setting_from_arguments,
 )
 from predictor.blocks.series.command import OUT, OVER, add_output_arguments, check_series_arguments
-from predictor.blocks.series.points import Point, add_vary_argument, points_of, where_text
-from validation.presentation.tables import error_cell, table_of
+from predictor.blocks.series.points import VARY, Point, add_vary_argument, points_of, where_text
 
 if TYPE_CHECKING:
     from apps.runs.runner import Runner
-    from predictor.blocks.setting import Setting
     from validation.blocks.comparison import Comparison
+    from validation.blocks.several import Failure
+
+_OF_OPTIONS = ("--", "model ", "calibration ")  # beginnings of errors about options, whatever the application
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -45,6 +45,7 @@ def build_parser() -> argparse.ArgumentParser:
         description="Evaluate an application of blocks, simulate the same description with one rank per process, and "
         "compare times, energies and costs (docs/blocks/applications.md).",
         epilog=EXIT_STATUSES,
+        first="application --system --count --set --vary --out --parts --model --power --timeline".split(),
     )
     add_setting_arguments(parser)
     add_model_arguments(parser)
@@ -52,34 +53,12 @@ def build_parser() -> argparse.ArgumentParser:
     add_vary_argument(parser, "compare")
     add_output_arguments(parser)
     add_wide_argument(parser)
+    parser.add_argument("--parts", action="store_true", help="also compare where the time goes, by label")
+    add_timeline_argument(parser)
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     add_runner_arguments(parser)
     add_dry_run_argument(parser)
     return parser
-
-
-def table(rows: Sequence[Comparison], title: str, *, wide: bool = False) -> str:
-    """Return the comparisons as a table of text; ``wide``: with energies, messages and costs."""
-    columns: dict[str, Sequence[str | Cell]] = {
-        **{name: [str(row.varied[name]) for row in rows] for name in rows[0].varied},
-        "processes": [str(row.processes) for row in rows],
-        "evaluated": [duration(row.evaluated_s, like_s=row.simulated_s) for row in rows],
-        "simulated": [duration(row.simulated_s) for row in rows],
-        "error %": [error_cell(row.error_pct) for row in rows],
-    }
-    if wide:
-        columns["evaluated J"] = [significant(row.evaluated_j) for row in rows]
-        columns["simulated J"] = [significant(row.simulated_j) for row in rows]
-        columns["evaluated as"] = [row.evaluator for row in rows]
-    columns["energy error %"] = [error_cell(row.energy_error_pct) for row in rows]
-    if wide:
-        columns["point-to-point messages"] = [str(row.messages) for row in rows]
-    if all(row.success is not None for row in rows):
-        columns["success"] = [significant(row.success) for row in rows]
-    if wide:
-        columns["evaluation wall s"] = [f"{row.evaluation_wall_s:.4f}" for row in rows]
-        columns["simulation wall s"] = [f"{row.simulation_wall_s:.3f}" for row in rows]
-    return "\n".join([*prose_lines(title), "", *table_of(columns, left=tuple(rows[0].varied), wide=wide)])
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -87,51 +66,119 @@ def _run(args: argparse.Namespace) -> int:
     points = points_of(args)
     for point in points:
         check_rule(point.args.power)
-    settings = [setting_from_arguments(point.args) for point in points]
+    if args.timeline is not None:
+        if args.vary:
+            raise UserError(f"{TIMELINE} {args.timeline}", f"does not go with {VARY}", "Write one timeline at a time")
+        check_timeline(TIMELINE, args.timeline)
     # Imported here for a quick start: they are slow to import.
-    from apps.runs.plan import Plan
     from predictor.blocks.series.table import over_from
-    from validation.blocks.comparison import simulation
+    from validation.blocks.several import status_of
 
     over = over_from(OVER, args.over, points) if args.vary else ""
     folder = None if args.out is None else usable_folder(OUT, args.out)
-    say_cautions(points[0].args, settings[0])
     if args.dry_run:
-        return print_plan(args, Plan(truths=tuple(dict.fromkeys(map(simulation, settings)))))
-    with runner_from_arguments(args) as runner:
-        rows = comparisons(points, settings, runner)
-    title = f"{rows[0].application}{where_text(points, rows[0].system)}{_rule(points[0])}"
+        return _print_plan(args, points)
+    rows, failures, cautions, said = compared_points(args, points)
+    if all(row.evaluated_s is None and row.simulated_s is None for row in rows):
+        raise failures[0].error
+    first = next(row for row in rows if row.processes is not None)
+    title = f"{first.application}{where_text(points, first.system)}{_rule(points[0])}"
     if folder is not None:
         # Imported here for a quick start: it is slow to import.
         from validation.blocks.series import write_comparisons
 
         write_comparisons(points, rows, over, folder, title=title)
-    found = dict.fromkeys(caution for row in rows for caution in row.cautions)
-    for caution in found:
+    for caution in cautions:
         print(f"caution: {caution}", file=sys.stderr)
-    cautions = [*found, *settings[0].cautions(points[0].args.model), *runner.cautions.lines()]
-    shown = {"comparisons": [row.to_json() for row in rows], "cautions": cautions}
-    print(json.dumps(shown) if args.json else table(rows, title, wide=args.wide))
-    return 0
+    if args.json:
+        print(json.dumps({"comparisons": [row.to_json() for row in rows], "cautions": [*cautions, *said]}))
+    else:
+        print(_text(rows, title, args))
+    for failure in failures:
+        failure.say()
+    return status_of(failures)
 
 
-def comparisons(points: Sequence[Point], settings: Sequence[Setting], runner: Runner) -> list[Comparison]:
-    """Return the comparison of each point, which has this setting; the simulations go side by side.
+def compared_points(
+    args: argparse.Namespace, points: Sequence[Point], *, saying: bool = True
+) -> tuple[list[Comparison], list[Failure], list[str], list[str]]:
+    """Return the comparison of each point, what failed, and the cautions of the evaluations and of the runs.
+
+    Args:
+        args: The options; a timeline is written if they ask for one.
+        points: The points.
+        saying: Print the cautions of the runs.
 
     Raises:
-        UserError: A point cannot be evaluated or simulated; errors of the engine are passed on.
+        UserError: An option is wrong.
+        KeyboardInterrupt: With the number of results that are kept.
     """
-    # Imported here for a quick start: it is slow to import.
-    from validation.blocks.comparison import compare, simulation
+    # Imported here for a quick start: they are slow to import.
+    from validation.blocks.evaluations import timed_evaluations
+    from validation.blocks.several import comparisons
 
-    runner.start(dict.fromkeys(map(simulation, settings)))
-    return [
-        compare(
-            setting, partial(machine_from_arguments, point.args), runner,
-            varied=point.values, evaluator=point.args.evaluator, power=point.args.power,
-        )
-        for point, setting in zip(points, settings, strict=True)
-    ]  # fmt: skip
+    said = Cautions()
+    evaluated = timed_evaluations(args, points)  # before the runner has threads, because it forks processes
+    wrong = [one for one in evaluated if isinstance(one, UserError) and one.where.startswith(_OF_OPTIONS)]
+    if len(wrong) == len(points):  # a wrong option, for which no simulation is worth while
+        raise wrong[0]
+    try:
+        with runner_from_arguments(args, cautions=said, saying=saying) as runner:
+            rows, failures = comparisons(points, evaluated, runner)
+            if args.timeline is not None and rows[0].simulated_s is not None:
+                _write_timeline(args, points[0], runner)
+    except KeyboardInterrupt as err:
+        if err.args or args.no_store:
+            raise
+        raise KeyboardInterrupt("the evaluations are kept in the store") from err
+    found: dict[str, None] = {}
+    for point, row in zip(points, rows, strict=True):
+        if row.evaluated_s is not None:
+            found |= dict.fromkeys((*row.cautions, *_model_cautions(point)))
+    return rows, failures, list(found), said.lines()
+
+
+def _model_cautions(point: Point) -> list[str]:
+    """Return the cautions about the model of a point; only a calibration file has some."""
+    model = point.args.model
+    return setting_from_arguments(point.args).cautions(model) if os.path.isfile(model) else []
+
+
+def _write_timeline(args: argparse.Namespace, point: Point, runner: Runner) -> None:
+    # Imported here for a quick start: it is slow to import.
+    from validation.blocks.comparison import simulation
+
+    spec = simulation(setting_from_arguments(point.args))
+    with doing("writing the timeline"):
+        written = write_timeline(TIMELINE, args.timeline, spec, runner.record(spec))
+    print(f"timeline: {written}", file=sys.stderr)
+
+
+def _print_plan(args: argparse.Namespace, points: Sequence[Point]) -> int:
+    """Print what would be simulated, and why some points cannot be; return the exit status."""
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.plan import Plan, for_timeline
+    from validation.blocks.several import Asked, Failure, status_of
+
+    asked = [Asked.of(point) for point in points]
+    failures = [Failure(one.point, one.error) for one in asked if one.error is not None]
+    specs = tuple(dict.fromkeys(one.spec for one in asked if one.spec is not None))
+    if not specs:
+        raise failures[0].error
+    others = () if args.timeline is None else (for_timeline(specs[0]),)
+    print_plan(args, Plan(truths=specs, others=others))
+    for failure in failures:
+        failure.say()
+    return status_of(failures)
+
+
+def _text(rows: Sequence[Comparison], title: str, args: argparse.Namespace) -> str:
+    """Return the table of the comparisons, and that of their parts if it is asked for."""
+    # Imported here for a quick start: it is slow to import.
+    from validation.blocks.text import parts_lines, table
+
+    shown = table(rows, title, wide=args.wide)
+    return "\n".join((shown, "", *parts_lines(rows, wide=args.wide))) if args.parts else shown
 
 
 def _rule(point: Point) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,8 +10,11 @@ from typing import TYPE_CHECKING, Any
 from predictor.blocks.series.command import write_series
 from predictor.blocks.series.table import FIXED, compare_rows, number, set_front
 from predictor.blocks.series.table import QUANTITIES as EVALUATED
+from validation.blocks.parts import PARTS, mean_parts
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from predictor.blocks.series.points import Point
     from validation.blocks.comparison import Comparison
 
@@ -31,12 +34,26 @@ def rows_of(points: Sequence[Point], comparisons: Sequence[Comparison], over: st
         row |= {"simulated_energy_j": one.simulated_j, "energy_error_pct": one.energy_error_pct}
         row |= {"success": one.success, "on_front": None, "evaluator": one.evaluator, "messages": one.messages}
         row |= {"evaluation_wall_s": one.evaluation_wall_s, "simulation_wall_s": one.simulation_wall_s}
+        if point.args.parts:
+            row |= _parts_of(one)
+        row["refused"] = one.refused
         rows.append(row)
     names = list(points[0].values)
     for kind in ("", "simulated_"):
         compare_rows(rows, over, names, kind)
     set_front(rows)
     return rows
+
+
+def _parts_of(one: Comparison) -> dict[str, float | None]:
+    """Return the parts of the evaluated and the simulated time by column, s; None where there is no such time."""
+    found: dict[str, float | None] = {}
+    sides = ("", one.evaluated_s, one.evaluated_parts), ("simulated_", one.simulated_s, one.simulated_parts)
+    for prefix, time_s, parts in sides:
+        found |= dict.fromkeys(f"{prefix}{name}" for name in PARTS)
+        if time_s is not None:
+            found |= mean_parts(parts, time_s, prefix)
+    return found
 
 
 def write_comparisons(
@@ -48,4 +65,20 @@ def write_comparisons(
         UserError: A file cannot be written.
     """
     names = list(points[0].values)
-    write_series(rows_of(points, comparisons, over), over, names, folder, title=title, quantities=QUANTITIES)
+    rows = rows_of(points, comparisons, over)
+    parts = parts_figure(rows, names, title=title)
+    write_series(rows, over, names, folder, title=title, quantities=QUANTITIES, parts=parts)
+
+
+def parts_figure(rows: Sequence[Mapping[str, Any]], names: Sequence[str], *, title: str) -> Figure | None:
+    """Return a figure with a bar for each evaluated and each simulated time, or None if their parts are not known."""
+    # Imported here for a quick start: it is slow to import.
+    from predictor.series.bars import bars_figure
+
+    bars = [
+        {**{name: row[name] for name in names}, "side": side, **{name: row[f"{prefix}{name}"] for name in PARTS}}
+        for row in rows
+        for side, prefix in (("evaluated", ""), ("simulated", "simulated_"))
+        if row.get(f"{prefix}idle_s") is not None
+    ]
+    return bars_figure(bars, tuple(PARTS), [*names, "side"], title=title, labels=PARTS) if bars else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from platforms.terminal.progress import doing
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
 from predictor.blocks.options import add_model_arguments, add_power_argument, add_setting_arguments
-from predictor.checkpoints.cli import add_checkpoint_arguments, rows_from_arguments
+from predictor.checkpoints.cli import add_checkpoint_arguments, rows_from_arguments, say_failures
 
 if TYPE_CHECKING:
     from predictor.checkpoints.report import Row
@@ -47,11 +48,13 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def checks(rows: Sequence[Row], *, restart_s: float, runs: int, seed: int) -> list[Check]:
+def checks(rows: Sequence[Row], *, restart_s: float, runs: int, seed: int) -> tuple[list[Check], list[str]]:
     """Return a check of the expected time, and of the energy if it is known, of each row and strategy.
 
+    Runs that fail too often or too seldom are not drawn; the second list says which, and why.
+
     Raises:
-        UserError: Runs of a strategy would have too many failures to be drawn.
+        UserError: Nothing can be drawn.
     """
     # Imported here for a quick start: they are slow to import.
     import numpy as np
@@ -61,16 +64,14 @@ def checks(rows: Sequence[Row], *, restart_s: float, runs: int, seed: int) -> li
     from validation.reliability.checks import mean_check
 
     cases = [(row, name) for row in rows for name in row.expected if name != NO_FAILURES]
-    found = []
+    found, refused = [], []
     for (row, name), stream in zip(cases, np.random.SeedSequence(seed).spawn(len(cases)), strict=True):
         one, run = row.expected[name], row.run
-        about = f"{name}, {run.nodes} nodes"
-        failures = one.time_s * run.rate_per_s * runs
-        if failures < _LEAST_FAILURES:
-            what = f"{failures:.2g} failures expected in {runs} runs, too few to check a mean with"
-            raise UserError(about, what, "Give more --runs, or a higher --failure-rate")
-        if failures > _MOST_FAILURES:
-            raise UserError(about, "too many failures to draw", "Give fewer --runs, or a case that fails less often")
+        about = f"{name}, {''.join(f'{key} {value}, ' for key, value in row.varied.items())}{run.nodes} nodes"
+        reason = _not_drawn(about, one.time_s * run.rate_per_s * runs, runs)
+        if reason is not None:
+            refused.append(reason)
+            continue
         parts = drawn_parts(
             np.random.default_rng(stream), runs, run, interval_s=one.interval_s, restart_s=restart_s
         )  # fmt: skip
@@ -78,7 +79,20 @@ def checks(rows: Sequence[Row], *, restart_s: float, runs: int, seed: int) -> li
         if one.energy_j is not None:
             watts = np.array([power or 0.0 for power in (run.work_w, run.checkpoint_w, run.idle_w)])
             found.append(mean_check(f"J, {about}", one.energy_j, parts @ watts))
-    return found
+    if not found:
+        raise refused[0]
+    return found, [str(one) for one in refused]
+
+
+def _not_drawn(about: str, failures: float, runs: int) -> UserError | None:
+    """Return why a case with so many expected failures in all its runs cannot be drawn; None: it can."""
+    if failures < _LEAST_FAILURES:
+        what = f"{failures:.2g} failures expected in {runs} runs, too few to check a mean with"
+        return UserError(about, what, "Give more --runs, or a higher --failure-rate")
+    if failures > _MOST_FAILURES:
+        what = f"{failures:.2g} failures expected in {runs} runs, too many to draw"
+        return UserError(about, what, "Give fewer --runs, or a case that fails less often")
+    return None
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -86,15 +100,18 @@ def _run(args: argparse.Namespace) -> int:
         raise UserError(f"--runs {args.runs}", "out of its range", f"Give 100 to {MOST_RUNS}")
     if not 0 <= args.seed <= 2**63:
         raise UserError(f"--seed {args.seed}", "out of its range", f"Give 0 to {2**63}")
-    source, rows = rows_from_arguments(args)
+    source, rows, failures = rows_from_arguments(args)
     with doing("drawing failures"):
-        done = checks(rows, restart_s=args.restart, runs=args.runs, seed=args.seed)
+        done, refused = checks(rows, restart_s=args.restart, runs=args.runs, seed=args.seed)
     if args.json:
         shown = [asdict(check) | {"inside": check.inside} for check in done]
-        print(json.dumps({"run": source, "seed": args.seed, "checks": shown}))
+        print(json.dumps({"run": source, "seed": args.seed, "checks": shown, "not_drawn": refused}))
     else:
         print(_text(source, done))
-    return 0 if all(check.inside for check in done) else 1
+    for text in refused:
+        print(f"not drawn: {text}", file=sys.stderr)
+    status = say_failures(failures)
+    return status if all(check.inside for check in done) else 1
 
 
 def _text(source: str, done: Sequence[Check]) -> str:

@@ -8,6 +8,8 @@ import numpy.typing as npt
 from predictor.checkpoints.placed import Placed
 from validation.reliability.draws import first_failures
 
+_MOST_DRAWN = 10_000  # nodes; the first failure of more is one draw, at the rate of all of them
+
 
 def drawn_parts(
     rng: np.random.Generator, runs: int, run: Placed, *, interval_s: float, restart_s: float
@@ -53,7 +55,9 @@ def _one(rng: np.random.Generator, run: Placed, interval_s: float, restart_s: fl
 
 
 def _next_failure(rng: np.random.Generator, run: Placed) -> float:
-    """Return the time until the first of the nodes fails, s; each node has its own draw."""
+    """Return the time until the first of the nodes fails, s; each node has its own draw, unless there are many."""
     if run.rate_per_s == 0:
         return float("inf")
+    if run.nodes > _MOST_DRAWN:
+        return float(rng.exponential(1 / run.rate_per_s))
     return float(first_failures(rng, 1, nodes=run.nodes, rate_per_s=run.rate_per_s / run.nodes)[0])

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from apps.arguments.runner import runner_from_arguments
-from apps.results.cautions import Cautions
 from platforms.errors import UserError, nearest
 from validation.interactive.asking import PathLike
 from validation.interactive.frame import Frame
@@ -102,7 +100,7 @@ def blocks(
         evaluator: The evaluator.
         failure_rate: Failures per second of a node.
         over: The varied name over which speed-ups are taken; default: the first.
-        parts: Also find where the time goes; not with ``simulate``.
+        parts: Also find where the time goes.
         simulate: Simulate all combinations too.
         store: Folder of the store; False: keep nothing; None: the user's store.
         jobs: Number of evaluations, or simulations, at a time; default: the number of cores.
@@ -123,8 +121,6 @@ def blocks(
 
     if not vary:
         raise UserError("vary", "names nothing", 'Give for example vary={"n": [1, 2, 4]}')
-    if parts and simulate:
-        raise UserError("parts", "does not go with simulate", "Leave one of them out")
     words = [os.fspath(application), "--system", os.fspath(system)]
     parser = comparison_cli.build_parser() if simulate else blocks_cli.build_parser()
     args = parser.parse_args(words if simulate else ["run", *words])
@@ -163,16 +159,13 @@ def _evaluated(args: argparse.Namespace, points: Sequence[Point], over: str) -> 
 
 def _simulated(args: argparse.Namespace, points: Sequence[Point], over: str) -> tuple[list[dict[str, Any]], list[str]]:
     # Imported here for a quick start: they are slow to import.
-    from predictor.blocks.options import setting_from_arguments
     from validation.blocks import cli as comparison_cli
     from validation.blocks import series
 
-    settings = [setting_from_arguments(point.args) for point in points]
-    said = Cautions()
-    with runner_from_arguments(args, cautions=said, saying=False) as runner:
-        found = comparison_cli.comparisons(points, settings, runner)
-    cautions = dict.fromkeys(caution for one in found for caution in one.cautions)
-    return series.rows_of(points, found, over), [*cautions, *said.lines()]
+    found, failures, cautions, said = comparison_cli.compared_points(args, points, saying=False)
+    for failure in failures:
+        raise failure.error
+    return series.rows_of(points, found, over), [*cautions, *said]
 
 
 def _joined(values: Values) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,56 +21,27 @@ from predictor.blocks.calibration.experiments import Experiments, Sample
 from predictor.blocks.calibration.fit import CHOICE, Quality, linear_fit, quality
 from predictor.blocks.calibration.nodes import NodeFit, fit_compute, fit_power
 from predictor.blocks.calibration.shapes import Observations, Shape, fit_shape, shape_of
-from predictor.blocks.calibration.wires import Layout, Wires, held_from, lines
+from predictor.blocks.calibration.wires import Layout, Lines, Wires, held_from, lines
 from predictor.blocks.names import COLLECTIVES
 from predictor.blocks.published.formulas import REGRESSORS, communication_time
+from predictor.network.collectives import ALGORITHMS
 
-FORMAT = 2
+FORMAT = 3
+TABLE, LINES, DISK = "table 1", "p2p-lines", "disk-and-network"  # formulas: t = T + K x, Wires, and both
 DEFAULT_UNIT_BYTES = 2048.0  # D_tu of the paper's three clusters
 _UNITS_TRIED = tuple(float(2**power) for power in range(17))
 
 
 @dataclass(frozen=True)
-class TableFit:
-    """A fitted row of Table 1: t = T + K x."""
+class Fit:
+    """A fitted formula of a communication block."""
 
     block: str
-    error: str  # the minimised error, one of fit.ERRORS
-    T_s: float
-    K: float  # s/byte; for a barrier s
+    formula: str  # TABLE, LINES with the kind of pairs, the name of a shape, or DISK
+    error: str  # the minimised error, one of fit.ERRORS; "" for lines, which minimise none
+    coefficients: dict[str, float]
     quality: Quality
     held_out: Quality | None  # for sizes and numbers of processes that the fit did not use
-
-
-@dataclass(frozen=True)
-class LinesFit:
-    """Quality of the point-to-point lines."""
-
-    where: str  # "near" or "far"
-    quality: Quality
-    held_out: Quality
-
-
-@dataclass(frozen=True)
-class ShapeFit:
-    """The fitted shape of a collective's algorithm."""
-
-    block: str
-    shape: Shape
-    quality: Quality
-    held_out: Quality | None
-
-
-@dataclass(frozen=True)
-class DiskFit:
-    """A fitted disk block: t = T + K d + c t_p2p(d) for the request, the disk and the network."""
-
-    block: str  # "disk_read" or "disk_write"
-    T_s: float
-    K: float  # s/byte
-    c: float
-    quality: Quality
-    held_out: Quality
 
 
 @dataclass(frozen=True)
@@ -85,14 +56,26 @@ class Calibration:
     layout: Layout
     D_tu_bytes: float
     nodes: tuple[NodeFit, ...]  # one for each cluster
-    table: tuple[TableFit, ...]
     wires: Wires | None  # None: the platform has one host
-    lines: tuple[LinesFit, ...]
-    shapes: tuple[ShapeFit, ...]
-    disks: tuple[DiskFit, ...]
+    fits: tuple[Fit, ...]  # block by block, Table 1 first
     node_s: float  # cost of the measurements, node-seconds
     wall_s: float  # wall time of the measurements on this computer, s
     failure_rate_per_s: float | None = None  # 1/(node s); not measured, but given by the user
+
+    @property
+    def table(self) -> list[Fit]:
+        """The fitted rows of Table 1."""
+        return [fit for fit in self.fits if fit.formula == TABLE]
+
+    @property
+    def shapes(self) -> list[Fit]:
+        """The fitted shapes of the collectives' algorithms."""
+        return [fit for fit in self.fits if fit.formula in ALGORITHMS]
+
+    @property
+    def disks(self) -> list[Fit]:
+        """The fitted disk blocks: t = T + K d + c t_p2p(d) for the request, the disk and the network."""
+        return [fit for fit in self.fits if fit.formula == DISK]
 
     def text(self) -> str:
         """Return the content of a JSON file for read_calibration."""
@@ -116,14 +99,14 @@ def read_calibration(path: str | Path) -> Calibration:
     remedy = "Make it by python -m predictor.blocks calibrate --out FILE"
     try:
         content = json.loads(input_text(path))
+        if isinstance(content, dict) and isinstance(content.get("format"), int) and content["format"] != FORMAT:
+            raise UserError(f"calibration {path}", f"of format {content['format']}, not {FORMAT}", remedy)
         found = from_fields(Calibration, content)
     except OSError as err:
         raise UserError(f"calibration {path}", f"cannot be read: {err.strerror}", remedy) from err
     except (ValueError, RecursionError) as err:
         reason = str(err) if isinstance(err, DoesNotFit) else "not JSON"
         raise UserError(f"calibration {path}", f"not a calibration file ({reason})", remedy) from err
-    if found.format != FORMAT:
-        raise UserError(f"calibration {path}", f"of format {found.format}, not {FORMAT}", remedy)
     return found
 
 
@@ -193,6 +176,10 @@ def calibrate(
     wires = _wires(table) if several else None
     disks = ("disk_read", "disk_write") if len(table.of("disk_read", "fit")[0]) else ()
     blocks = (("p2p", *COLLECTIVES) if several else ()) + disks
+
+    def row(block: str) -> Fit:
+        return _row(block, table, where=where, unit=unit, error=error)
+
     return Calibration(
         format=FORMAT,
         name=platform.name,
@@ -202,11 +189,8 @@ def calibrate(
         layout=layout,
         D_tu_bytes=unit,
         nodes=tuple(_node(cluster, table, error) for cluster in platform.clusters),
-        table=tuple(_row(name, table, where=where, unit=unit, error=error) for name in blocks),
         wires=wires,
-        lines=() if wires is None else _lines_fits(table, wires),
-        shapes=() if wires is None else tuple(_shape_fits(table, layout, wires)),
-        disks=tuple(_disk(name, table, wires) for name in disks),
+        fits=tuple(fit for name in blocks for fit in _fits(name, table, layout, wires, row=row)),
         node_s=measurement.node_s,
         wall_s=measurement.wall_s,
         failure_rate_per_s=failure_rate_per_s,
@@ -221,7 +205,35 @@ def _node(cluster: Cluster, table: Measured, error: str | None) -> NodeFit:
     return NodeFit(cluster.name, compute, power)
 
 
-def _row(block: str, table: Measured, *, where: str | None, unit: float, error: str | None) -> TableFit:
+def _fits(
+    block: str, table: Measured, layout: Layout, wires: Wires | None, *, row: Callable[[str], Fit]
+) -> Iterator[Fit]:
+    """Yield the fits of a block: its row of Table 1, then what follows the network and the algorithms."""
+    yield row(block)
+    if block.startswith("disk_"):
+        yield _disk(block, table, wires)
+    elif wires is not None and block == "p2p":
+        for where, fitted in (("near", wires.near), ("far", wires.far)):
+            if fitted is not None:
+                yield Fit(block, f"{LINES} ({where})", "", {}, *_agreement(table, block, _alone(fitted), where))
+    elif wires is not None:
+        yield from _shapes(block, table, layout, wires)
+
+
+def _alone(fitted: Lines) -> Callable[[np.ndarray, np.ndarray], np.ndarray]:
+    return lambda size_bytes, processes: fitted.time(size_bytes)
+
+
+def _agreement(
+    table: Measured, block: str, formula: Callable[[np.ndarray, np.ndarray], np.ndarray], where: str | None = None
+) -> tuple[Quality, Quality | None]:
+    """Return the quality of a formula of sizes and processes for the samples it was fitted to and the held-out ones."""
+    fitted, held_out = (table.of(block, use, where) for use in ("fit", "check"))
+    others = quality(formula(*held_out[:2]), held_out[2]) if len(held_out[2]) else None
+    return quality(formula(*fitted[:2]), fitted[2]), others
+
+
+def _row(block: str, table: Measured, *, where: str | None, unit: float, error: str | None) -> Fit:
     kind = where if block == "p2p" else None
     sizes, processes, time_s = table.of(block, "fit", kind)
     minimised = error or CHOICE[block]
@@ -230,20 +242,8 @@ def _row(block: str, table: Measured, *, where: str | None, unit: float, error: 
     if np.ptp(x) == 0:  # with only two processes, a barrier has a single time
         features = features[:, :1]
     T_s, K = (*map(float, linear_fit(features, time_s, error=minimised)), 0.0)[:2]
-
-    def against(d: np.ndarray, P: np.ndarray, t: np.ndarray) -> Quality:
-        return quality(communication_time(block, d, P, T=T_s, K=K, D_tu=unit), t)
-
-    held_out = table.of(block, "check", kind)
-    quality_of_fit = against(sizes, processes, time_s)
-    return TableFit(
-        block=block,
-        error=minimised,
-        T_s=T_s,
-        K=K,
-        quality=quality_of_fit,
-        held_out=against(*held_out) if len(held_out[2]) else None,
-    )
+    times = _agreement(table, block, lambda d, P: communication_time(block, d, P, T=T_s, K=K, D_tu=unit), kind)
+    return Fit(block, TABLE, minimised, {"T_s": T_s, "K": K}, *times)
 
 
 def _best_unit(table: Measured, where: str | None, error: str | None) -> float:
@@ -263,25 +263,16 @@ def _wires(table: Measured) -> Wires:
     return Wires(found["near"], found["far"], held_from(sizes, held_s, time_s))
 
 
-def _lines_fits(table: Measured, wires: Wires) -> tuple[LinesFit, ...]:
-    found = []
-    for where, fitted in (("near", wires.near), ("far", wires.far)):
-        if fitted is not None:
-            sizes, _, time_s = table.of("p2p", "fit", where)
-            others, _, held_out_s = table.of("p2p", "check", where)
-            found.append(LinesFit(where, quality(fitted.time(sizes), time_s), quality(fitted.time(others), held_out_s)))
-    return tuple(found)
+def _shapes(block: str, table: Measured, layout: Layout, wires: Wires) -> Iterator[Fit]:
+    seen, checked = (_by_shape(block, *table.of(block, use)) for use in ("fit", "check"))
+    for name, observations in seen.items():
+        shape = fit_shape(name, observations, layout=layout, wires=wires)
 
+        def against(some: Observations, shape: Shape = shape) -> Quality:
+            return quality(shape.time_s(some.block_bytes, some.processes, layout=layout, wires=wires), some.time_s)
 
-def _shape_fits(table: Measured, layout: Layout, wires: Wires) -> list[ShapeFit]:
-    found = []
-    for block in COLLECTIVES:
-        seen, checked = (_by_shape(block, *table.of(block, use)) for use in ("fit", "check"))
-        for name, observations in seen.items():
-            shape = fit_shape(name, observations, layout=layout, wires=wires)
-            others = _quality(shape, checked[name], layout=layout, wires=wires) if name in checked else None
-            found.append(ShapeFit(block, shape, _quality(shape, observations, layout=layout, wires=wires), others))
-    return found
+        others = against(checked[name]) if name in checked else None
+        yield Fit(block, name, "mpe", vars(shape.coefficients), against(observations), others)
 
 
 def _by_shape(block: str, sizes: np.ndarray, processes: np.ndarray, time_s: np.ndarray) -> dict[str, Observations]:
@@ -298,30 +289,17 @@ def block_bytes(block: str, size_bytes: np.ndarray, processes: np.ndarray) -> np
     return size_bytes / processes if block in ("scatter", "gather") else size_bytes
 
 
-def _quality(shape: Shape, seen: Observations, *, layout: Layout, wires: Wires) -> Quality:
-    fitted = np.zeros_like(seen.time_s)
-    for P in np.unique(seen.processes):
-        rows = seen.processes == P
-        fitted[rows] = shape.time_s(seen.block_bytes[rows], int(P), layout=layout, wires=wires)
-    return quality(fitted, seen.time_s)
-
-
 def disk_features(sizes: np.ndarray, wires: Wires | None) -> np.ndarray:
-    """Return the factors of T, K and c in a DiskFit: observations x 3."""
+    """Return the factors of T, K and c of a disk block: observations x 3."""
     network = np.zeros_like(sizes) if wires is None else wires.of(True).time(sizes)
     return np.stack([np.ones_like(sizes), sizes, network], axis=1)
 
 
-def _disk(block: str, table: Measured, wires: Wires | None) -> DiskFit:
+def _disk(block: str, table: Measured, wires: Wires | None) -> Fit:
     sizes, _, time_s = table.of(block, "fit")
     coefficients = linear_fit(disk_features(sizes, wires), time_s, error="mpe", nonnegative=True)
-
-    def against(use: str) -> Quality:
-        others, _, held_out_s = table.of(block, use)
-        return quality(disk_features(others, wires) @ coefficients, held_out_s)
-
-    T_s, K, c = coefficients.tolist()
-    return DiskFit(block=block, T_s=T_s, K=K, c=c, quality=against("fit"), held_out=against("check"))
+    times = _agreement(table, block, lambda d, P: disk_features(d, wires) @ coefficients)
+    return Fit(block, DISK, "mpe", dict(zip(("T_s", "K", "c"), coefficients.tolist(), strict=True)), *times)
 
 
 def rows(table: Measured) -> Sequence[dict[str, Any]]:

@@ -12,7 +12,7 @@ from platforms.errors import UserError, nearest
 from predictor.base import OutOfRange
 from predictor.blocks.calibration.calibrate import Calibration, block_bytes, disk_features
 from predictor.blocks.calibration.nodes import NodeFit
-from predictor.blocks.calibration.shapes import Shape, shape_of
+from predictor.blocks.calibration.shapes import Coefficients, Shape, shape_of
 from predictor.blocks.calibration.wires import Wires, checked_processes
 from predictor.blocks.model import check_block, checked
 from predictor.blocks.published.parameters import Line, Parameters
@@ -77,7 +77,7 @@ class Calibrated:
                 name=self.name,
                 compute=self.node.compute.parameters,
                 D_tu_bytes=self.calibration.D_tu_bytes,
-                lines={row.block: Line(row.T_s, row.K) for row in self.calibration.table},
+                lines={row.block: Line(**row.coefficients) for row in self.calibration.table},
                 power=None if self.node.power is None else self.node.power.parameters,
                 failure_rate_per_s=self.failure_rate_per_s,
             )
@@ -136,7 +136,7 @@ class Calibrated:
     def _disk_s(self, block: str, sizes: np.ndarray) -> np.ndarray:
         for disk in self.calibration.disks:
             if disk.block == block:
-                found = disk_features(sizes.ravel(), self.calibration.wires) @ np.array([disk.T_s, disk.K, disk.c])
+                found = disk_features(sizes.ravel(), self.calibration.wires) @ np.array([*disk.coefficients.values()])
                 times: np.ndarray = found.reshape(sizes.shape)
                 return times
         raise self._unknown(f"block {block}", "The platform has no disks: calibrate a platform with disks")
@@ -146,19 +146,16 @@ class Calibrated:
             raise self._unknown(f"block {block}", "It has one host")
         times = np.zeros(sizes.shape)
         blocks = block_bytes(block, sizes, counts)
-        for P in np.unique(counts[counts > 1]).tolist():
-            of_P = counts == P
-            distinct, which = np.unique(blocks[of_P], return_inverse=True)
-            found = np.zeros(distinct.shape)
-            names = np.array([shape_of(block, size, P) for size in distinct.tolist()])
-            for name in np.unique(names).tolist():
-                if name == "alltoall-pairwise" and P & (P - 1):
-                    problem = f"SMPI has no all-to-all for blocks of this size among {P} processes and would stop"
-                    raise OutOfRange(f"model {self.name}", problem, "Ask for a power of two of processes")
-                found[names == name] = self.shape(name).time_s(
-                    distinct[names == name], P, layout=self.calibration.layout, wires=self.wires
-                )
-            times[of_P] = found[which.reshape(-1)]
+        names = np.array([shape_of(block, *one) for one in zip(blocks.flat, counts.flat, strict=True)], str)
+        names = np.where(counts > 1, names.reshape(sizes.shape), "")  # alone, there is nothing to do
+        for name in set(names.flat) - {""}:
+            here = names == name
+            odd = counts[here & (counts & (counts - 1) != 0)]
+            if name == "alltoall-pairwise" and len(odd):
+                problem = f"SMPI has no all-to-all for blocks of this size among {odd[0]} processes and would stop"
+                raise OutOfRange(f"model {self.name}", problem, "Ask for a power of two of processes")
+            shape, layout = self.shape(str(name)), self.calibration.layout
+            times[here] = shape.time_s(blocks[here], counts[here], layout=layout, wires=self.wires)
         return times
 
     def shape(self, name: str) -> Shape:
@@ -167,13 +164,11 @@ class Calibrated:
         Raises:
             OutOfRange: If there is none.
         """
-        fitted = {fit.shape.name: fit.shape for fit in self.calibration.shapes}
-        if name in fitted:
-            return fitted[name]
+        fitted = {fit.formula: Coefficients(**fit.coefficients) for fit in self.calibration.shapes}
         kind = name.partition("-")[0]
-        for other, shape in fitted.items():
-            if other.startswith(kind):
-                return replace(shape, name=name)
+        for other in (name, *fitted):
+            if other in fitted and other.startswith(kind):
+                return Shape(name, fitted[other])
         raise self._unknown(name, "Calibrate more processes")
 
     def _unknown(self, what: str, remedy: str) -> OutOfRange:

@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from platforms.files.writing import usable_folder, write_picture
 from predictor.blocks.calibration.calibrate import Measured
 from predictor.blocks.calibration.calibrated import Calibrated
+from predictor.blocks.drawing import LOGARITHMIC, MAPPED, TIMES_BY_SIZE, broadcast_axes, finish, new_figure
+from predictor.blocks.drawing import write_figures as written
 from predictor.blocks.published.formulas import REGRESSORS, VARIABLES
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_MEASURED: dict[str, Any] = {"color": "black", "marker": "o", "linestyle": "none", "markersize": 4, "label": "measured"}
-_TABLE: dict[str, Any] = {"color": "#D55E00", "linestyle": "--", "linewidth": 1.4, "label": "formula of Table 1"}
-_SHAPE: dict[str, Any] = {"color": "#0072B2", "linestyle": "-", "linewidth": 1.2}
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
+_ORANGE, _BLUE = "#D55E00", "#0072B2"
+_POINTS: dict[str, Any] = {"marker": "o", "linestyle": "none", "markersize": 4}
+_MEASURED: dict[str, Any] = _POINTS | {"color": "black", "label": "measured"}
+_TABLE: dict[str, Any] = {"color": _ORANGE, "linestyle": "--", "linewidth": 1.4, "label": "formula of Table 1"}
+_SHAPE: dict[str, Any] = {"color": _BLUE, "linestyle": "-", "linewidth": 1.2}
+_CROSSES: dict[str, Any] = {"color": _BLUE, "marker": "x", "linestyle": "none", "markersize": 5}
+_COLOURS = (_BLUE, _ORANGE, "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
 
 
 def write_figures(calibrated: Calibrated, table: Measured, folder: Path) -> list[Path]:
@@ -38,161 +42,115 @@ def write_figures(calibrated: Calibrated, table: Measured, folder: Path) -> list
     Raises:
         UserError: If a file cannot be written.
     """
-    figures = {"compute": compute_figure(calibrated, table)}
+    drawn = {"compute": compute_figure}
     if calibrated.calibration.wires is not None:
-        figures |= {
-            "messages": messages_figure(calibrated, table),
-            "bcast": bcast_figure(calibrated, table),
-            "collectives": collectives_figure(calibrated, table),
-        }
+        drawn |= {"messages": messages_figure, "bcast": bcast_figure, "collectives": collectives_figure}
     if calibrated.calibration.disks:
-        figures["disk"] = disk_figure(calibrated, table)
-    usable_folder("--plot", str(folder))
-    written = []
-    for name, figure in figures.items():
-        path = folder / f"{name}.png"
-        write_picture("--plot", path, figure)
-        written.append(path)
-    return written
-
-
-def _figure(width: float, height: float = 4.0) -> Figure:
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height), layout="constrained")
-
-
-def _finish(axes: Axes, title: str) -> None:
-    axes.set_title(title, fontsize=10)
-    axes.grid(color="0.9", which="major")
-    axes.set_axisbelow(True)
+        drawn["disk"] = disk_figure
+    return written({name: draw(calibrated, table) for name, draw in drawn.items()}, folder, "--plot")
 
 
 def compute_figure(calibrated: Calibrated, table: Measured) -> Figure:
     """Return a figure like Figure 3: time and power of a computation block over the threads of a node."""
-    figure = _figure(10)
-    axes = figure.subplots(1, 2)
+    figure = new_figure(calibrated.calibration.name, 10)
+    left, right = figure.subplots(1, 2)
     for i, node in enumerate(calibrated.calibration.nodes):
         model, colour = calibrated.of_cluster(node.cluster), _COLOURS[i % len(_COLOURS)]
         operations, threads, time_s = table.of("compute", "fit", node.cluster)
-        axes[0].plot(threads, 1e3 * time_s, color=colour, marker="o", linestyle="none", markersize=4)
-        axes[0].plot(threads, 1e3 * model.compute_s(operations, threads), color=colour, label=node.cluster)
+        left.plot(threads, 1e3 * time_s, color=colour, **_POINTS)
+        left.plot(threads, 1e3 * model.compute_s(operations, threads), color=colour, label=node.cluster)
         if node.power is not None:
             counts, power_w = table.power_by_threads(node.cluster)
-            axes[1].plot(counts, power_w, color=colour, marker="o", linestyle="none", markersize=4)
-            axes[1].plot(counts, model.power_w(counts), color=colour, label=node.cluster)
-    axes[0].set(xlabel="threads", ylabel="time, ms", ylim=(0, None))
-    axes[0].legend(fontsize=9, title="cluster; points: measured")
-    _finish(axes[0], f"{operations[0] / 1e6:g} million flop per thread")
-    axes[1].set(xlabel="threads", ylabel="power of a node, W", ylim=(0, None))
-    if axes[1].lines:
-        axes[1].legend(fontsize=9, title="cluster; points: measured")
-    else:
-        axes[1].text(0.5, 0.5, "the platform has no power data", ha="center", transform=axes[1].transAxes)
-    _finish(axes[1], "Power: energy of a block over its time")
-    figure.suptitle(calibrated.calibration.name, fontsize=11)
+            right.plot(counts, power_w, color=colour, **_POINTS)
+            right.plot(counts, model.power_w(counts), color=colour, label=node.cluster)
+    legend = {"title": "cluster; points: measured"}
+    title = f"{operations[0] / 1e6:g} million flop per thread"
+    finish(left, title, legend=legend, xlabel="threads", ylabel="time, ms", ylim=(0, None))
+    if not right.lines:
+        right.text(0.5, 0.5, "the platform has no power data", ha="center", transform=right.transAxes)
+    finish(
+        right, "Power: energy of a block over its time", legend=legend if right.lines else None,
+        xlabel="threads", ylabel="power of a node, W", ylim=(0, None),
+    )  # fmt: skip
     return figure
 
 
 def messages_figure(calibrated: Calibrated, table: Measured) -> Figure:
     """Return a figure like Figure 4: point-to-point messages over sizes, barriers over processes."""
     paper, shapes = _families(calibrated)
-    figure = _figure(10)
+    figure = new_figure(calibrated.calibration.name, 10)
     left, right = figure.subplots(1, 2)
     far = calibrated.wires.far is not None
     sizes, _, time_s = table.of("p2p", "fit", "far" if far else "near")
-    fine = np.geomspace(1, sizes.max(), 2000)
-    left.plot(sizes, time_s, **_MEASURED)
-    left.plot(fine, paper.communication_s("p2p", fine), **_TABLE)
-    left.plot(fine, shapes.communication_s("p2p", fine), **_SHAPE, label="p2p-lines")
-    left.set(xscale="log", yscale="log", xlabel="size, byte", ylabel="time, s")
-    left.legend(fontsize=9)
-    _finish(left, f"Point-to-point, {'between two clusters' if far else 'within a cluster'}")
+    _over_sizes(left, calibrated, "p2p", sizes, time_s, label="p2p-lines")
+    finish(left, f"Point-to-point, {'between two clusters' if far else 'within a cluster'}", legend={}, **TIMES_BY_SIZE)
     _, processes, time_s = table.of("barrier", "fit")
     counts = np.arange(2, processes.max() + 1)
     right.plot(processes, 1e6 * time_s, **_MEASURED)
     right.plot(counts, 1e6 * paper.communication_s("barrier", 0, counts), **_TABLE)
     right.plot(counts, 1e6 * shapes.communication_s("barrier", 0, counts), **_SHAPE, label="barrier-linear")
-    right.set(xlabel="processes", ylabel="time, us")
-    right.legend(fontsize=9)
-    _finish(right, "Barrier")
-    figure.suptitle(calibrated.calibration.name, fontsize=11)
+    finish(right, "Barrier", legend={}, xlabel="processes", ylabel="time, us")
     return figure
 
 
 def bcast_figure(calibrated: Calibrated, table: Measured) -> Figure:
     """Return a figure like Figure 5: broadcasts over sizes and processes, and over the formula's factor of K."""
-    from mpl_toolkits.mplot3d import Axes3D  # noqa: F401  registers the projection
-
-    paper, shapes = _families(calibrated)
-    figure = _figure(12, 5)
-    space = figure.add_subplot(1, 2, 1, projection="3d")
-    flat = figure.add_subplot(1, 2, 2)
+    figure = new_figure(f"{calibrated.calibration.name}: broadcast", 12, 5)
+    title = "black: measured; orange: Table 1; blue: bcast-binomial"
+    space, flat = broadcast_axes(figure, title, "processes")
     sizes, processes, time_s = table.of("bcast", "fit")
     grid_sizes, grid_processes = np.meshgrid(np.unique(sizes), np.unique(processes))
-    for model, style in ((paper, {"color": "#D55E00"}), (shapes, {"color": "#0072B2"})):
+    for model, colour in zip(_families(calibrated), (_ORANGE, _BLUE), strict=True):
         surface = model.communication_s("bcast", grid_sizes, grid_processes)
         surface = np.where(surface > 0, surface, np.nan)  # negative intercepts give times of 0
         space.plot_wireframe(
-            np.log10(grid_sizes), grid_processes, np.log10(surface), linewidth=0.5, rstride=1, cstride=2, **style
+            np.log10(grid_sizes), grid_processes, np.log10(surface), linewidth=0.5, rstride=1, cstride=2, color=colour
         )
-    space.plot(np.log10(sizes), processes, np.log10(time_s), color="black", marker="o", linestyle="none", markersize=2)
-    space.set(xlabel="log10 size, byte", ylabel="processes", zlabel="log10 time, s")
-    space.view_init(elev=22, azim=-125)
-    space.set_box_aspect(None, zoom=0.9)
-    space.set_title("black: measured; orange: Table 1; blue: bcast-binomial", fontsize=10)
-    x = REGRESSORS["bcast"](sizes, processes, calibrated.calibration.D_tu_bytes)
-    order = np.argsort(x)
-    flat.plot(x, time_s, **_MEASURED)
-    flat.plot(
-        x, shapes.communication_s("bcast", sizes, processes),
-        color="#0072B2", marker="x", linestyle="none", markersize=5, label="bcast-binomial",
-    )  # fmt: skip
-    flat.plot(x[order], np.asarray(paper.communication_s("bcast", sizes, processes))[order], **_TABLE)
-    flat.set(xscale="log", yscale="log", xlabel="ceil(d / D_tu) D_tu log2 P, byte", ylabel="time, s")
-    flat.legend(fontsize=9)
-    _finish(flat, "Mapped to the formula's variable")
-    figure.suptitle(f"{calibrated.calibration.name}: broadcast", fontsize=11)
+    space.plot(np.log10(sizes), processes, np.log10(time_s), **_MEASURED | {"markersize": 2})
+    _over_the_variable(flat, calibrated, table, "bcast", label="bcast-binomial")
+    finish(flat, "Mapped to the formula's variable", legend={}, **MAPPED)
     return figure
 
 
 def collectives_figure(calibrated: Calibrated, table: Measured) -> Figure:
     """Return a figure of scatter, gather and all-to-all over the formula's factor of K, as Figure 5b of the paper."""
-    paper, shapes = _families(calibrated)
-    figure = _figure(14, 4.2)
+    figure = new_figure(calibrated.calibration.name, 14, 4.2)
     for axes, (block, variable) in zip(figure.subplots(1, 3), VARIABLES.items(), strict=True):
-        sizes, processes, time_s = table.of(block, "fit")
-        x = REGRESSORS[block](sizes, processes, calibrated.calibration.D_tu_bytes)
-        order = np.argsort(x)
-        axes.plot(x, time_s, **_MEASURED)
-        axes.plot(
-            x, shapes.communication_s(block, sizes, processes),
-            color="#0072B2", marker="x", linestyle="none", markersize=5, label="shapes of the algorithms",
-        )  # fmt: skip
-        axes.plot(x[order], np.asarray(paper.communication_s(block, sizes, processes))[order], **_TABLE)
-        axes.set(xscale="log", yscale="log", xlabel=f"{variable}, byte", ylabel="time, s")
-        axes.legend(fontsize=8)
-        _finish(axes, block)
-    figure.suptitle(calibrated.calibration.name, fontsize=11)
+        _over_the_variable(axes, calibrated, table, block, label="shapes of the algorithms")
+        finish(axes, block, legend={"fontsize": 8}, **LOGARITHMIC, xlabel=f"{variable}, byte", ylabel="time, s")
     return figure
 
 
 def disk_figure(calibrated: Calibrated, table: Measured) -> Figure:
     """Return a figure of reads from and writes to the disk over sizes."""
-    paper, shapes = _families(calibrated)
-    figure = _figure(10)
+    figure = new_figure(calibrated.calibration.name, 10)
     for axes, block in zip(figure.subplots(1, 2), ("disk_read", "disk_write"), strict=True):
         sizes, _, time_s = table.of(block, "fit")
-        fine = np.geomspace(1, sizes.max(), 500)
-        axes.plot(sizes, time_s, **_MEASURED)
-        axes.plot(fine, paper.communication_s(block, fine, 1), **_TABLE)
-        axes.plot(fine, shapes.communication_s(block, fine, 1), **_SHAPE, label="line and network")
-        axes.set(xscale="log", yscale="log", xlabel="size, byte", ylabel="time, s")
-        axes.legend(fontsize=9)
-        _finish(axes, block.replace("_", " "))
-    figure.suptitle(calibrated.calibration.name, fontsize=11)
+        _over_sizes(axes, calibrated, block, sizes, time_s, label="line and network")
+        finish(axes, block.replace("_", " "), legend={}, **TIMES_BY_SIZE)
     return figure
+
+
+def _over_sizes(
+    axes: Axes, calibrated: Calibrated, block: str, sizes: np.ndarray, time_s: np.ndarray, *, label: str
+) -> None:
+    """Draw measured times and both formulas over sizes."""
+    fine = np.geomspace(1, sizes.max(), 2000)
+    paper, shapes = _families(calibrated)
+    axes.plot(sizes, time_s, **_MEASURED)
+    axes.plot(fine, paper.communication_s(block, fine), **_TABLE)
+    axes.plot(fine, shapes.communication_s(block, fine), **_SHAPE, label=label)
+
+
+def _over_the_variable(axes: Axes, calibrated: Calibrated, table: Measured, block: str, *, label: str) -> None:
+    """Draw measured times and both formulas of a collective over Table 1's factor of K."""
+    paper, shapes = _families(calibrated)
+    sizes, processes, time_s = table.of(block, "fit")
+    x = REGRESSORS[block](sizes, processes, calibrated.calibration.D_tu_bytes)
+    order = np.argsort(x)
+    axes.plot(x, time_s, **_MEASURED)
+    axes.plot(x, shapes.communication_s(block, sizes, processes), **_CROSSES, label=label)
+    axes.plot(x[order], np.asarray(paper.communication_s(block, sizes, processes))[order], **_TABLE)
 
 
 def _families(calibrated: Calibrated) -> tuple[Calibrated, Calibrated]:

@@ -17,8 +17,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import product
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from apps.s4u.collectives import all_to_all_algorithm
 from predictor.blocks.calibration.fit import linear_fit, mean_percentage_error
@@ -54,8 +56,8 @@ class Shape:
     name: str  # a key of predictor.network.collectives.ALGORITHMS
     coefficients: Coefficients
 
-    def time_s(self, block_bytes: np.ndarray, processes: int, *, layout: Clustered, wires: Wires) -> np.ndarray:
-        """Return the time for each block size (for a broadcast, the vector's size), s."""
+    def time_s(self, block_bytes: np.ndarray, processes: ArrayLike, *, layout: Clustered, wires: Wires) -> np.ndarray:
+        """Return the time for each block size (for a broadcast, the vector's size) and number of processes, s."""
         c = self.coefficients
         found = features(self.name, block_bytes, processes, c=c, layout=layout, wires=wires)
         time_s: np.ndarray = found @ np.array([c.a, c.b, c.g_s])
@@ -63,16 +65,16 @@ class Shape:
 
 
 def features(
-    name: str, block_bytes: np.ndarray, processes: int, *, c: Coefficients, layout: Clustered, wires: Wires
+    name: str, block_bytes: ArrayLike, processes: ArrayLike, *, c: Coefficients, layout: Clustered, wires: Wires
 ) -> np.ndarray:
     """Return the factors of a, b and g: sizes x (s, s, messages), for the path that is longest with a = b = 1."""
-    sizes = np.asarray(block_bytes, dtype=float)
+    sizes, counts = np.broadcast_arrays(np.asarray(block_bytes, dtype=float), np.asarray(processes, dtype=int))
     found = np.zeros((len(sizes), 3))
     held = wires.held(sizes)
-    for waits in (False, True):
-        chosen = held == waits
+    for P, waits in product(np.unique(counts).tolist(), (False, True)):
+        chosen = (counts == P) & (held == waits)
         if chosen.any():
-            found[chosen] = _of_paths(_paths(name, layout, processes, waits), sizes[chosen], c=c, wires=wires)
+            found[chosen] = _of_paths(_paths(name, layout, P, waits), sizes[chosen], c=c, wires=wires)
     return found
 
 
@@ -142,7 +144,8 @@ def fit_shape(name: str, seen: Observations, *, layout: Layout, wires: Wires, er
     """
 
     def columns(r: Shares) -> np.ndarray:
-        return _columns(name, seen, c=Coefficients(1.0, 1.0, 0.0, *r), layout=layout, wires=wires)
+        alone = Coefficients(1.0, 1.0, 0.0, *r)
+        return features(name, seen.block_bytes, seen.processes, c=alone, layout=layout, wires=wires)
 
     def rough(r: Shares) -> float:
         """Return the error of relative least squares, a fast estimate of the least error."""
@@ -196,12 +199,3 @@ def _refined(
                     break
                 best = trial
     return best
-
-
-def _columns(name: str, seen: Observations, *, c: Coefficients, layout: Layout, wires: Wires) -> np.ndarray:
-    """Return the matrix of observations x (latency, transfer, messages)."""
-    matrix = np.zeros((len(seen.time_s), 3))
-    for P in np.unique(seen.processes):
-        rows = seen.processes == P
-        matrix[rows] = features(name, seen.block_bytes[rows], int(P), c=c, layout=layout, wires=wires)
-    return matrix

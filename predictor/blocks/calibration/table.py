@@ -7,9 +7,10 @@ from typing import Any
 
 from platforms.terminal.prose import folded_lines, prose_lines
 from platforms.terminal.table import table_lines
-from predictor.blocks.calibration.calibrate import Calibration
+from predictor.blocks.calibration.calibrate import LINES, TABLE, Calibration, Fit
 from predictor.blocks.calibration.calibrated import Calibrated
 from predictor.blocks.calibration.fit import Quality
+from predictor.blocks.calibration.nodes import PowerFit
 from predictor.blocks.published.parameters import CLUSTERS, published_r2
 
 TRUSTED_PCT = 10.0  # mean error up to which a shape counts as correct
@@ -21,9 +22,11 @@ def text(calibration: Calibration, *, wide: bool = False) -> str:
     clusters = CLUSTERS if wide else ()
     published = [published_r2(cluster) for cluster in clusters]
     rows = [(*_HEAD, *(f"R2 {cluster}" for cluster in clusters))]
-    for block, formula, error, fitted, held_out, _ in fits(calibration):
-        paper = [f"{r2[block]:.4f}" if formula.startswith("table 1") and block in r2 else "" for r2 in published]
-        rows.append((block, formula, error, *_numbers(fitted, held_out), *paper))
+    for fit, _ in fits(calibration):
+        paper = [
+            f"{r2[fit.block]:.4f}" if fit.formula.startswith(TABLE) and fit.block in r2 else "" for r2 in published
+        ]
+        rows.append((fit.block, fit.formula, fit.error, *_numbers(fit.quality, fit.held_out), *paper))
     lines = [*prose_lines(_head(calibration)), "", *_aligned(rows, wide=wide)]
     lines += ["", *_aligned(list(_coefficients(calibration)), wide=wide)]
     lines += folded_lines(f"caution: {caution}" for caution in cautions(calibration))
@@ -35,7 +38,7 @@ def text(calibration: Calibration, *, wide: bool = False) -> str:
 def cautions(calibration: Calibration) -> list[str]:
     """Return cautions about shapes that do not fit."""
     wrong = [
-        fit.shape.name
+        fit.formula
         for fit in calibration.shapes
         if max(one.mpe_pct for one in (fit.quality, fit.held_out) if one is not None) > TRUSTED_PCT
     ]
@@ -47,36 +50,22 @@ def cautions(calibration: Calibration) -> list[str]:
     return [f"{', '.join(wrong)}: above {TRUSTED_PCT:g} %: {reason}"]
 
 
-_Fit = tuple[str, str, str, Quality, Quality | None, Mapping[str, Any]]
-
-
-def fits(calibration: Calibration) -> Iterator[_Fit]:
-    """Yield for each fit: block, formula, minimised error, quality, quality for held-out samples, coefficients."""
+def fits(calibration: Calibration) -> Iterator[tuple[Fit, Mapping[str, Any]]]:
+    """Yield each fit, those of the nodes first, and its coefficients."""
     for node in calibration.nodes:
-        which = f" ({node.cluster})" if len(calibration.nodes) > 1 else ""
-        coefficients = {"cluster": node.cluster, **vars(node.compute.parameters)}
-        yield "compute", f"table 1{which}", node.compute.error, node.compute.quality, None, coefficients
-        if node.power is not None:
-            coefficients = {"cluster": node.cluster, **vars(node.power.parameters), "idle_w": node.power.idle_w}
-            yield "power", f"table 1{which}", node.power.error, node.power.quality, None, coefficients
-    for row in calibration.table:
-        yield row.block, "table 1", row.error, row.quality, row.held_out, {"T_s": row.T_s, "K": row.K}
-        yield from _right(calibration, row.block)
-
-
-def _right(calibration: Calibration, block: str) -> Iterator[_Fit]:
-    """Yield the fits of the shapes for a block."""
-    if block == "p2p" and calibration.wires is not None:
-        for of_pair in calibration.lines:
-            fitted = calibration.wires.of(of_pair.where == "far")
-            yield block, f"p2p-lines ({of_pair.where})", "", of_pair.quality, of_pair.held_out, vars(fitted)
-    for one in calibration.shapes:
-        if one.block == block:
-            yield block, one.shape.name, "mpe", one.quality, one.held_out, vars(one.shape.coefficients)
-    for disk in calibration.disks:
-        if disk.block == block:
-            coefficients = {"T_s": disk.T_s, "K": disk.K, "c": disk.c}
-            yield block, "disk-and-network", "mpe", disk.quality, disk.held_out, coefficients
+        formula = f"{TABLE} ({node.cluster})" if len(calibration.nodes) > 1 else TABLE
+        for block, of in (("compute", node.compute), ("power", node.power)):
+            if of is not None:
+                idle = {"idle_w": of.idle_w} if isinstance(of, PowerFit) else {}
+                yield (
+                    Fit(block, formula, of.error, {}, of.quality, None),
+                    {"cluster": node.cluster, **vars(of.parameters), **idle},
+                )
+    for fit in calibration.fits:
+        if fit.formula.startswith(LINES) and calibration.wires is not None:
+            yield fit, vars(calibration.wires.of("far" in fit.formula))
+        else:
+            yield fit, fit.coefficients
 
 
 def to_json(calibration: Calibration) -> dict[str, Any]:
@@ -90,15 +79,15 @@ def to_json(calibration: Calibration) -> dict[str, Any]:
         "held_from_bytes": None if calibration.wires is None else calibration.wires.held_from_bytes,
         "fits": [
             {
-                "block": block,
-                "formula": formula,
-                "error": error or None,
-                **vars(fitted),
-                "held_out": None if held_out is None else vars(held_out),
-                "published_r2": {cluster: r2.get(block) for cluster, r2 in published.items()},
+                "block": fit.block,
+                "formula": fit.formula,
+                "error": fit.error or None,
+                **vars(fit.quality),
+                "held_out": None if fit.held_out is None else vars(fit.held_out),
+                "published_r2": {cluster: r2.get(fit.block) for cluster, r2 in published.items()},
                 "coefficients": coefficients,
             }
-            for block, formula, error, fitted, held_out, coefficients in fits(calibration)
+            for fit, coefficients in fits(calibration)
         ],
         "cautions": cautions(calibration),
         "node_s": calibration.node_s,
@@ -127,8 +116,8 @@ def _coefficients(calibration: Calibration) -> Iterator[tuple[str, ...]]:
     for name, value in (("T_min", of.T_min_s), ("T_hi", of.T_hi_s), ("K_hi", of.K_hi_s)):
         yield (name, f"{value * 1e6:.4g}", "us/flop")
     for row in calibration.table:
-        yield (f"T_{row.block}", f"{row.T_s * 1e6:.4g}", "us")
-        yield (f"K_{row.block}", f"{row.K * 1e6:.4g}", "us" if row.block == "barrier" else "us/B")
+        yield (f"T_{row.block}", f"{row.coefficients['T_s'] * 1e6:.4g}", "us")
+        yield (f"K_{row.block}", f"{row.coefficients['K'] * 1e6:.4g}", "us" if row.block == "barrier" else "us/B")
     if node.power is not None:
         watts = node.power.parameters
         for name, value in (("idle", node.power.idle_w), ("PW_low", watts.PW_low_w), ("PW_max", watts.PW_max_w)):

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from platforms.errors import UserError
+from platforms.model.placement import block_shares
 from predictor.base import OutOfRange
 from predictor.network.segments import measured_pieces
 
@@ -129,17 +130,7 @@ class Layout:
         if processes > self.most:
             problem = f"{processes} processes, but it was calibrated on {self.most} hosts with one process each"
             raise OutOfRange("calibrated model", problem, "Give fewer, or use the formulas of Table 1 (paper)")
-        even, odd = divmod(processes, len(self.hosts))
-        shares, carry = [], 0
-        for i, room in enumerate(self.hosts):
-            wanted = even + (i < odd) + carry
-            shares.append(min(wanted, room))
-            carry = wanted - shares[-1]
-        for i, room in enumerate(self.hosts):  # processes that did not fit into the later clusters
-            more = min(carry, room - shares[i])
-            shares[i] += more
-            carry -= more
-        return shares
+        return block_shares(processes, self.hosts)
 
     def clusters(self, processes: int) -> np.ndarray:
         """Return the cluster of each process, by number."""

@@ -35,7 +35,7 @@ GRAPH, COHORTS = "graph", "cohorts"
 EVALUATORS = (GRAPH, COHORTS)
 MOST_EVENTS = 4_000_000  # of a graph that is chosen without being asked for
 MOST_INSTRUCTIONS = 500_000  # of an application that is expanded without being asked for
-_CAUTION = "messages of different cohorts do not slow one another here: the time may be far too short"
+_CAUTION = "messages of different steps do not slow one another here: the time may be far too short"
 
 
 @dataclass(frozen=True)

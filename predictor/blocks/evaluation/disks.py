@@ -9,112 +9,118 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from predictor.blocks.evaluation.cohort import Cohort
-from predictor.blocks.evaluation.profile import AT_ONCE
-from predictor.blocks.machines.machine import DiskSharing, Machine
+from predictor.blocks.evaluation.line import moments
+from predictor.blocks.machines.machine import DiskSharing, Group, Machine
 from predictor.blocks.machines.traffic import on_one_node
 from predictor.blocks.parts import DISK, Ledger
+from predictor.blocks.processes.pairs import Pairs, united
+from predictor.blocks.processes.progression import Part
 from predictor.blocks.stream.instructions import Disk
 
 
-@dataclass(eq=False)
-class DiskUse:
-    """A cohort in a disk block."""
+@dataclass(frozen=True)
+class _Users:
+    """Processes of a group that begin a disk block of the same size at the same moment."""
 
-    cohort: Cohort
-    one: Disk
+    group: Group
+    members: range  # indices within the label
+    size_bytes: int
 
-    @property
-    def start_s(self) -> float:
-        """Start of the first process, s."""
-        return self.cohort.clock.least()
-
-    @property
-    def at_once(self) -> bool:
-        """True if all members begin at the same moment."""
-        most_s = self.cohort.clock.most()
-        return most_s - self.start_s <= AT_ONCE * most_s
-
-    @property
+    @cached_property
     def nodes(self) -> range:
-        """Range from the first node to the last node with a process of the cohort."""
-        group, last = self.cohort.group, self.cohort.first + self.cohort.stride * (self.cohort.count - 1)
-        if group.cyclic and self.cohort.count > 1:
-            return range(group.first_node, group.first_node + group.units)
-        return range(group.node(self.cohort.first), group.node(last) + 1)
+        """Range from the first node to the last node with one of the processes."""
+        group, members = self.group, self.members
+        if group.cyclic and len(members) > 1:
+            return group.nodes
+        return range(group.node(members[0]), group.node(members[-1]) + 1)
 
-    @property
+    @cached_property
     def on_one_node(self) -> int:
-        """Number of processes on the cohort's busiest node."""
-        return on_one_node(self.cohort.group, self.cohort.stride, self.cohort.count)
+        """Number of processes on the busiest node."""
+        return on_one_node(self.group, self.members.step, len(self.members))
 
 
 class Disks:
     """The disks of an evaluation."""
 
-    def __init__(self, machine: Machine, resume: Callable[[Cohort], None], spent: Ledger):
-        """Take the machine and ``resume``, which is called with every cohort that has finished its disk block."""
-        self._machine, self._resume, self._spent = machine, resume, spent
+    def __init__(self, machine: Machine, go_on: Callable[[Cohort], None], spent: Ledger):
+        """Take the machine and ``go_on``, which is called with every cohort that has finished its disk block."""
+        self._machine, self._go_on, self._spent = machine, go_on, spent
         self._server: dict[object, Hashable] = {}  # by group
-        self.waiting: list[DiskUse] = []
+        self.waiting: list[tuple[Cohort, Disk]] = []
 
     def join(self, cohort: Cohort, one: Disk) -> None:
         """Let the cohort wait until every cohort that may share its disk has arrived."""
         if cohort.group not in self._server:
             self._server[cohort.group] = self._machine.disk_server(cohort.group)
-        self.waiting.append(DiskUse(cohort, one))
+        self.waiting.append((cohort, one))
 
-    def standing(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
-        """Yield every waiting cohort, after a key of its disk block."""
-        for use in sorted(
-            self.waiting, key=lambda one: (one.cohort.group.label, one.cohort.group.first, one.cohort.first)
-        ):
-            yield (use.one, use.one.where), use.cohort
+    def standing(self) -> Iterator[tuple[Hashable, Cohort]]:
+        """Yield every waiting cohort, after what it waits for."""
+        return (("disk", cohort) for cohort, _ in self.waiting)
 
     def let_go(self) -> bool:
         """Serve all waiting cohorts; return False if there are none."""
         waiting, self.waiting = self.waiting, []
-        alike: dict[tuple[str, Hashable], list[DiskUse]] = defaultdict(list)
-        for use in waiting:
-            alike[use.one.block, self._server[use.cohort.group]].append(use)
+        alike: dict[tuple[str, Hashable], list[tuple[Cohort, Disk]]] = defaultdict(list)
+        for cohort, one in waiting:
+            alike[one.block, self._server[cohort.group]].append((cohort, one))
         for uses in alike.values():
-            for together in _moments(uses):
-                for use, sharing in zip(together, _sharing(together), strict=True):
-                    cohort = use.cohort
-                    took_s = self._machine.disk_s(cohort.group, use.one.block, use.one.size_bytes, sharing=sharing)
-                    self._spent.note(cohort.label, use.one.where, DISK, cohort.count * took_s)
-                    cohort.clock, cohort.todo = cohort.clock.plus(took_s), ()
-                    self._resume(cohort)
+            for together in moments(uses, lambda use: use[0].clock):
+                for (cohort, one), sharing in zip(together, _sharing(together), strict=True):
+                    took_s = self._machine.disk_s(cohort.group, one.block, one.size_bytes, sharing=sharing)
+                    self._spent.note(cohort.group.label, one.where, DISK, cohort.count * took_s)
+                    cohort.clock = cohort.clock.plus(took_s)
+                    cohort.pc += 1
+                    self._go_on(cohort)
         return bool(waiting)
 
 
-def _moments(uses: Sequence[DiskUse]) -> Iterator[list[DiskUse]]:
-    """Yield groups of uses that begin together; a cohort whose members begin at different moments is alone."""
-    together: list[DiskUse] = []
-    for use in sorted((one for one in uses if one.at_once), key=lambda one: one.start_s):
-        if together and use.start_s - together[0].start_s > AT_ONCE * use.start_s:
-            yield together
-            together = []
-        together.append(use)
-    if together:
-        yield together
-    yield from ([use] for use in uses if not use.at_once)
-
-
-def _sharing(uses: Sequence[DiskUse]) -> list[DiskSharing]:
+def _sharing(uses: Sequence[tuple[Cohort, Disk]]) -> list[DiskSharing]:
     """Return the sharing of each use, for uses that begin together."""
-    if len(uses) == 1 and not uses[0].at_once:
+    if not uses[0][0].clock.at_once:
         return [DiskSharing()]
-    sizes = np.array([use.one.size_bytes for use in uses], float)
-    moved = _until_done(sizes, np.array([use.cohort.count for use in uses], float))
-    on_node = _on_nodes(uses)
-    return [
+    users = _users(uses)
+    sizes = np.array([one.size_bytes for one in users], float)
+    moved = _until_done(sizes, np.array([len(one.members) for one in users], float))
+    sharing = [
         DiskSharing(node / size, all_of_them / size) if size else DiskSharing()
-        for size, node, all_of_them in zip(sizes.tolist(), on_node, moved.tolist(), strict=True)
+        for size, node, all_of_them in zip(sizes.tolist(), _on_nodes(users), moved.tolist(), strict=True)
     ]
+    of_first = {(one.group, one.size_bytes, one.members[0]): own for one, own in zip(users, sharing, strict=True)}
+    rows = [pair for pair in zip(users, sharing, strict=True) if len(pair[0].members) > 1]
+
+    def of(group: Group, size_bytes: int, first: int) -> DiskSharing:
+        if (group, size_bytes, first) in of_first:
+            return of_first[group, size_bytes, first]
+        here = (own for one, own in rows if (one.group, one.size_bytes) == (group, size_bytes) and first in one.members)
+        return next(here)
+
+    return [of(cohort.group, one.size_bytes, cohort.first) for cohort, one in uses]
+
+
+def _users(uses: Sequence[tuple[Cohort, Disk]]) -> list[_Users]:
+    """Return the processes of all uses, in as few rows as possible."""
+    alike: dict[tuple[Group, int], list[Pairs]] = defaultdict(list)
+    for cohort, one in uses:
+        alike[cohort.group, one.size_bytes].append(
+            Pairs(cohort.first, cohort.stride, cohort.first, cohort.stride, cohort.count)
+        )
+    return [
+        _Users(group, _range(Part(row.source, row.source_step, row.count)), size_bytes)
+        for (group, size_bytes), rows in alike.items()
+        for row in united(rows)
+    ]
+
+
+def _range(part: Part) -> range:
+    stride = part.stride or 1
+    return range(part.first, part.first + stride * part.count, stride)
 
 
 def _until_done(sizes: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -127,25 +133,25 @@ def _until_done(sizes: np.ndarray, counts: np.ndarray) -> np.ndarray:
     return found
 
 
-def _on_nodes(uses: Sequence[DiskUse]) -> list[float]:
-    """Return for each use the sum of ``_until_done`` over the processes of the use's busiest node, bytes."""
-    lone: dict[int, list[DiskUse]] = defaultdict(list)  # by node
+def _on_nodes(users: Sequence[_Users]) -> list[float]:
+    """Return for each row of users the sum of ``_until_done`` over the users of its busiest node, bytes."""
+    lone: dict[int, list[_Users]] = defaultdict(list)  # by node
     wide = []
-    for use in uses:
-        if len(use.nodes) == 1:
-            lone[use.nodes.start].append(use)
+    for one in users:
+        if len(one.nodes) == 1:
+            lone[one.nodes.start].append(one)
         else:
-            wide.append(use)
+            wide.append(one)
     found = []
-    for use in uses:
-        here = use.nodes
-        wider = [one for one in wide if one.nodes.start < here.stop and here.start < one.nodes.stop]
+    for one in users:
+        here = one.nodes
+        wider = [other for other in wide if other.nodes.start < here.stop and here.start < other.nodes.stop]
         on_each = [lone[node] for node in (lone if len(lone) < len(here) else here) if node in here and node in lone]
-        amounts = [_moved_until(use, [one for one in others if one is not use]) for others in on_each]
-        others = _moved_until(use, [one for one in wider if one is not use])
-        found.append(use.on_one_node * use.one.size_bytes + others + max(amounts, default=0.0))
+        amounts = [_moved_until(one, others) for others in on_each]
+        own = one.on_one_node * one.size_bytes
+        found.append(own + _moved_until(one, wider) + max(amounts, default=0.0))
     return found
 
 
-def _moved_until(use: DiskUse, others: Sequence[DiskUse]) -> float:
-    return float(sum(one.on_one_node * min(one.one.size_bytes, use.one.size_bytes) for one in others))
+def _moved_until(one: _Users, others: Sequence[_Users]) -> float:
+    return float(sum(o.on_one_node * min(o.size_bytes, one.size_bytes) for o in others if o is not one))

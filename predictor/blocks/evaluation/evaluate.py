@@ -6,16 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp, fsum
 
-import numpy as np
-
 from platforms.errors import UserError
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application
 from predictor.blocks.constants import check_constants
 from predictor.blocks.evaluation.choice import GRAPH, Choice, chosen
 from predictor.blocks.evaluation.execution import Execution
-from predictor.blocks.evaluation.profile import Profile
-from predictor.blocks.graph.evaluate import GraphRun, run_graph
+from predictor.blocks.graph.evaluate import run_graph
 from predictor.blocks.graph.parts import steps_of
 from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Group, Machine
@@ -23,7 +20,6 @@ from predictor.blocks.machines.power import Ends, energies
 from predictor.blocks.names import POWER_RULES, check_rule
 from predictor.blocks.parts import StepTime
 from predictor.blocks.steps import only_one_by_one
-from predictor.blocks.stream.instructions import Stream
 
 
 @dataclass(frozen=True)
@@ -75,12 +71,10 @@ class Result:
 class _Done:
     """A finished evaluation."""
 
-    ends_s: Mapping[str, tuple[float, float]]  # by label: end of its first process and of its last one, s
     compute_s: Mapping[Group, float]  # computation time, summed over the group's processes
     ends: tuple[Ends, ...]  # of parts of the groups
     evaluated: str
     steps: Mapping[str, tuple[StepTime, ...]]  # by label
-    sums_s: Mapping[str, float]  # by label: the sum of the ends of its processes, s
 
 
 def evaluate(
@@ -112,7 +106,7 @@ def evaluate(
     choice = chosen(application, machine, evaluator)
     by_graph = choice.evaluator == GRAPH
     done = _by_graph(application, machine, choice, parts) if by_graph else _by_cohorts(application, machine, parts)
-    time_s = max(last_s for _, last_s in done.ends_s.values())
+    time_s = max(one.most_s for one in done.ends)
     unknown: list[str] = []
     found = _energies(power, machine, done, time_s, unknown)
     energies_j = None if found is None else found[0]
@@ -142,16 +136,11 @@ def evaluate(
 def _by_cohorts(application: Application, machine: Machine, parts: bool) -> _Done:
     done = Execution(application, machine)
     done.run()
-    clocks: dict[str, list[Profile]] = {}
-    for one in done.ended:
-        clocks.setdefault(one.group.label, []).append(one.clock)
-    ends_s = {
-        label: (min(clock.least() for clock in own), max(clock.most() for clock in own))
-        for label, own in clocks.items()
-    }
-    ends = tuple(Ends(e.group, e.members, e.clock.values, e.clock.least(), e.clock.most()) for e in done.ended)
-    sums_s = {label: fsum(clock.total() for clock in own) for label, own in clocks.items()}
-    return _Done(ends_s, done.compute_s, ends, "", done.spent.steps() if parts else {}, sums_s)
+    ends = tuple(
+        Ends(one.group, one.members, one.clock.values, one.clock.least, one.clock.most, one.clock.total)
+        for one in done.ended
+    )
+    return _Done(done.compute_s, ends, "", done.spent.steps() if parts else {})
 
 
 def _by_graph(application: Application, machine: Machine, choice: Choice, parts: bool) -> _Done:
@@ -164,25 +153,13 @@ def _by_graph(application: Application, machine: Machine, choice: Choice, parts:
         if only_one_by_one(application) is None:
             Execution(application, machine).run()  # it names the step at which a process waits forever
         raise
-    labels = np.array(stream.labels)
-    ends_s = {
-        str(label): (float(own.min()), float(own.max()))
-        for label, own in ((label, run.ended_s[labels == label]) for label in dict.fromkeys(stream.labels))
-    }
     compute_s = {g: machine.compute_s(g, run.operations_of(stream, g)) for g in machine.groups if g.count}
     turns = ""
     if run.turns:
         turns = f", {run.evaluated if run.evaluated < run.turns else 'all'} of {run.turns} turns"
-    ends = tuple(_ends(stream, run, group) for group in compute_s)
-    steps = {} if run.dated is None else steps_of(stream, run.dated, run.places)
-    sums_s = {label: float(run.ended_s[labels == label].sum()) for label in ends_s}
-    return _Done(ends_s, compute_s, ends, turns, steps, sums_s)
-
-
-def _ends(stream: Stream, run: GraphRun, group: Group) -> Ends:
-    first = stream.labels.index(group.label)
-    ended_s = run.ended_s[[first + member for member in group.members]]
-    return Ends(group, group.members, lambda: ended_s, float(ended_s.min()), float(ended_s.max()))
+    first = {group: stream.labels.index(group.label) for group in compute_s}
+    ends = tuple(Ends.of(g, run.ended_s[[first[g] + member for member in g.members]]) for g in compute_s)
+    return _Done(compute_s, ends, turns, {} if run.dated is None else steps_of(stream, run.dated, run.places))
 
 
 def _groups(machine: Machine, label: str) -> list[Group]:
@@ -191,18 +168,19 @@ def _groups(machine: Machine, label: str) -> list[Group]:
 
 def _label_result(label: str, done: _Done, energies_j: dict[Group, float] | None) -> LabelResult:
     groups = [group for group in done.compute_s if group.label == label and group.count]
-    first_s, last_s = done.ends_s[label]
+    ends = [one for one in done.ends if one.group.label == label]
+    last_s = max(one.most_s for one in ends)
     processes = sum(group.count for group in groups)
     units = {(group.unit, group.first_unit, group.units) for group in groups}
     return LabelResult(
         label=label,
         processes=processes,
         units=sum(count for _, _, count in units),
-        first_s=first_s,
+        first_s=min(one.least_s for one in ends),
         last_s=last_s,
         compute_s=fsum(done.compute_s[group] for group in groups),
         energy_j=None if energies_j is None else fsum(energies_j[group] for group in groups),
-        idle_s=processes * last_s - done.sums_s[label],
+        idle_s=processes * last_s - fsum(one.total_s for one in ends),
         steps=done.steps.get(label, ()),
     )
 

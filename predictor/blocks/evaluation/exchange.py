@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from platforms.errors import UserError
 from predictor.blocks.evaluation.cohort import Cohort
-from predictor.blocks.evaluation.profile import AT_ONCE, Profile
+from predictor.blocks.evaluation.line import Line, later, moments
 from predictor.blocks.evaluation.serving import Client, serve_row
-from predictor.blocks.machines.machine import Group, Machine, MessageLoad
+from predictor.blocks.machines.machine import ALONE, Group, Machine, MessageLoad
 from predictor.blocks.machines.traffic import relations
 from predictor.blocks.parts import SENDING, WAITING, Ledger
-from predictor.blocks.processes.pairs import Pairs, common, rest
-from predictor.blocks.processes.progression import Part, Progression
+from predictor.blocks.processes.pairs import Pairs, common, rest, united
+from predictor.blocks.processes.progression import Part
 from predictor.blocks.stream.instructions import Receive, Send
 
 Channel = tuple[str, str]  # labels of sender and receiver
@@ -30,20 +30,17 @@ class Side:
     one: Send | Receive
     order: int  # number of the side, in the order in which they were made
     cohort: Cohort | None  # the cohort that waits for the messages; None: they are buffered
-    buffered: Profile | None = None  # when each buffered message was sent, s
+    sent: Line  # when each buffered message was sent, s
+
+    @property
+    def clock(self) -> Line:
+        """When each message is ready on this side, s; if it is ordered, the first."""
+        return self.sent if self.cohort is None else self.cohort.clock
 
     @property
     def ordered(self) -> bool:
         """True if a single process has the messages one after the other."""
         return self.cohort is not None and self.cohort.count == 1 and self.pairs.count > 1
-
-    @property
-    def times(self) -> Profile:
-        """When each message is ready on this side, s; if it is ordered, the first."""
-        found = self.buffered if self.cohort is None else self.cohort.clock
-        if found is None:
-            raise ValueError("buffered messages without their times")
-        return found
 
     @property
     def held(self) -> Cohort:
@@ -52,18 +49,15 @@ class Side:
             raise ValueError("no sender waits for a buffered message")
         return self.cohort
 
+    def part(self, part: Part) -> Side:
+        """Return the messages at these places, as a side of their own."""
+        cohort = None if self.cohort is None else self.cohort.cut(part)
+        return Side(self.pairs.part(part), self.group, self.one, self.order, cohort, self.sent.part(part))
+
     def left(self, taken: Part) -> list[Side]:
         """Return the parts of the side that remain without the messages at these places."""
         taken = taken if taken.stride > 0 else taken.turned()
-        return [
-            replace(
-                self,
-                pairs=self.pairs.part(part),
-                cohort=None if self.cohort is None else self.cohort.part(part),
-                buffered=None if self.cohort is not None else self.times.part(part.first, part.stride, part.count),
-            )
-            for part in rest(self.pairs.count, taken)
-        ]
+        return [self.part(part) for part in rest(self.pairs.count, taken)]
 
 
 @dataclass
@@ -74,19 +68,53 @@ class _Sides:
     receives: list[Side]
 
 
+@dataclass(frozen=True, eq=False)
+class _Match:
+    """Messages that both sides have reached."""
+
+    receive: Side
+    mine: Part  # their places in the receive
+    send: Side
+    theirs: Part  # their places in the send
+    start: Line
+
+    @property
+    def pairs(self) -> Pairs:
+        """Their senders and receivers."""
+        return self.receive.pairs.part(self.mine)
+
+
+def _loads(found: Sequence[_Match]) -> Iterator[tuple[_Match, Mapping[bool, MessageLoad]]]:
+    """Yield each match with the messages that share the links within nodes (True) and between them (False).
+
+    These are the messages of one step between two groups that begin at the same moment; messages of a row that begin
+    one after the other share nothing.
+    """
+    steps: dict[Hashable, list[_Match]] = defaultdict(list)
+    for one in found:
+        steps[one.send.one.where, one.send.group, one.receive.group].append(one)
+    for alike in (bunch for step in steps.values() for bunch in moments(step, lambda one: one.start)):
+        first = alike[0]
+        loads: dict[bool, MessageLoad] = {}
+        for row in united(one.pairs for one in alike) if first.start.at_once else ():
+            for part in relations(first.send.group, first.receive.group, row):
+                loads[part.same_node] = part.traffic.most(loads.get(part.same_node, ALONE))
+        yield from ((one, loads) for one in alike)
+
+
 class Exchange:
     """The messages of an evaluation."""
 
-    def __init__(self, machine: Machine, first: Mapping[str, int], resume: Callable[[Cohort], None], spent: Ledger):
+    def __init__(self, machine: Machine, first: Mapping[str, int], go_on: Callable[[Cohort], None], spent: Ledger):
         """Create an exchange without messages.
 
         Args:
             machine: The machine, for the times of messages.
             first: Number of process 0 of each label.
-            resume: Called with every cohort whose messages have ended.
+            go_on: Called with every cohort whose instruction is done.
             spent: Ledger of the processes' times.
         """
-        self._machine, self._resume, self._spent = machine, resume, spent
+        self._machine, self._go_on, self._spent = machine, go_on, spent
         self._labels, self._starts = list(first), list(first.values())
         self._channels: dict[Channel, _Sides] = defaultdict(lambda: _Sides([], []))
         self._new: dict[Channel, None] = {}  # channels with a new send or receive since the last matching
@@ -95,31 +123,29 @@ class Exchange:
     def begin(self, cohort: Cohort, one: Send | Receive) -> bool:
         """Begin the messages with the remaining partners; return True if the cohort goes on without waiting."""
         while cohort.met < one.count:
-            row = one.first.integers if isinstance(one.first, Progression) else (one.first, 0)
-            if row is None:
-                raise ValueError(f"{one.where}: processes without whole numbers")
-            partner = bisect_right(self._starts, row[0]) - 1
-            first, step, others = row[0] - self._starts[partner] + cohort.met, row[1], 1
+            number, step = (int(value) for value in cohort.row(one.first))
+            partner = bisect_right(self._starts, number + cohort.met) - 1
+            first, others = number + cohort.met - self._starts[partner], 1
             if cohort.count == 1:
                 others = one.count - cohort.met
                 step = int(others > 1)
             cohort.met += others  # several processes meet one partner after the other
-            own, other = (cohort.first, cohort.stride if cohort.count > 1 else 0), (first, step)
             count = max(cohort.count, others)
+            own, other = (cohort.first, cohort.stride), (first, step)
+            waits = isinstance(one, Receive) or one.waits
+            sent = cohort.clock if others == 1 else Line(count, cohort.clock.first)
+            ends = (*other, *own) if isinstance(one, Receive) else (*own, *other)
             self._order += 1
-            if isinstance(one, Receive):
-                side = Side(Pairs(*other, *own, count), cohort.group, one, self._order, cohort)
-                channel = self._labels[partner], cohort.group.label
-                self._channels[channel].receives.append(side)
-            else:
-                side = Side(Pairs(*own, *other, count), cohort.group, one, self._order, cohort if one.waits else None)
-                if not one.waits:
-                    side.buffered = Profile.constant(count, cohort.clock.first) if others > 1 else cohort.clock
-                channel = cohort.group.label, self._labels[partner]
-                self._channels[channel].sends.append(side)
+            side = Side(Pairs(*ends, count), cohort.group, one, self._order, cohort if waits else None, sent)
+            mine, theirs = cohort.group.label, self._labels[partner]
+            channel = (theirs, mine) if isinstance(one, Receive) else (mine, theirs)
+            sides = self._channels[channel]
+            (sides.receives if isinstance(one, Receive) else sides.sends).append(side)
             self._new[channel] = None
-            if side.cohort is not None:
+            if waits:
                 return False
+        cohort.met = 0
+        cohort.pc += 1
         return True
 
     def match(self) -> bool:
@@ -135,15 +161,12 @@ class Exchange:
             del self._new[channel]
         return False
 
-    def standing(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort | Side]]:
-        """Yield every waiting cohort, and every side of buffered messages, after a key of what it waits for."""
+    def standing(self) -> Iterator[tuple[Hashable, Cohort | Side]]:
+        """Yield every waiting cohort, and every side of buffered messages, after what it waits for."""
         for channel, sides in self._channels.items():
-            receives = sorted(sides.receives, key=lambda one: (one.pairs.target, one.pairs.source))
-            for rank, side in enumerate((*receives, *sorted(sides.sends, key=lambda one: one.order))):
-                yield (
-                    (*channel, rank, side.pairs, side.one.where, getattr(side.one, "size_bytes", None)),
-                    (side if side.cohort is None else side.cohort),
-                )
+            yield from ((side.pairs, side.held) for side in sides.receives)
+            for rank, side in enumerate(sorted(sides.sends, key=lambda one: one.order)):
+                yield (channel, rank, side.pairs, id(side.one)), side if side.cohort is None else side.cohort
 
     def check_done(self) -> None:
         """Check that nothing is left.
@@ -180,55 +203,72 @@ class Exchange:
     # --- one to one ---
 
     def _match_rows(self, sides: _Sides) -> bool:
-        """Match senders and receivers one to one; return whether any were matched."""
-        waiting, kept = list(sides.receives), []
-        sides.receives.clear()  # cohorts that reach another receive of this channel are added again meanwhile
-        progress = False
+        """Match senders and receivers one to one; return whether any were matched.
+
+        Long rows are matched first, because what remains of them then is in few parts.  Buffered messages keep their
+        order, and precede the message that their sender waits for.
+        """
+        servers = [[one for one in some if one.ordered] for some in (sides.receives, sides.sends)]
+        waiting = sorted((one for one in sides.receives if not one.ordered), key=lambda one: one.pairs.count)
+        sends = [one for one in sides.sends if not one.ordered]
+        sends.sort(key=lambda one: (one.cohort is not None, -one.pairs.count if one.cohort else one.order))
+        kept: list[Side] = []
+        found: list[_Match] = []
         while waiting:
             receive = waiting.pop()
-            left = None if receive.ordered else self._receive(receive, sides.sends)
+            left = self._receive(receive, sends, found)
             if left is None:
                 kept.append(receive)
             else:
-                progress = True
                 waiting += left
-        sides.receives += kept
-        return progress
+        sides.receives[:], sides.sends[:] = [*servers[0], *kept], [*servers[1], *sends]
+        for one, loads in _loads(found):
+            self._move(one, loads)
+        return bool(found)
 
-    def _receive(self, receive: Side, sends: list[Side]) -> list[Side] | None:
+    @staticmethod
+    def _receive(receive: Side, sends: list[Side], found: list[_Match]) -> list[Side] | None:
         """Match a receive with the first send that fits; return the unmatched parts of it, or None if none fits."""
         for at, send in enumerate(sends):
-            found = None if send.ordered else common(receive.pairs, send.pairs)
-            if found is None:
-                continue
-            mine, theirs = found
-            sends[at : at + 1] = send.left(theirs)
-            start = receive.times.part(mine.first, mine.stride, mine.count)
-            start = start.later(send.times.part(theirs.first, theirs.stride, theirs.count))
-            alone = start.most() - start.least() > AT_ONCE * start.most()  # no contention at different moments
-            for one in relations(send.group, receive.group, receive.pairs.part(mine)):
-                traffic = None if alone else one.traffic
-                took_s = self._message_s(send, receive, same_node=one.same_node, traffic=traffic)
-                end = start.part(one.part.first, one.part.stride, one.part.count).plus(took_s)
-                for side, part in ((receive, mine.within(one.part)), (send, theirs.within(one.part))):
-                    self._note(side, side.times.part(part.first, part.stride, part.count), end, took_s * part.count)
-                    self._go_on(side, part, end)
-            return receive.left(mine)
+            both = common(receive.pairs, send.pairs)
+            if both is not None:
+                mine, theirs = both
+                sends[at : at + 1] = send.left(theirs)
+                for part, start in later(receive.clock.part(mine), send.clock.part(theirs)):
+                    found.append(_Match(receive, mine.within(part), send, theirs.within(part), start))
+                return receive.left(mine)
         return None
 
-    def _note(self, side: Side, begin: Profile, end: Profile, sent_s: float) -> None:
-        """Note the time of a side from ``begin`` to ``end``; the messages were on their way for ``sent_s`` together."""
-        if side.cohort is not None:
-            label, where = side.group.label, side.one.where
-            self._spent.note(label, where, SENDING, sent_s)
-            self._spent.note(label, where, WAITING, end.total() - begin.total() - sent_s)
+    def _move(self, one: _Match, loads: Mapping[bool, MessageLoad]) -> None:
+        """Let matched messages arrive; ``loads``: of their links, within a node and between nodes."""
+        for row in relations(one.send.group, one.receive.group, one.pairs):
+            took_s = self._message_s(one.send, one.receive, same_node=row.same_node, traffic=loads.get(row.same_node))
+            end = one.start.part(row.part).plus(took_s)
+            self._end(one.receive, one.mine.within(row.part), end, took_s * row.part.count)
+            self._end(one.send, one.theirs.within(row.part), end, took_s * row.part.count)
 
-    def _go_on(self, side: Side, part: Part, end: Profile) -> None:
-        """Let the processes of a part of a side go on at its end, if they have waited."""
-        if side.cohort is not None:
-            if part.stride < 0:
-                part, end = part.turned(), end.part(part.count - 1, -1, part.count)
-            self._resume(side.cohort.part(part, end))
+    def _end(self, side: Side, part: Part, end: Line, sent_s: float) -> None:
+        """Let the processes of a part of a side go on at its end, if they have waited.
+
+        Their messages were on their way for ``sent_s`` together.
+        """
+        if side.cohort is None:
+            return
+        self._note(side, side.clock.part(part), end, sent_s)
+        if part.stride < 0:
+            part, end = part.turned(), end.part(Part(part.count - 1, -1, part.count))
+        self._resume(side.cohort.cut(part, end))
+
+    def _resume(self, cohort: Cohort) -> None:
+        """Let a cohort go on with the remaining partners of its instruction, or to the next one."""
+        one = cohort.instruction
+        if isinstance(one, Send | Receive) and self.begin(cohort, one):
+            self._go_on(cohort)
+
+    def _note(self, side: Side, begin: Line, end: Line, sent_s: float) -> None:
+        label, where = side.group.label, side.one.where
+        self._spent.note(label, where, SENDING, sent_s)
+        self._spent.note(label, where, WAITING, end.total - begin.total - sent_s)
 
     def _message_s(self, send: Side, receive: Side, *, same_node: bool, traffic: MessageLoad | None = None) -> float:
         """Return the time of a message; without traffic, or in a burst, only its sender's messages count."""
@@ -245,29 +285,28 @@ class Exchange:
         """Match a process that receives from many or sends to many, one after the other; return whether it was."""
         for servers, others in ((sides.receives, sides.sends), (sides.sends, sides.receives)):
             for server in [one for one in servers if one.ordered]:
-                clients = list(self._clients(server, others))
-                done, clock_s, served = serve_row(server.held.clock.first, server.pairs.count, clients)
-                all_s = 0.0
-                for client, ends in served:
-                    owner = client.owner
-                    sent_s = sum(count * service_s for count, service_s in client.services())
-                    self._note(owner, client.times, ends, sent_s)
-                    all_s += sent_s
+                done, clock_s, served = serve_row(server.clock.first, list(self._clients(server, others)))
+                for one in served:
+                    owner = one.client.owner
                     if owner.ordered:
-                        self._advance(owner, others, 1, ends)
-                    else:
-                        at = others.index(owner)
-                        others[at : at + 1] = owner.left(client.in_owner)
-                        self._go_on(owner, client.in_owner, ends)
+                        self._advance(owner, others, 1, one.ends[0], one.sent_s)
+                        continue
+                    at = others.index(owner)
+                    others[at : at + 1] = owner.left(one.in_owner)
+                    member = 0
+                    for ends in one.ends:
+                        share_s = one.sent_s * ends.count / one.count  # the sum over the lines is what counts
+                        self._end(owner, one.in_owner.within(Part(member, 1, ends.count)), ends, share_s)
+                        member += ends.count
                 if served:
-                    end = Profile.constant(1, clock_s)
-                    self._note(server, server.held.clock, end, all_s)
-                    self._advance(server, servers, done, end)
+                    all_s = sum(one.sent_s for one in served)
+                    self._advance(server, servers, done, Line(1, clock_s), all_s)
                     return True
         return False
 
-    def _advance(self, side: Side, sides: list[Side], done: int, clock: Profile) -> None:
+    def _advance(self, side: Side, sides: list[Side], done: int, clock: Line, sent_s: float) -> None:
         """Let an ordered side go on after its first messages, or wait for the rest of them."""
+        self._note(side, side.clock, clock, sent_s)
         side.held.clock = clock
         side.pairs = side.pairs.part(Part(done, 1, side.pairs.count - done))
         if not side.pairs.count:
@@ -290,9 +329,9 @@ class Exchange:
                 owner=other,
                 in_row=in_row,
                 in_owner=in_owner,
-                times=other.times.part(in_owner.first, in_owner.stride, in_owner.count),
+                times=other.clock.part(in_owner),
                 order=other.order,
                 service_s=self._message_s(*ends, same_node=False),
                 near_s=self._message_s(*ends, same_node=True) if near else 0.0,
-                near=tuple(member - first for member in near),
+                near=range(near.start - first, near.stop - first, near.step),
             )

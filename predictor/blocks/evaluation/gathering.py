@@ -7,11 +7,11 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 
 from platforms.errors import UserError
 from predictor.blocks.evaluation.cohort import Cohort
-from predictor.blocks.evaluation.profile import Profile
+from predictor.blocks.evaluation.line import Line
 from predictor.blocks.machines.collectives import check_agreed, collective_time
 from predictor.blocks.machines.machine import Group, Machine
 from predictor.blocks.parts import SENDING, WAITING, Ledger
-from predictor.blocks.processes.progression import Progression
+from predictor.blocks.processes.progression import Part
 from predictor.blocks.stream.instructions import Collective
 
 
@@ -23,7 +23,7 @@ class Gatherings:
         machine: Machine,
         counts: Mapping[str, int],
         labels: Sequence[tuple[str, ...]],
-        resume: Callable[[Cohort], None],
+        go_on: Callable[[Cohort], None],
         spent: Ledger,
     ):
         """Create the collectives.
@@ -31,11 +31,11 @@ class Gatherings:
         Args:
             machine: The machine, for their times.
             counts: Number of processes of each label.
-            labels: Labels of each group of collectives; more are added during the evaluation.
-            resume: Called with every cohort that leaves a collective.
+            labels: Labels of each group of collectives.
+            go_on: Called with every cohort that leaves a collective.
             spent: Ledger of the processes' times.
         """
-        self._machine, self._counts, self._labels, self._resume = machine, counts, labels, resume
+        self._machine, self._counts, self._labels, self._go_on = machine, counts, labels, go_on
         self._spent = spent
         self._here: dict[int, list[tuple[Cohort, Collective]]] = defaultdict(list)  # by group of processes
 
@@ -49,28 +49,25 @@ class Gatherings:
             self._let_go(here, call)
 
     def _let_go(self, here: list[tuple[Cohort, Collective]], call: Collective) -> None:
-        cohorts = [one for one, _ in here]
         groups = [one for one in self._machine.groups if one.label in self._labels[call.group] and one.count]
         root = self._root_group(groups, call)
-        begin_s = max(cohort.clock.most() for cohort in cohorts)
+        begin_s = max(cohort.clock.most for cohort, _ in here)
         took_s = collective_time(self._machine, call.block, call.given_bytes, groups, root)
-        end_s = begin_s + took_s
-        for cohort, own in here:
-            waited_s = cohort.count * begin_s - cohort.clock.total()
-            self._spent.note(cohort.label, own.where, WAITING, waited_s)
-            self._spent.note(cohort.label, own.where, SENDING, cohort.count * took_s)
         alike: dict[Hashable, list[Cohort]] = defaultdict(list)
-        for cohort in cohorts:
-            alike[cohort.group, cohort.pc, cohort.loops].append(cohort)
+        for cohort, own in here:
+            label, count = cohort.group.label, cohort.count
+            self._spent.note(label, own.where, WAITING, count * begin_s - cohort.clock.total)
+            self._spent.note(label, own.where, SENDING, count * took_s)
+            cohort.clock = Line(count, begin_s + took_s)
+            cohort.pc += 1
+            alike[cohort.kind, cohort.position].append(cohort)
         for together in alike.values():
-            whole, group = together[0], together[0].group
-            if len(together) > 1 and sum(cohort.count for cohort in together) == group.count:  # it is whole again
-                whole.first, whole.stride, whole.count = group.first, group.stride, group.count
-                whole.scope["index"] = Progression.of(group.first, group.stride, group.count)
-                together = [whole]
+            whole = together[0].kind.count
+            if sum(cohort.count for cohort in together) == whole:  # the class is whole again
+                together = [together[0].cut(Part(0, 1, 1))]
+                together[0].part, together[0].clock = Part(0, 1, whole), Line(whole, begin_s + took_s)
             for cohort in together:
-                cohort.clock, cohort.todo = Profile.constant(cohort.count, end_s), ()
-                self._resume(cohort)
+                self._go_on(cohort)
 
     def _root_group(self, groups: list[Group], call: Collective) -> Group:
         """Return the group with the root of a collective; without a root, that of the first process."""
@@ -81,12 +78,9 @@ class Gatherings:
             place -= self._counts[label]
         raise ValueError(f"{call.where}: no process {call.root}")
 
-    def standing(self) -> Iterator[tuple[tuple[Hashable, ...], Cohort]]:
-        """Yield every waiting cohort, after a key of the collective that it waits in."""
-        for group in sorted(self._here):
-            here = sorted(self._here[group], key=lambda one: (one[0].group.label, one[0].group.first, one[0].first))
-            for cohort, call in here:
-                yield ("gathers", call, call.where, call.given_bytes), cohort
+    def standing(self) -> Iterator[tuple[Hashable, Cohort]]:
+        """Yield every waiting cohort, after what it waits for."""
+        return (("gathers", cohort) for here in self._here.values() for cohort, _ in here)
 
     def check_done(self) -> None:
         """Check that no cohort waits in a collective.

@@ -1,11 +1,11 @@
-"""Evaluate instructions process by process, for programs in which nearly all processes differ.
+"""Evaluate instructions process by process, for the descriptions of kernels, in which nearly all processes differ.
 
 ``execution`` evaluates equal processes together, but in a grid of ranks, where each rank has its own neighbours and
 sizes, each class has only one process.  The blocks have the same semantics and the same times here.  The one addition
 is optional: receives that are posted ahead (Posted).
 
-Contention is not modelled: messages with several members of a label, and disk blocks, each take the time that they take
-alone.  Turns are run one by one, except in loops that only compute.
+Contention is not modelled: each message takes the time that it takes alone.  Disks are not known.  Turns are run one by
+one, except in loops that only compute.
 """
 
 from __future__ import annotations
@@ -18,13 +18,11 @@ from typing import TYPE_CHECKING
 from platforms.errors import UserError
 from predictor.blocks.application import Application
 from predictor.blocks.machines.collectives import check_agreed, collective_time
-from predictor.blocks.parts import COMPUTING, DISK, SENDING, WAITING, Ledger
 from predictor.blocks.steps import check_together
 from predictor.blocks.stream.expand import expand
 from predictor.blocks.stream.instructions import (
     Collective,
     Compute,
-    Disk,
     Instruction,
     Loop,
     Program,
@@ -84,7 +82,6 @@ class ProcessByProcess:
         self._labels = [dict.fromkeys(stream.labels[rank] for rank in ranks) for ranks in stream.groups]
         self._gathered: dict[int, list[tuple[_Process, Collective]]] = defaultdict(list)  # by group
         self._ready: deque[_Process] = deque()
-        self.spent = Ledger()
 
     @property
     def ended_s(self) -> dict[Place, float]:
@@ -141,17 +138,13 @@ class ProcessByProcess:
             if isinstance(one, Collective):
                 if not self._gather(process, one):
                     yield False
-            elif isinstance(one, Disk):
-                took_s = self._machine.disk_s(process.group, one.block, one.size_bytes)
+                continue
+            for inner, times in executed((one,)):
+                if not isinstance(inner, Compute):
+                    raise TypeError(f"{inner.where}: {inner!r} cannot be evaluated process by process")
+                took_s = self._machine.compute_s(process.group, times * inner.operations)
                 process.clock_s += took_s
-                self.spent.note(process.place[0], one.where, DISK, took_s)
-            else:
-                for inner, times in executed((one,)):
-                    if isinstance(inner, Compute):
-                        took_s = self._machine.compute_s(process.group, times * inner.operations)
-                        process.clock_s += took_s
-                        process.compute_s += took_s
-                        self.spent.note(process.place[0], inner.where, COMPUTING, took_s)
+                process.compute_s += took_s
 
     def _send(self, process: _Process, other: _Process, one: Send) -> _Message:
         message = _Message(process.clock_s, one.size_bytes, one.waits)
@@ -175,20 +168,10 @@ class ProcessByProcess:
         here, there = sender.group, process.group
         same_node = here.node(sender.place[1]) == there.node(process.place[1])
         took_s = self._machine.message_s(here, there, message.size_bytes, same_node=same_node)
-        end_s = max(process.clock_s, max(message.sent_s, ready_s) + took_s)
-        self._go_on(process, end_s, took_s)
+        process.clock_s = max(process.clock_s, max(message.sent_s, ready_s) + took_s)
         if message.waits:
-            self._go_on(sender, end_s, took_s)
+            sender.clock_s = process.clock_s
             self._ready.append(sender)
-
-    def _go_on(self, process: _Process, end_s: float, took_s: float) -> None:
-        """Let a process go on at the end of a message or collective, which may have begun before the process came."""
-        assert process.at is not None
-        passed_s = end_s - process.clock_s
-        sent_s = min(took_s, passed_s)
-        self.spent.note(process.place[0], process.at.where, SENDING, sent_s)
-        self.spent.note(process.place[0], process.at.where, WAITING, passed_s - sent_s)
-        process.clock_s = end_s
 
     def _gather(self, process: _Process, call: Collective) -> bool:
         """Let a process enter a collective; return True if it is the last one, which lets all others go on."""
@@ -204,6 +187,6 @@ class ProcessByProcess:
         took_s = collective_time(self._machine, call.block, call.given_bytes, groups, root)
         end_s = max(one.clock_s for one, _ in here) + took_s
         for one, _ in here:
-            self._go_on(one, end_s, took_s)
+            one.clock_s = end_s
         self._ready.extend(one for one, _ in here if one is not process)
         return True

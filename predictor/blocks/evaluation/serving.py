@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
 from typing import Generic, TypeVar
 
-import numpy as np
-
-from predictor.blocks.evaluation.profile import Profile, join, serve, serve_each
+from predictor.blocks.evaluation.line import Line, joined, serve
 from predictor.blocks.processes.progression import Part
-
-_MOST_WALKED = 64  # most clients that are served client by client; more are served member by member
-
 
 _Owner = TypeVar("_Owner")
 
@@ -25,106 +21,145 @@ class Client(Generic[_Owner]):
     owner: _Owner  # the processes, as the caller knows them
     in_row: Part  # their places in the server's row, ascending
     in_owner: Part  # their places in the owner
-    times: Profile  # when each is ready, in the order of the row
+    times: Line  # when each is ready, in the order of the row
     order: int  # if several clients have the same place in the row, the one of lowest order is served
     service_s: float  # service time of each
-    near_s: float = 0.0  # service time of the processes on the server's own node
-    near: tuple[int, ...] = ()  # places in the row of the processes on the server's own node, ascending
-
-    def cut(self, first: int, count: int) -> Client[_Owner]:
-        """Return the ``count`` members from ``first`` on."""
-        here, there = self.in_row, self.in_owner
-        return replace(
-            self,
-            in_row=Part(here.first + here.stride * first, here.stride, count),
-            in_owner=Part(there.first + there.stride * first, there.stride, count),
-            times=self.times.part(first, 1, count),
-        )
-
-    def services(self) -> Iterator[tuple[int, float]]:
-        """Yield runs of members with equal service times: length and service time, s; the stride in the row is 1."""
-        begin, count = self.in_row.first, self.in_row.count
-        inside = {place - begin for place in self.near if begin <= place < begin + count}
-        ends = {place for place in inside if place - 1 not in inside} | {p + 1 for p in inside if p + 1 not in inside}
-        cuts = sorted({0, count} | ends)
-        return ((end - at, self.near_s if at in inside else self.service_s) for at, end in pairwise(cuts))
+    near_s: float  # service time of the processes on the server's own node
+    near: range  # places in the row of the processes on the server's own node, ascending
 
 
-_Served = list[tuple[Client[_Owner], Profile]]  # clients with the ends of their services
+@dataclass
+class Served(Generic[_Owner]):
+    """Members of a client that have been served."""
+
+    client: Client[_Owner]
+    first: int  # number of the first of them
+    ends: list[Line]  # of their services, in their order
+    sent_s: float = 0.0  # their service times together
+
+    @property
+    def count(self) -> int:
+        """Number of members."""
+        return sum(line.count for line in self.ends)
+
+    def add(self, ends: Sequence[Line], service_s: float) -> None:
+        """Add the ends of further services."""
+        self.sent_s += service_s * sum(line.count for line in ends)
+        self.ends[-1:] = joined((*self.ends[-1:], *ends))
+
+    @property
+    def in_owner(self) -> Part:
+        """Their places in the owner."""
+        return self.client.in_owner.within(Part(self.first, 1, self.count))
 
 
-def serve_row(ready_s: float, count: int, clients: Sequence[Client[_Owner]]) -> tuple[int, float, _Served[_Owner]]:
+_Waiting = tuple[int, int, int, int]  # place of a client's next member, the client's order and number, and the member
+
+
+def serve_row(ready_s: float, clients: Sequence[Client[_Owner]]) -> tuple[int, float, list[Served[_Owner]]]:
     """Serve the places of the row in their order, up to the first at which no client waits.
+
+    A client is served in one stretch; if another one has places in between, the rest waits for the next call.
 
     Args:
         ready_s: When the server is ready, s.
-        count: Number of places in the row.
         clients: The waiting clients.
 
     Returns:
-        The number of places served, the end of the last service, s, and the served clients with the ends of their
-        services.
+        The number of places served, the end of the last service, s, and what was served.
     """
-    if len(clients) <= _MOST_WALKED and all(one.in_row.stride == 1 for one in clients):
-        return _walk(ready_s, count, clients)
-    return _spread(ready_s, count, clients)
-
-
-def _walk(ready_s: float, count: int, clients: Sequence[Client[_Owner]]) -> tuple[int, float, _Served[_Owner]]:
-    """Serve client by client; a client that another one interrupts waits for the next call."""
-    at = 0
-    served: _Served[_Owner] = []
-    while at < count:
-        here = [c for c in clients if c.in_row.first <= at < c.in_row.first + c.in_row.count]
-        client = min(here, key=lambda one: one.order, default=None)
-        if client is None or any(client.owner is part.owner for part, _ in served):
+    heap: list[_Waiting] = [(one.in_row.first, one.order, number, 0) for number, one in enumerate(clients)]
+    heapify(heap)
+    served: dict[int, Served[_Owner]] = {}  # by number of the client
+    place = alone_until = 0
+    while heap and heap[0][0] == place:
+        _, order, number, member = heappop(heap)
+        one = clients[number]
+        done = served.setdefault(number, Served(one, member, []))
+        if done.first + done.count != member:
             break
-        earlier = [c.in_row.first for c in clients if c.order < client.order and c.in_row.first > at]
-        end = min(client.in_row.first + client.in_row.count, *earlier, count)
-        part = client.cut(at - client.in_row.first, end - at)
-        ends, begin = [], 0
-        for length, service_s in part.services():
-            done, ready_s = serve(ready_s, part.times.part(begin, 1, length), service_s)
-            ends.append(done)
-            begin += length
-        served.append((part, join(ends)))
-        at = end
-    return at, ready_s, served
+        stride = one.in_row.stride
+        if stride > 1 and place >= alone_until:
+            others = [heappop(heap) for _ in range(min(stride - 1, len(heap)))]
+            count = _serve_in_turn(heap, [(place, order, number, member), *others], clients, served, ready_s=ready_s)
+            ready_s += stride * count * one.service_s
+            alone_until = place if count else place + stride
+            place += stride * count
+            continue
+        end = place + (one.in_row.count - member if stride == 1 else 1)
+        while heap and heap[0][0] < end and heap[0][1] > order:
+            other = heappop(heap)
+            _wait(heap, clients[other[2]].in_row, other, end)
+        count, service_s = _run(one, place, min(end, heap[0][0]) if heap else end)
+        ends_s = serve(ready_s, one.times.part(Part(member, 1, count)), service_s)
+        ready_s = ends_s[-1].last
+        done.add(ends_s, service_s)
+        place += count
+        _wait(heap, one.in_row, (place, order, number, member), place)
+    return place, ready_s, [one for one in served.values() if one.ends]
 
 
-def _spread(ready_s: float, count: int, clients: Sequence[Client[_Owner]]) -> tuple[int, float, _Served[_Owner]]:
-    """Serve place by place, for clients that have every n-th place and for many clients."""
-    count = min(count, max((c.in_row.first + c.in_row.stride * (c.in_row.count - 1) + 1 for c in clients), default=0))
-    taken = np.zeros(count, bool)
-    arrivals_s, services_s = np.zeros(count), np.zeros(count)
-    parts = []
-    for client in sorted(clients, key=lambda one: one.order):
-        if client.in_row.first >= count:
-            continue
-        places = slice(client.in_row.first, count, client.in_row.stride)
-        free = min(client.in_row.count, len(range(*places.indices(count))))
-        before = np.flatnonzero(taken[places][:free])
-        free = int(before[0]) if len(before) else free
-        if not free:
-            continue
-        part = client.cut(0, free)
-        places = slice(part.in_row.first, part.in_row.first + part.in_row.stride * (free - 1) + 1, part.in_row.stride)
-        taken[places] = True
-        arrivals_s[places] = part.times.values()
-        services_s[places] = part.service_s
-        near = [place for place in part.near if place in range(places.start, places.stop, places.step)]
-        services_s[near] = part.near_s
-        parts.append(part)
-    gaps = np.flatnonzero(~taken)
-    done = int(gaps[0]) if len(gaps) else count
-    if not done:
-        return 0, ready_s, []
-    ends_s = serve_each(ready_s, arrivals_s[:done], services_s[:done])
-    served = []
-    for part in parts:
-        here = len(range(part.in_row.first, done, part.in_row.stride)) if part.in_row.first < done else 0
-        here = min(here, part.in_row.count)
-        if here:
-            places = slice(part.in_row.first, done, part.in_row.stride)
-            served.append((part.cut(0, here), Profile.of(ends_s[places][:here])))
-    return done, float(ends_s[-1]), served
+def _serve_in_turn(
+    heap: list[_Waiting],
+    turn: Sequence[_Waiting],
+    clients: Sequence[Client[_Owner]],
+    served: dict[int, Served[_Owner]],
+    *,
+    ready_s: float,
+) -> int:
+    """Serve one member of each client in turn as long as the server waits for none; return how many of each."""
+    count = _queued(turn, clients, served, ready_s)
+    stride, service_s = len(turn), clients[turn[0][2]].service_s
+    for at, waiting in enumerate(turn):
+        place, _, number, member = waiting
+        if count:
+            done = served.setdefault(number, Served(clients[number], member, []))
+            done.add([Line(count, ready_s + (at + 1) * service_s, stride * service_s)], service_s)
+        _wait(heap, clients[number].in_row, waiting, place + stride * count)
+    return count
+
+
+def _queued(
+    turn: Sequence[_Waiting],
+    clients: Sequence[Client[_Owner]],
+    served: Mapping[int, Served[_Owner]],
+    ready_s: float,
+) -> int:
+    """Return how many members each of some clients can be served in turn without the server waiting for one; or 0.
+
+    The clients have to follow each other in the row, with equal strides and service times.
+    """
+    first = clients[turn[0][2]]
+    stride, service_s = first.in_row.stride, first.service_s
+    if len(turn) < stride:
+        return 0
+    count = min(clients[number].in_row.count - member for _, _, number, member in turn)
+    for at, (place, _, number, member) in enumerate(turn):
+        one = clients[number]
+        before = served.get(number)
+        alike = place == turn[0][0] + at and one.in_row.stride == stride and one.service_s == service_s
+        if not alike or len(one.near) or (before is not None and before.first + before.count != member):
+            return 0
+        times = one.times.part(Part(member, 1, count))
+        begin_s = ready_s + at * service_s
+        if times.first > begin_s or times.last > begin_s + stride * (count - 1) * service_s:
+            return 0
+    return count
+
+
+def _wait(heap: list[_Waiting], row: Part, who: _Waiting, place: int) -> None:
+    """Let a client wait with its first member at this place of the row or after it, if there is one."""
+    _, order, number, _ = who
+    member = max(0, -((row.first - place) // row.stride))
+    if member < row.count:
+        heappush(heap, (row.first + row.stride * member, order, number, member))
+
+
+def _run(one: Client[_Owner], place: int, end: int) -> tuple[int, float]:
+    """Return how many places up to ``end`` have the same service time, and that time, s."""
+    at = bisect_left(one.near, place)
+    if at == len(one.near):
+        return end - place, one.service_s
+    if one.near[at] > place:
+        return min(end, one.near[at]) - place, one.service_s
+    return (min(end, one.near.stop) - place if one.near.step == 1 else 1), one.near_s

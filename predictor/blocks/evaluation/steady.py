@@ -11,16 +11,14 @@ compared with it.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from platforms.errors import UserError
-from predictor.blocks.application import Repeat
 from predictor.blocks.evaluation.cohort import Cohort
 from predictor.blocks.evaluation.exchange import Side
-from predictor.blocks.evaluation.profile import Profile
-from predictor.blocks.evaluation.program import Instruction
-from predictor.blocks.machines.machine import Group
+from predictor.blocks.evaluation.line import Line
 
 LEAST_TURNS = 8  # least number of turns of a loop whose turns are compared
 MOST_TURNS = 1_000_000  # most turns of a process that are run one by one
@@ -30,34 +28,44 @@ _SAME = 1e-13  # difference, relative to a clock, up to which clocks have advanc
 _SURE = 1e-8  # rounding error, relative to a period, above which nothing is skipped
 
 
+Totals = Sequence[dict[Any, float]]
+
+
 @dataclass(frozen=True)
-class Standing:
+class _Standing:
     """The state of a cohort or of buffered messages."""
 
-    place: tuple[Hashable, ...]  # everything that has to be equal when states are compared
     turns: tuple[int, ...]  # of the enclosing loops
-    clock: Profile
+    clock: Line
     who: Cohort | Side
 
 
 @dataclass(frozen=True)
-class State:
-    """The state of all cohorts and messages, in a fixed order, and the computation time of each group, s."""
+class _State:
+    """The state of all cohorts and messages, by what has to be equal when states are compared, and the totals."""
 
-    standing: Sequence[Standing]
-    compute_s: dict[Group, float]
-    spent_s: dict[tuple[str, str, int], float]  # as predictor.blocks.parts.Ledger.sums_s
+    standing: dict[Hashable, _Standing]
+    totals: Totals
 
-    def kept(self) -> State:
-        """Return a copy that later changes do not affect."""
-        return State(self.standing, dict(self.compute_s), dict(self.spent_s))
+    @staticmethod
+    def of(standing: Iterable[tuple[Hashable, Cohort | Side]], totals: Totals) -> _State:
+        """Return the present state; cohorts and messages come after what they wait for."""
+        return _State(dict(_standing(*one) for one in standing), [dict(one) for one in totals])
+
+
+def _standing(where: Hashable, who: Cohort | Side) -> tuple[Hashable, _Standing]:
+    if isinstance(who, Side):
+        return (where, who.group), _Standing((), who.clock, who)
+    loops = tuple((begin, times) for begin, _, times in who.loops)
+    key = (where, who.kind.number, who.part, who.pc, who.met, loops)
+    return key, _Standing(tuple(turn for _, turn, _ in who.loops), who.clock, who)
 
 
 @dataclass
 class _Watch:
     """A loop of the watched process, whose turns are counted."""
 
-    reference: State | None = None  # at the last turn whose number is a power of two
+    reference: _State | None = None  # at the last turn whose number is a power of two
     turns: int = 0
 
     @property
@@ -69,13 +77,13 @@ class _Watch:
 class Steady:
     """Detection of periodic turns: watches the turns of one process, and of another when that one has no more."""
 
-    def __init__(self, code: Mapping[str, Sequence[Instruction]], groups: int):
-        """Take the flat program of each label, and the number of groups."""
-        self._code, self._patience = code, 4 * groups + 64
-        self._watched: int | None = None  # number of the group whose first process is watched
-        self._others = 0  # turns of other groups since the last turn of the watched group
+    def __init__(self, classes: int):
+        """Take the number of classes."""
+        self._patience = 4 * classes + 64
+        self._watched: int | None = None  # number of the class whose first process is watched
+        self._others = 0  # turns of other classes since the last turn of the watched class
         self._watches: dict[int, _Watch] = {}  # by index of the loop's instruction
-        self._turns: dict[int, int] = {}  # turns run so far, by group
+        self._turns: dict[int, int] = {}  # turns run so far, by class
         self._due: _Watch | None = None
 
     @property
@@ -83,18 +91,18 @@ class Steady:
         """True if the watched process has begun a new turn since the last look."""
         return self._due is not None
 
-    def turned(self, number: int, cohort: Cohort) -> None:
-        """Note that the first process of group ``number`` has begun another turn.
+    def turned(self, cohort: Cohort, where: str) -> None:
+        """Note that the first process of a class has begun another turn of its innermost loop, which is at ``where``.
 
         Raises:
             UserError: If too many turns have to be run one by one.
         """
+        number = cohort.kind.number
         begin, turn, times = cohort.loops[-1]
         done = self._turns[number] = self._turns.get(number, 0) + 1
-        instruction = self._code[cohort.label][begin]
         if done > MOST_TURNS:
-            self._refuse(instruction, f"more than {MOST_TURNS} turns of loops that have to be run one by one")
-        if times < LEAST_TURNS or not instruction.alike:
+            self._refuse(where, f"more than {MOST_TURNS} turns of loops that have to be run one by one")
+        if times < LEAST_TURNS:
             return
         if number != self._watched:
             self._others += 1
@@ -107,24 +115,19 @@ class Steady:
         if watch.since < LONGEST_PERIOD:
             self._due = watch
         if watch.turns > PATIENCE_TURNS and times - turn > MOST_TURNS:
-            self._refuse(instruction, f"{times} turns, of which the first {PATIENCE_TURNS} did not become periodic")
-
-    def check_entered(self, instruction: Instruction, times: int) -> None:
-        """Check a loop that is entered.
-
-        Raises:
-            UserError: If the loop has too many turns to be run to its end.
-        """
-        if times > MOST_TURNS and not instruction.alike and isinstance(instruction.step, Repeat):
-            self._refuse(instruction, f"{times} turns that differ because they use {instruction.step.variable!r}")
+            self._refuse(where, f"{times} turns, of which the first {PATIENCE_TURNS} did not become periodic")
 
     @staticmethod
-    def _refuse(instruction: Instruction, problem: str) -> None:
+    def _refuse(where: str, problem: str) -> None:
         remedy = f"Give at most {MOST_TURNS}, or make all turns alike and let the labels wait for each other"
-        raise UserError(instruction.where, problem, remedy)
+        raise UserError(where, problem, remedy)
 
-    def look(self, state: State) -> int:
+    def look(self, standing: Iterable[tuple[Hashable, Cohort | Side]], totals: Totals) -> int:
         """Compare the state with an earlier one; if it is periodic, advance it by all periods before a loop ends.
+
+        Args:
+            standing: All cohorts and all buffered messages, each after what it waits for.
+            totals: Sums over the processes so far, which are advanced too.
 
         Returns:
             The number of periods skipped; 0: nothing has been changed.
@@ -132,80 +135,66 @@ class Steady:
         watch, self._due = self._due, None
         if watch is None:
             return 0
+        now, before = _State.of(standing, totals), watch.reference
         if watch.since == 0:
-            watch.reference = state.kept()
-        elif watch.reference is not None:
-            found = self._period(watch.reference, state)
-            if found is not None:
-                periods, shift_s = found
-                for before, now in zip(watch.reference.standing, state.standing, strict=True):
-                    _move(before, now, periods=periods, shift_s=shift_s)
-                for group, before_s in watch.reference.compute_s.items():
-                    state.compute_s[group] += periods * (state.compute_s[group] - before_s)
-                for key, now_s in list(state.spent_s.items()):
-                    state.spent_s[key] += periods * (now_s - watch.reference.spent_s.get(key, 0.0))
-                self._watches = {}
-                return periods
-        return 0
-
-    def _period(self, before: State, now: State) -> tuple[int, float] | None:
-        """Return how many more periods fit before a loop ends, and the length of a period, s; None: not periodic."""
-        if len(before.standing) != len(now.standing):
-            return None
-        periods, shift_s = None, None
-        for one, other in zip(before.standing, now.standing, strict=True):
-            if one.place != other.place:
-                return None
-            if one.turns == other.turns and one.clock == other.clock:
-                continue  # it waits for something after the loop
-            moved_s = _shift(one.clock, other.clock)
-            if moved_s is None:
-                return None
-            near = _SAME * other.clock.most()
-            shift_s = moved_s if shift_s is None else shift_s
-            if abs(moved_s - shift_s) > near or (near > _SURE * shift_s and one.clock != other.clock):
-                return None
-            if isinstance(other.who, Cohort):
-                again = self._again(one, other, other.who)
-                if not again:
-                    return None
-                periods = again if periods is None else min(periods, again)
-        return None if periods is None or shift_s is None else (periods, shift_s)
-
-    def _again(self, before: Standing, now: Standing, who: Cohort) -> int:
-        """Return how many more periods fit into the rest of the loop; 0 if the turns were not those of one loop."""
-        changed = [level for level, turn in enumerate(before.turns) if now.turns[level] != turn]
-        if len(changed) != 1:
+            watch.reference = now
             return 0
-        begin, turn, times = who.loops[changed[0]]
-        done = turn - before.turns[changed[0]]
-        return (times - 1 - turn) // done if done > 0 and self._code[who.label][begin].alike else 0
+        found = None if before is None else _period(before, now)
+        if before is None or found is None:
+            return 0
+        periods, shift_s = found
+        for key, one in now.standing.items():
+            _move(before.standing[key], one, periods=periods, shift_s=shift_s)
+        for total, earlier in zip(totals, before.totals, strict=True):
+            for name, value in total.items():
+                total[name] = value + periods * (value - earlier.get(name, 0.0))
+        self._watches = {}
+        return periods
 
 
-def _shift(before: Profile, now: Profile) -> float | None:
-    """Return the time by which all clocks have advanced, s; None if they differ."""
-    if len(before.pieces) != len(now.pieces):
+def _period(before: _State, now: _State) -> tuple[int, float] | None:
+    """Return how many more periods fit before a loop ends, and the length of a period, s; None: not periodic."""
+    if before.standing.keys() != now.standing.keys():
         return None
-    near = _SAME * now.most()
-    shift_s = now.first - before.first
-    for one, other in zip(before.pieces, now.pieces, strict=True):
-        if one.count != other.count or abs(other.first - one.first - shift_s) > near:
+    periods, shift_s = None, None
+    for key, one in before.standing.items():
+        other = now.standing[key]
+        if one.turns == other.turns and one.clock == other.clock:
+            continue  # it waits for something after the loop
+        near = _SAME * other.clock.most
+        moved_s = other.clock.first - one.clock.first
+        shift_s = moved_s if shift_s is None else shift_s
+        turned = abs(other.clock.step - one.clock.step) * other.clock.count > near
+        if turned or abs(moved_s - shift_s) > near or (near > _SURE * shift_s and one.clock != other.clock):
             return None
-        if abs(other.step - one.step) * one.count > near:
-            return None
-    return shift_s
+        if isinstance(other.who, Cohort):
+            again = _again(one, other, other.who)
+            if not again:
+                return None
+            periods = again if periods is None else min(periods, again)
+    return None if periods is None or shift_s is None else (periods, shift_s)
 
 
-def _move(before: Standing, now: Standing, *, periods: int, shift_s: float) -> None:
+def _again(before: _Standing, now: _Standing, who: Cohort) -> int:
+    """Return how many more periods fit into the rest of the loop; 0 if the turns were not those of one loop."""
+    changed = [level for level, turn in enumerate(before.turns) if now.turns[level] != turn]
+    if len(changed) != 1:
+        return 0
+    _, turn, times = who.loops[changed[0]]
+    done = turn - before.turns[changed[0]]
+    return (times - 1 - turn) // done if done > 0 else 0
+
+
+def _move(before: _Standing, now: _Standing, *, periods: int, shift_s: float) -> None:
     """Advance a cohort or message by this number of periods."""
     who = now.who
     if before.turns == now.turns and before.clock == now.clock:
         return
-    if isinstance(who, Cohort):
+    if isinstance(who, Side):
+        who.sent = who.sent.plus(periods * shift_s)
+    else:
         who.clock = who.clock.plus(periods * shift_s)
         who.loops = tuple(
             (begin, turn + periods * (turn - earlier), times)
             for (begin, turn, times), earlier in zip(who.loops, before.turns, strict=True)
         )
-    else:
-        who.buffered = who.times.plus(periods * shift_s)

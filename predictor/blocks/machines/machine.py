@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
 from typing import Protocol, overload
 
 from predictor.blocks.processes.progression import Number, Progression
@@ -86,6 +86,10 @@ class MessageLoad:
     into: int = 1  # messages to the receiver's node
     together: int = 1  # all messages between nodes of the two groups
     burst: int = 1  # messages from the same sender, which does not wait for them; `out` includes them
+
+    def most(self, other: MessageLoad) -> MessageLoad:
+        """Return the larger number of each kind."""
+        return MessageLoad(*map(max, astuple(self), astuple(other)))
 
 
 ALONE = MessageLoad()

@@ -36,6 +36,13 @@ class Ends:
     times: Callable[[], np.ndarray]  # the end of each member, s
     least_s: float
     most_s: float
+    total_s: float  # their sum
+
+    @staticmethod
+    def of(group: Group, ended_s: np.ndarray) -> Ends:
+        """Return the ends of all members of a group, s."""
+        least_s, most_s, total_s = (float(one) for one in (ended_s.min(), ended_s.max(), ended_s.sum()))
+        return Ends(group, group.members, lambda: ended_s, least_s, most_s, total_s)
 
 
 def energies(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from math import gcd
 
-from predictor.blocks.processes.progression import Part
+from predictor.blocks.processes.progression import Part, in_fewest
 
 
 @dataclass(frozen=True)
@@ -42,6 +43,25 @@ def common(one: Pairs, other: Pairs) -> tuple[Part, Part] | None:
     if determinant:
         return _crossing(one, other, determinant)
     return _overlap(one, other)
+
+
+def united(rows: Iterable[Pairs]) -> list[Pairs]:
+    """Return the pairs of all rows in as few rows as possible; rows that alternate or follow each other become one."""
+    return in_fewest(rows, lambda row: Part(row.source, row.source_step, row.count), _both)
+
+
+def _both(one: Pairs, other: Pairs) -> Pairs | None:
+    """Join two rows, of which ``one`` has the first sender; return None if that is impossible."""
+    here, there = (Part(row.source, row.source_step, row.count) for row in (one, other))
+    sources = here.with_others(there)
+    here, there = (Part(row.target, row.target_step, row.count) for row in (one, other))
+    targets = here.with_others(there)
+    if sources is None or targets is None:
+        return None
+    follow = sources.stride == one.source_step, targets.stride == one.target_step
+    if one.count > 1 and follow[0] != follow[1]:  # one end alternates, the other does not
+        return None
+    return Pairs(sources.first, sources.stride, targets.first, targets.stride, sources.count)
 
 
 def rest(count: int, taken: Part) -> list[Part]:

@@ -7,11 +7,11 @@ necessary.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from math import gcd
-from typing import NoReturn, cast
+from math import gcd, inf
+from typing import NoReturn, TypeVar, cast
 
 from platforms.errors import UserError
 
@@ -19,6 +19,7 @@ MOST_CLASSES = 200_000  # most parts that a cohort is split into at once
 _MOST_REMAINDERS = 64  # most parts that the comparison of a remainder makes
 
 Number = int | float
+_Item = TypeVar("_Item")
 
 
 @dataclass(frozen=True)
@@ -36,6 +37,46 @@ class Part:
     def turned(self) -> Part:
         """Return the same members in the opposite order."""
         return Part(self.first + self.stride * (self.count - 1), -self.stride, self.count)
+
+    def with_others(self, other: Part) -> Part | None:
+        """Return the members of both, if those of ``other`` follow or alternate with these; None if they do not."""
+        distance = other.first - self.first
+        alike = self.stride == other.stride or other.count == 1
+        alternate = self.count - other.count in (0, 1) and alike and self.stride == 2 * distance
+        if self.count == other.count == 1 or alternate:
+            return Part(self.first, distance, self.count + other.count)
+        stride = other.stride if self.count == 1 else self.stride
+        follow = (alike or self.count == 1) and distance == stride * self.count
+        return Part(self.first, stride, self.count + other.count) if follow else None
+
+
+def in_fewest(
+    some: Iterable[_Item], part: Callable[[_Item], Part], both: Callable[[_Item, _Item], _Item | None]
+) -> list[_Item]:
+    """Return items joined into few.
+
+    Args:
+        some: The items.
+        part: Function that returns the members of an item.
+        both: Function that returns two items, of which the first has the first member, as one, or None.
+    """
+
+    def order(one: _Item) -> tuple[float, int]:
+        members = part(one)
+        return (members.stride if members.count > 1 else inf), -members.first
+
+    # Wide strides come first: halves of a residue class are joined before the class is joined with others.
+    waiting = sorted(some, key=order)
+    done: list[_Item] = []
+    while waiting:
+        one = waiting.pop()
+        whole = both(*sorted((done[-1], one), key=lambda it: part(it).first)) if done else None
+        if whole is None:
+            done.append(one)
+        else:
+            done.pop()
+            waiting.append(whole)
+    return done
 
 
 class Split(Exception):
@@ -127,15 +168,14 @@ class Progression:
         return self._divided(other)[0]
 
     def __mod__(self, other: Progression | Number) -> Progression | Number:
-        try:
+        row = self.integers
+        if row is None or not isinstance(other, int) or other == 0:
             return self._divided(other)[1]
-        except Split as split:
-            row = self.integers
-            if row is None or not isinstance(other, int):
-                raise
-            # The remainder takes the place of a progression: operations that need its values split it.
-            first, step = row
-            return cast(Progression, Remainder(first, step, self.count, divisor=other, split=split))
+        first, step = row
+        if step % other == 0 or first // other == self.last // other:
+            return self._divided(other)[1]
+        # The remainder takes the place of a progression: operations that need its values split it.
+        return cast(Progression, Remainder(self, first, step, divisor=other))
 
     def _divided(self, divisor: Progression | Number) -> tuple[Progression | Number, Progression | Number]:
         """Return quotient and remainder of whole numbers; split where neither is a progression."""
@@ -208,14 +248,14 @@ class Progression:
 class Remainder:
     """``values % divisor`` that is no progression; every use except comparison with a whole number splits it."""
 
-    def __init__(self, first: int, step: int, count: int, *, divisor: int, split: Split):
-        self._first, self._step, self._count, self._divisor, self._split = first, step, count, divisor, split
+    def __init__(self, values: Progression, first: int, step: int, *, divisor: int):
+        self._values, self._first, self._step, self._count, self._divisor = values, first, step, values.count, divisor
 
     def __eq__(self, other: object) -> bool:
         """Return False if no remainder is equal; else split off the equal members, the others into few progressions."""
         divisor = abs(self._divisor)
         if not isinstance(other, int):
-            raise self._split
+            self.told_apart()
         common = gcd(self._step, divisor)
         period = divisor // common
         if (other - self._first) % common or other % self._divisor != other:
@@ -225,7 +265,7 @@ class Remainder:
             return False
         others = _without(first, period, self._count)
         if others is None:
-            raise self._split
+            self.told_apart()
         raise Split([Part(first, period, -(-(self._count - first) // period)), *others])
 
     def __ne__(self, other: object) -> bool:
@@ -240,7 +280,8 @@ class Remainder:
         Raises:
             Split: Always.
         """
-        raise self._split
+        self._values._divided(self._divisor)
+        raise AssertionError("remainders of a progression are a progression")
 
 
 for _name in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from platforms.files.writing import usable_folder, write_picture
+from predictor.blocks.drawing import MAPPED, TIMES_BY_SIZE, broadcast_axes, finish, new_figure, write_figures
 from predictor.blocks.names import POWER_LAWS
 from predictor.blocks.published.formulas import REGRESSORS, VARIABLES
 from predictor.blocks.published.table_model import TableModel, published
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 OPERATIONS = 11e6  # of a thread, as in Figure 3a
@@ -42,7 +41,6 @@ def write_published_figures(name: str, folder: Path, option: str) -> list[Path]:
         UserError: The model is unknown, or a file cannot be written.
     """
     model = published(name)
-    usable_folder(option, str(folder))
     figures = {
         "compute": compute_figure(model),
         "messages": messages_figure(model),
@@ -50,12 +48,7 @@ def write_published_figures(name: str, folder: Path, option: str) -> list[Path]:
         "collectives": collectives_figure(model),
         "disk": disk_figure(model),
     }
-    written = []
-    for kind, figure in figures.items():
-        path = folder / f"{kind}.png"
-        write_picture(option, path, figure)
-        written.append(path)
-    return written
+    return write_figures(figures, folder, option)
 
 
 def compute_figure(model: TableModel) -> Figure:
@@ -69,8 +62,8 @@ def compute_figure(model: TableModel) -> Figure:
     for limit, text in ((cores.P_low, "P_low"), (cores.P_hi, "P_hi")):
         left.axvline(limit + 0.5, color="0.7", linewidth=0.8)
         left.annotate(f"{text} = {limit:g}", (limit + 0.5, 0), xytext=(2, 4), textcoords="offset points", fontsize=8)
-    left.set(xlabel="threads", ylabel="time, ms", ylim=(0, None))
-    _finish(left, f"{OPERATIONS / 1e6:g} million operations per thread")
+    title = f"{OPERATIONS / 1e6:g} million operations per thread"
+    finish(left, title, xlabel="threads", ylabel="time, ms", ylim=(0, None))
     if model.parameters.power is None:
         right.text(0.5, 0.5, "the paper has no power of this cluster", ha="center", transform=right.transAxes)
         right.set_axis_off()
@@ -78,9 +71,8 @@ def compute_figure(model: TableModel) -> Figure:
     for law, style in zip(POWER_LAWS, (_LINE, _OTHER), strict=True):
         watts = TableModel(model.parameters, law).power_w(np.r_[0, threads])
         right.plot(np.r_[0, threads], watts, label=law, **style)
-    right.set(xlabel="active threads", ylabel="power of a node, W", ylim=(0, None))
-    right.legend(fontsize=9, title="--power-law")
-    _finish(right, "Power")
+    legend = {"title": "--power-law"}
+    finish(right, "Power", legend=legend, xlabel="active threads", ylabel="power of a node, W", ylim=(0, None))
     return figure
 
 
@@ -90,37 +82,27 @@ def messages_figure(model: TableModel) -> Figure:
     left, right = figure.subplots(1, 2)
     fine = np.geomspace(1, _SIZES[-1], 2000)
     left.plot(fine, model.communication_s("p2p", fine), **_LINE)
-    left.set(xscale="log", yscale="log", xlabel="size, byte", ylabel="time, s")
-    _finish(left, "Point-to-point")
+    finish(left, "Point-to-point", **TIMES_BY_SIZE)
     nodes = np.arange(2, NODES[model.name] + 1)
     right.plot(nodes, 1e6 * np.asarray(model.communication_s("barrier", 0, nodes)), **_LINE)
-    right.set(xlabel="nodes", ylabel="time, us", ylim=(0, None))
-    _finish(right, "Barrier")
+    finish(right, "Barrier", xlabel="nodes", ylabel="time, us", ylim=(0, None))
     return figure
 
 
 def bcast_figure(model: TableModel) -> Figure:
     """Return a figure like Figure 5: broadcasts over sizes and nodes, and over the formula's factor of K."""
-    from mpl_toolkits.mplot3d import Axes3D  # noqa: F401  registers the projection
-
     figure = _figure(model, 12, 5)
-    space = figure.add_subplot(1, 2, 1, projection="3d")
-    flat = figure.add_subplot(1, 2, 2)
+    space, flat = broadcast_axes(figure, "Broadcast", "log2 nodes")
     sizes, nodes = np.meshgrid(_SIZES, _counts(model))
     times_s = np.asarray(model.communication_s("bcast", sizes, nodes))
     shown = np.where(times_s > 0, times_s, np.nan)  # negative intercepts give times of 0
     space.plot_wireframe(
         np.log10(sizes), np.log2(nodes), np.log10(shown), linewidth=0.6, rstride=1, cstride=2, color="#0072B2"
     )
-    space.set(xlabel="log10 size, byte", ylabel="log2 nodes", zlabel="log10 time, s")
-    space.view_init(elev=22, azim=-125)
-    space.set_box_aspect(None, zoom=0.9)
-    space.set_title("Broadcast", fontsize=10)
     x = REGRESSORS["bcast"](sizes, nodes, model.parameters.D_tu_bytes).ravel()
     order = np.argsort(x)
     flat.plot(x[order], times_s.ravel()[order], **_LINE)
-    flat.set(xscale="log", yscale="log", xlabel="ceil(d / D_tu) D_tu log2 P, byte", ylabel="time, s")
-    _finish(flat, "Mapped to the formula's variable")
+    finish(flat, "Mapped to the formula's variable", **MAPPED)
     return figure
 
 
@@ -131,12 +113,9 @@ def collectives_figure(model: TableModel) -> Figure:
         counts = _counts(model)
         for nodes, colour in zip(counts[:: max(1, len(counts) // 4)], _COLOURS, strict=False):
             axes.plot(_SIZES, model.communication_s(block, _SIZES, nodes), color=colour, label=f"{nodes} nodes")
-        axes.set(xscale="log", yscale="log", xlabel="d, byte", ylabel="time, s")
-        axes.legend(fontsize=8)
-        doubt = model.cautions.get(block)
-        _finish(
-            axes, f"{block}, t = T + K {VARIABLES[block]}" + ("\n(doubtful, docs/blocks/formulas.md)" * bool(doubt))
-        )
+        doubt = "\n(doubtful, docs/blocks/formulas.md)" if model.cautions.get(block) else ""
+        title = f"{block}, t = T + K {VARIABLES[block]}{doubt}"
+        finish(axes, title, legend={"fontsize": 8}, **TIMES_BY_SIZE | {"xlabel": "d, byte"})
     return figure
 
 
@@ -147,9 +126,7 @@ def disk_figure(model: TableModel) -> Figure:
     fine = np.geomspace(1, 1e9, 2000)
     for block, style in (("disk_read", _LINE), ("disk_write", _OTHER)):
         axes.plot(fine, model.communication_s(block, fine, 1), label=block.replace("_", " "), **style)
-    axes.set(xscale="log", yscale="log", xlabel="size, byte", ylabel="time, s")
-    axes.legend(fontsize=9)
-    _finish(axes, "Network disk")
+    finish(axes, "Network disk", legend={}, **TIMES_BY_SIZE)
     return figure
 
 
@@ -160,15 +137,4 @@ def _counts(model: TableModel) -> list[int]:
 
 
 def _figure(model: TableModel, width: float, height: float = 4.0) -> Figure:
-    # Imported here for a quick start: it is slow to import.
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(width, height), layout="constrained")
-    figure.suptitle(f"{model.name}: formulas of Table 1, parameters of Table 3", fontsize=11)
-    return figure
-
-
-def _finish(axes: Axes, title: str) -> None:
-    axes.set_title(title, fontsize=10)
-    axes.grid(color="0.9", which="major")
-    axes.set_axisbelow(True)
+    return new_figure(f"{model.name}: formulas of Table 1, parameters of Table 3", width, height)

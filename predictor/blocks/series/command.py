@@ -18,6 +18,8 @@ from platforms.terminal.width import add_wide_argument
 from predictor.blocks.series.points import VARY, Point, add_vary_argument, points_of, where_text
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from apps.store import Store
     from predictor.series.curves import Quantity
 
@@ -29,12 +31,29 @@ def add_series_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options of a series, which ``run_series`` reads."""
     add_vary_argument(parser, "evaluate")
     add_output_arguments(parser)
+    add_pool_arguments(parser)
+    add_wide_argument(parser)
+
+
+def add_pool_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add the options for the pool of evaluations and for their store."""
     parser.add_argument("--jobs", type=int, metavar="N", help="evaluations at a time (default: the number of cores)")
     parser.add_argument(
         "--store", metavar="DIR", help="folder in which results are looked up and kept (default: in the cache folder)"
     )
     parser.add_argument("--no-store", action="store_true", help="evaluate every point anew and keep no results")
-    add_wide_argument(parser)
+
+
+def jobs_from_arguments(args: argparse.Namespace) -> int:
+    """Return the number of evaluations at a time.
+
+    Raises:
+        UserError: It is not positive.
+    """
+    jobs: int = (os.cpu_count() or 1) if args.jobs is None else args.jobs
+    if jobs < 1:
+        raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
+    return jobs
 
 
 def add_output_arguments(parser: argparse.ArgumentParser) -> None:
@@ -100,9 +119,7 @@ def evaluated_series(args: argparse.Namespace, points: Sequence[Point]) -> tuple
     from predictor.blocks.options import setting_from_arguments
     from predictor.blocks.series.evaluations import evaluations
 
-    jobs = (os.cpu_count() or 1) if args.jobs is None else args.jobs
-    if jobs < 1:
-        raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
+    jobs = jobs_from_arguments(args)
     with store_from_arguments(args) as store, doing("evaluating the series"):
         results = evaluations(points, store, jobs)
     found: dict[str, None] = {}
@@ -143,6 +160,7 @@ def write_series(
     *,
     title: str,
     quantities: Sequence[Quantity] | None = None,
+    parts: Figure | None = None,
 ) -> None:
     """Write series.csv and the figures series, pareto (with energies) and parts (with --parts), as .png and .svg.
 
@@ -153,6 +171,7 @@ def write_series(
         folder: The folder.
         title: Title of the figures.
         quantities: The quantities to draw; None: those of ``table.QUANTITIES``.
+        parts: The figure of the parts; None: that of the rows with the columns ``table.PARTS``, if there are any.
 
     Raises:
         UserError: A file cannot be written.
@@ -161,7 +180,8 @@ def write_series(
     import pandas as pd
 
     from predictor.blocks.series.table import ENERGY, PARTS, QUANTITIES, TIME
-    from predictor.series.curves import MOST_BARS, bars_figure, curves_figure, front_figure
+    from predictor.series.bars import bars_figure
+    from predictor.series.curves import curves_figure, front_figure
 
     drawn = QUANTITIES if quantities is None else quantities
     with written_into(OUT, folder), doing("drawing the figures"):
@@ -170,8 +190,10 @@ def write_series(
         both = [row for row in rows if row["on_front"] is not None]
         if both:
             figures["pareto"] = front_figure(both, TIME, ENERGY, names, title=title)
-        parted = [row for row in rows if "idle_s" in row][:MOST_BARS]
-        if parted:
+        parted = [row for row in rows if all(column in row for column in PARTS)]
+        if parts is not None:
+            figures["parts"] = parts
+        elif parted:
             figures["parts"] = bars_figure(parted, PARTS, names, title=title)
         for name, figure in figures.items():
             for ending in ("png", "svg"):

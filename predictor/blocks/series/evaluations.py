@@ -5,10 +5,10 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -29,29 +29,46 @@ _SOURCES = (
 )
 _OPTIONS = ("policy", "failure_rate", "evaluator", "power", "power_law", "shapes", "p_counts", "parts")
 
+Answer = TypeVar("Answer")
+
 
 def evaluations(points: Sequence[Point], store: Store | None, jobs: int) -> list[Result | UserError]:
-    """Return the result of each point, or the reason why it has none.
+    """Return the result of each point, or the reason why it has none, as ``made_and_kept`` does."""
+    return made_and_kept(points, evaluated, Result, store, jobs)
+
+
+def made_and_kept(
+    points: Sequence[Point],
+    make: Callable[[argparse.Namespace], Answer],
+    answer_type: type[Answer],
+    store: Store | None,
+    jobs: int,
+    also: Mapping[str, Any] | None = None,
+) -> list[Answer | UserError]:
+    """Return what is made of the options of each point, or the reason why it cannot be made.
 
     Args:
         points: The points.
-        store: Where results are looked up and kept; None: nowhere.
+        make: A function of a module, whose answer is decided by ``identity`` of the options.
+        answer_type: The type of its answers, a dataclass.
+        store: Where answers are looked up and kept; None: nowhere.
         jobs: Number of processes.
+        also: All that decides the answers beside ``identity``, as JSON values.
 
     Raises:
         UserError: A process was killed.
         KeyboardInterrupt: With the number of results that are kept.
     """
-    found: list[Result | UserError | None] = [None] * len(points)
+    found: list[Answer | UserError | None] = [None] * len(points)
     identities = {}
     for at, point in enumerate(points):
         try:
-            identities[at] = identity(point.args)
+            identities[at] = {"answer": answer_type.__name__, **(also or {}), **identity(point.args)}
         except UserError as err:
             found[at] = err
     made = answers(
-        [points[at].args for at in identities], evaluated, list(identities.values()), Kept(KIND, Result, store),
-        jobs=jobs, names=[str(points[at]) for at in identities],
+        [points[at].args for at in identities], make, list(identities.values()), Kept(KIND, answer_type, store),
+        jobs=jobs, names=[str(points[at]) or points[at].args.application for at in identities],
     )  # fmt: skip
     for at, answer in zip(identities, made, strict=True):
         found[at] = answer
@@ -84,7 +101,7 @@ def identity(args: argparse.Namespace) -> dict[str, Any]:
         "system": _digest(repr(replace(setting.system, source=""))),
         "models": [_digest(Path(name).read_bytes()) if os.path.isfile(name) else name for name in files],
         "component": [text.partition("=")[0] for text in args.component],
-        **{name: getattr(args, name) for name in _OPTIONS},
+        **{name: getattr(args, name, None) for name in _OPTIONS},  # a command without --parts wants none
         "sources": sources_hash(*_SOURCES),
         "numpy": np.__version__,
     }

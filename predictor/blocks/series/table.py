@@ -14,6 +14,7 @@ from predictor.blocks.parts import KINDS, total
 from predictor.blocks.series.points import OPTIONS, VARY, Point
 from predictor.series.curves import Quantity, lines_of
 from predictor.series.front import dominators
+from predictor.series.words import value_text
 
 TIME = Quantity("time_s", "time, s")
 ENERGY = Quantity("energy_j", "energy of the nodes in use, J")
@@ -110,9 +111,10 @@ def compare_rows(rows: Sequence[dict[str, Any]], over: str, names: Sequence[str]
 
 
 def set_front(rows: Sequence[dict[str, Any]]) -> None:
-    """Set ``on_front`` of the rows that know time and energy."""
+    """Set ``on_front`` of the rows that know time and energy, which are equal where they differ by rounding errors."""
     both = [row for row in rows if row["time_s"] is not None and row["energy_j"] is not None]
-    above = dominators([row["time_s"] for row in both], [row["energy_j"] for row in both])
+    times_s, energies_j = ([float(f"{row[name]:.9g}") for row in both] for name in ("time_s", "energy_j"))
+    above = dominators(times_s, energies_j)
     for row, better in zip(both, above, strict=True):
         row["on_front"] = not better
 
@@ -121,7 +123,7 @@ def text_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str,
     """Return the rows as a table of text; ``wide``: with the evaluators."""
     slowest_s = max((row["time_s"] for row in rows if row["time_s"] is not None), default=0.0)
     columns: dict[str, list[str]] = {
-        **{name: [str(row[name]) for row in rows] for name in names},
+        **{name: [value_text(row[name]) for row in rows] for name in names},
         "processes": [_text(row["processes"]) for row in rows],
         "nodes": [_text(row["nodes"]) for row in rows],
         "time": [duration(row["time_s"], like_s=slowest_s) for row in rows],

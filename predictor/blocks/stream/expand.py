@@ -36,7 +36,7 @@ from predictor.blocks.constants import check_constants
 from predictor.blocks.expressions import SHARED, Expression
 from predictor.blocks.parsing import Value
 from predictor.blocks.processes.progression import Number as PlainNumber
-from predictor.blocks.processes.progression import Progression
+from predictor.blocks.processes.progression import Progression, Split
 from predictor.blocks.steps import StepActions, inner_steps, turns_are_alike
 from predictor.blocks.stream.instructions import (
     NONE,
@@ -76,33 +76,40 @@ def expand(application: Application, *, most: int = MOST_INSTRUCTIONS) -> Stream
     return _Expansion(application, most).stream()
 
 
-class Resolver:
-    """The instructions of single steps, for equal processes together.
+class Together:
+    """The instructions of equal processes together.
 
     A group of collectives then has labels: ``labels``, by the number of the group.
     """
 
     def __init__(self, application: Application):
         self._expansion = _Expansion(application, MOST_INSTRUCTIONS, together=True)
+        self._application, self._numbers = application, application.numbers()
         self.first: Mapping[str, int] = self._expansion.first  # number of process 0 of each label
         self.labels: list[tuple[str, ...]] = self._expansion.labels
 
-    def instructions(self, label: str, first: int, scope: Mapping[str, Value], step: Step, where: str) -> Program:
-        """Return the instructions of a block.
+    def program(self, label: str, index: Progression | PlainNumber, first: int) -> Program:
+        """Return the instructions of some processes of a label.
 
         Args:
-            label: The label of the processes.
-            first: Index of the first one within the label.
-            scope: The application's numbers, loop variables and ``index``, a progression for several processes.  Then
-                ``Compute.operations``, ``Send.first`` and ``Receive.first`` may be progressions too.
-            step: The step.
-            where: Its place, for error messages.
+            label: The label.
+            index: Their indices within the label.  If it is a progression, ``Compute.operations``, ``Send.first`` and
+                ``Receive.first`` may be progressions too.
+            first: Index of the first one.
 
         Raises:
-            UserError: If an expression has no valid value, or a process named in the step does not exist.
+            UserError: If an expression has no valid value, or a process named in a step does not exist.
+            TooManyInstructions: If there are more.
             Split: If the processes have to be separated first.
         """
-        return tuple(self._expansion.block(_Process(label, scope["index"], first, scope), step, where))
+        process = _Process(label, index, first, {**self._numbers, "index": index})
+        steps, where = self._application.label(label).program, f"{self._application.where}, label {label}, step "
+        before = self._expansion.made
+        try:
+            return self._expansion.program(steps, process, where)
+        except Split:
+            self._expansion.made = before
+            raise
 
 
 @dataclass(frozen=True)
@@ -166,13 +173,13 @@ class _Expansion:
                     where = f"{self.application.where}, label {label.name}, step "
                     self.known = {}
                     process = _Process(label.name, index, index, _scope(numbers, index))
-                    program = tuple(self._steps(None, label.program, process, where))
+                    program = self.program(label.program, process, where)
                     number = programs.setdefault(program, len(programs))
                 of_process.append(number)
         return Stream(self.application, tuple(programs), tuple(of_process), tuple(self.groups))
 
-    def block(self, process: _Process, step: Step, where: str) -> Iterable[Instruction]:
-        return self._actions.do(process, step, where)
+    def program(self, steps: Sequence[Step], process: _Process, where: str) -> Program:
+        return tuple(self._steps(None, steps, process, where))
 
     def _value(self, process: _Process, number: Number, where: str) -> Value:
         """Return the value of an expression; it is kept until a loop variable in it, or the process, changes."""
@@ -201,10 +208,12 @@ class _Expansion:
             for one in self._actions.do(process, step, place):
                 self.made += 1
                 if self.made > self.most:
-                    problem = f"more than {self.most} instructions"
-                    remedy = "Take fewer processes, or fewer turns of loops"
-                    raise TooManyInstructions(place, problem, remedy)
+                    raise self._too_many(place)
                 yield one
+
+    def _too_many(self, where: str) -> TooManyInstructions:
+        remedy = "Take fewer processes, or fewer turns of loops"
+        return TooManyInstructions(where, f"more than {self.most} instructions", remedy)
 
     def _compute(self, process: _Process, step: ComputeStep, where: str) -> Iterable[Instruction]:
         if step.size is not None:
@@ -233,6 +242,8 @@ class _Expansion:
             inner = replace(process, scope=scope)
             turns = [(tuple(self._steps(step, step.steps, inner, where)), times)] if times else []
         else:
+            if times > self.most:
+                raise self._too_many(where)
             scopes = ({**process.scope, str(step.variable): turn} for turn in range(times))
             made = (tuple(self._steps(step, step.steps, replace(process, scope=scope), where)) for scope in scopes)
             turns = ((body, len(list(alike))) for body, alike in groupby(made))

@@ -1,0 +1,63 @@
+"""A figure of the parts of times, a bar for each row of a series."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from platforms.terminal.quantities import duration
+from predictor.series.words import Row, texts_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+MOST_BARS = 40
+_BARS = ("#0072B2", "#E69F00", "0.75", "#009E73", "0.92")
+
+
+def bars_figure(
+    rows: Sequence[Row],
+    columns: Sequence[str],
+    names: Sequence[str],
+    *,
+    title: str = "",
+    labels: Mapping[str, str] | None = None,
+) -> Figure:
+    """Return a figure with a bar for each of the first MOST_BARS rows, on which the times of these columns are stacked.
+
+    Args:
+        rows: The rows.
+        columns: Columns of times, s, whose names end with ``_s``.
+        names: All varied names; they name the bars.
+        title: Title above the figure.
+        labels: Names of the columns in the legend; None: those of the columns.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from matplotlib.figure import Figure
+
+    if len(rows) > MOST_BARS:
+        title = f"{title}\n" * bool(title) + f"the first {MOST_BARS} of {len(rows)}"
+    texts, rows = texts_of(rows, names), rows[:MOST_BARS]
+    figure = Figure(figsize=(7.0, 1.7 + 0.3 * len(rows)), layout="constrained")
+    axes = figure.add_subplot()
+    whole_s = [math.fsum(row[column] for column in columns) for row in rows]
+    places, done = range(len(rows)), [0.0] * len(rows)
+    said = labels or {column: column.removesuffix("_s") for column in columns}
+    for number, column in enumerate(columns):
+        shares = [100 * row[column] / time_s if time_s else 0.0 for row, time_s in zip(rows, whole_s, strict=True)]
+        axes.barh(places, shares, left=done, color=_BARS[number % len(_BARS)], label=said[column])
+        done = [a + b for a, b in zip(done, shares, strict=True)]
+    for place, time_s in zip(places, whole_s, strict=True):
+        axes.text(101, place, duration(time_s), va="center", fontsize=8)
+    called = [", ".join(texts[name][row[name]] for name in names) for row in rows]
+    axes.set_yticks(list(places), called, parse_math=False)
+    axes.set_ylim(len(rows) - 0.4, -0.6)
+    axes.set_xlim(0, 115)
+    axes.set_xticks(range(0, 101, 20))
+    axes.set_xlabel("share of the time, %, mean over the processes")
+    axes.set_ylabel(", ".join(names), parse_math=False)
+    if title:
+        axes.set_title(title, fontsize=10, parse_math=False)
+    figure.legend(fontsize=8.5, loc="outside lower center", ncols=len(columns), frameon=False)
+    return figure

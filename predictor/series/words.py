@@ -1,0 +1,59 @@
+"""Values of varied names in words: short numbers, and file names without folders."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import PurePath
+from typing import Any
+
+Row = Mapping[str, Any]
+MOST_DIGITS = 5  # of a whole number that is not written with an exponent although that would be shorter
+
+
+def plain(value: float) -> str:
+    """Return a number without a useless plus sign or zeros in its exponent.
+
+    >>> [plain(one) for one in (1000, 1e6, 2.5e-7, 123456.0, 0.25)]
+    ['1000', '1e6', '2.5e-7', '123456', '0.25']
+    """
+    text = f"{value:g}" if float(f"{value:g}") == value else f"{value:.12g}"
+    mantissa, e, exponent = text.partition("e")
+    return f"{mantissa}e{int(exponent)}" if e else mantissa
+
+
+def value_text(value: object) -> str:
+    """Return a value in words.
+
+    >>> [value_text(one) for one in (4, 1e10, 100000000, 48517, "idle-waiting")]
+    ['4', '1e10', '1e8', '48517', 'idle-waiting']
+    """
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    whole = str(value) if isinstance(value, int) else ""
+    return whole if 0 < len(whole) <= MOST_DIGITS else plain(value)
+
+
+def shortened(values: Sequence[object]) -> dict[object, str]:
+    """Return each value in words; files are called without folder and ending where that tells them apart.
+
+    >>> shortened(["a/left.toml", "a/right.toml", "grid4x8"])
+    {'a/left.toml': 'left', 'a/right.toml': 'right', 'grid4x8': 'grid4x8'}
+    >>> shortened(["a/left.toml", "b/left.toml"])
+    {'a/left.toml': 'a/left.toml', 'b/left.toml': 'b/left.toml'}
+    """
+    distinct = list(dict.fromkeys(values))
+    stems = {one: _stem(one) for one in distinct}
+    often = Counter(stems.values())
+    return {one: stems[one] if often[stems[one]] == 1 else value_text(one) for one in distinct}
+
+
+def texts_of(rows: Sequence[Row], names: Sequence[str]) -> dict[str, dict[object, str]]:
+    """Return the words of each value by name."""
+    return {name: shortened([row[name] for row in rows]) for name in names}
+
+
+def _stem(value: object) -> str:
+    if not isinstance(value, str) or not value.endswith((".toml", ".json", ".xml")):
+        return value_text(value)
+    return PurePath(value).stem or value

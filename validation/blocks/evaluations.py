@@ -1,0 +1,63 @@
+"""Evaluations of the points of a series with their wall times: pooled, and kept in the store."""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from platforms.errors import UserError
+from platforms.terminal.progress import doing
+from predictor.blocks.evaluation.evaluate import Result, evaluate
+from predictor.blocks.options import machine_from_arguments, setting_from_arguments
+from predictor.blocks.series.command import jobs_from_arguments, store_from_arguments
+from predictor.blocks.series.evaluations import made_and_kept
+from predictor.blocks.series.points import Point
+
+_LONG_S = 1.0  # wall time of an evaluation whose share of imports and caches does not matter
+
+
+@dataclass(frozen=True)
+class Timed:
+    """A result and the wall time of making it."""
+
+    result: Result
+    wall_s: float  # placement and evaluation without parts, in a warm process
+
+
+def timed(args: argparse.Namespace) -> Timed:
+    """Evaluate the application that the options of a command name.
+
+    Raises:
+        UserError: An option or a file is wrong, or the application cannot be evaluated.
+    """
+    setting = setting_from_arguments(args)
+    started = time.perf_counter()
+    result = evaluate(
+        setting.application, machine_from_arguments(args, setting),
+        evaluator=args.evaluator, power=args.power, parts=args.parts,
+    )  # fmt: skip
+    wall_s = time.perf_counter() - started
+    if wall_s < _LONG_S or args.parts:
+        again = replace(setting)  # without its placement
+        started = time.perf_counter()
+        evaluate(again.application, machine_from_arguments(args, again), evaluator=args.evaluator, power=args.power)
+        wall_s = time.perf_counter() - started
+    return Timed(result, wall_s)
+
+
+def timed_evaluations(args: argparse.Namespace, points: Sequence[Point]) -> list[Timed | UserError]:
+    """Return the result of each point, or the reason why it cannot be evaluated.
+
+    Args:
+        args: The values of --jobs, --store and --no-store.
+        points: The points.
+
+    Raises:
+        UserError: An option is wrong.
+        KeyboardInterrupt: With the number of results that are kept.
+    """
+    jobs = jobs_from_arguments(args)
+    with store_from_arguments(args) as store, doing("evaluating the series" if args.vary else "evaluating"):
+        return made_and_kept(points, timed, Timed, store, jobs)

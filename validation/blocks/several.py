@@ -1,0 +1,127 @@
+"""Comparisons of several points, of which one that fails does not stop the others."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from apps.arguments.exit_status import print_failure
+from apps.errors import SimulationError
+from apps.results.record import RunRecord
+from apps.runs.runner import Runner
+from apps.spec.run_spec import RunSpec
+from platforms.errors import UserError
+from predictor.blocks.options import setting_from_arguments
+from predictor.blocks.series.points import Point
+from predictor.blocks.setting import Setting
+from validation.blocks.comparison import Comparison, compared, simulation
+from validation.blocks.evaluations import Timed
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A point that cannot be evaluated or simulated."""
+
+    point: Point
+    error: UserError | SimulationError
+
+    def say(self) -> None:
+        """Print the error on standard error; that of a simulation with the end of its log."""
+        before = f"{self.point}: " if self.point.values else ""
+        if isinstance(self.error, SimulationError):
+            print_failure(SimulationError(f"{before}{self.error}", self.error.log, self.error.output))
+        else:
+            print(f"error: {before}{self.error}", file=sys.stderr)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A point with the run that simulates it, as far as its options allow."""
+
+    point: Point
+    setting: Setting | None = None
+    spec: RunSpec | None = None
+    error: UserError | None = None  # why there is no run
+
+    @staticmethod
+    def of(point: Point) -> Asked:
+        """Return the run of a point, or the reason why it has none."""
+        setting = None
+        try:
+            setting = setting_from_arguments(point.args)
+            if not any(setting.application.counts().values()):
+                raise UserError(setting.application.where, "no processes", "Give a label a count of 1 or more")
+            return Asked(point, setting, simulation(setting))
+        except UserError as err:
+            return Asked(point, setting, error=err)
+
+
+def status_of(failures: Sequence[Failure]) -> int:
+    """Return the exit status: 1 if a simulation failed, 2 if some input was bad, otherwise 0."""
+    return 1 if any(isinstance(one.error, SimulationError) for one in failures) else 2 if failures else 0
+
+
+def comparisons(
+    points: Sequence[Point], evaluated: Sequence[Timed | UserError], runner: Runner
+) -> tuple[list[Comparison], list[Failure]]:
+    """Return the comparison of each point, and why some points have no evaluation or no simulation.
+
+    Args:
+        points: The points.
+        evaluated: The evaluation of each point, or why it has none.
+        runner: Runner of the simulations, which go side by side.
+    """
+    asked = []
+    for point in points:
+        asked.append(Asked.of(point))
+        if asked[-1].spec is not None:
+            runner.start((asked[-1].spec,))
+    rows, failures = [], []
+    for one, timed in zip(asked, evaluated, strict=True):
+        row, errors = _compared(one, timed, runner)
+        rows.append(row)
+        failures += [Failure(one.point, error) for error in errors]
+    return rows, failures
+
+
+def _compared(
+    one: Asked, timed: Timed | UserError, runner: Runner
+) -> tuple[Comparison, list[UserError | SimulationError]]:
+    """Return the comparison of a point, and the distinct errors of its evaluation and its simulation."""
+    errors: dict[str, UserError | SimulationError] = {}
+    if isinstance(timed, UserError):
+        errors[str(timed)] = timed
+    record = _record(one, runner)
+    if not isinstance(record, RunRecord):
+        errors.setdefault(str(record), record)
+    args, refused = one.point.args, " ".join(errors) or None
+    if one.setting is None:
+        nothing = Comparison(
+            args.application, args.system, args.model, None, one.point.values, None, None, {}, None, None, None, None,
+            None, power=args.power, refused=refused,
+        )  # fmt: skip
+        return nothing, list(errors.values())
+    known = None if isinstance(timed, UserError) else timed
+    row = compared(
+        one.setting,
+        None if known is None else known.result,
+        record if isinstance(record, RunRecord) else None,
+        power=args.power,
+        model=args.model,
+        evaluation_wall_s=None if known is None else known.wall_s,
+        varied=one.point.values,
+        parts=args.parts,
+        refused=refused,
+    )
+    return row, list(errors.values())
+
+
+def _record(one: Asked, runner: Runner) -> RunRecord | UserError | SimulationError:
+    if one.spec is None:
+        assert one.error is not None
+        return one.error
+    try:
+        return runner.record(one.spec)
+    except (UserError, SimulationError) as err:
+        return err
