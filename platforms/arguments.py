@@ -280,12 +280,12 @@ def check_all_usable(platform: Platform, placements: Sequence[Placement]) -> Non
     if len(largest) < len(placements):
         try:
             for one in largest:
-                check_connected(path, one)
+                check_connected(path, one, shown=platform.path)
             return
         except PlatformError:
             pass  # the first placement without a route is found below, for the message
     for placement in placements:
-        check_connected(path, placement)
+        check_connected(path, placement, shown=platform.path)
 
 
 def _largest(placements: Sequence[Placement]) -> list[Placement]:
@@ -319,9 +319,9 @@ def _placement(args: argparse.Namespace, platform: Platform, nranks: int | None)
             problem = f"{nranks} ranks, but it places {len(placement)}"
             raise PlatformError(f"host file {args.hostfile}", problem, "Add lines or lower the ranks")
         return placement[:nranks]
-    mapping = args.mapping or "block"
+    mapping = "block" if args.mapping is None else args.mapping
     if mapping not in MAPPINGS:
-        raise UserError(f"--mapping {mapping}", "no such mapping", known_names(mapping, MAPPINGS))
+        raise UserError(f"--mapping {mapping or repr(mapping)}", "no such mapping", known_names(mapping, MAPPINGS))
     ranks_per_host: RanksPerHost = 1 if args.ranks_per_host is None else args.ranks_per_host
     if nranks is None:
         nranks = places(platform, ranks_per_host)

@@ -6,7 +6,6 @@ Finished runs are kept in the store, so an interrupted campaign continues where 
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 import textwrap
@@ -18,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from apps.arguments.dry_run import add_dry_run_argument, print_plan
 from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.arguments.runner import add_runner_arguments, check_runner_arguments, runner_from_arguments
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, own_problem, problem
 from apps.results.cautions import Cautions
@@ -343,7 +342,8 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     if args.dry_run:
         print(f"{len(campaign.cases)} targets, {count} predictions")
         return print_plan(args, plan(campaign))
-    expected = estimate(campaign, args.jobs or os.cpu_count() or 1)
+    jobs, _ = check_runner_arguments(args)
+    expected = estimate(campaign, jobs)
     others = f", besides the recordings and messages of {', '.join(expected.others)}" if expected.others else ""
     said = (
         f"{len(campaign.cases)} targets, {count} predictions, {expected.runs} runs; "

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import argparse
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from apps.arguments.runner import check_runner_arguments
 from platforms.files.caching import cache_folder
 from platforms.terminal.prose import folded_lines
 
@@ -34,17 +34,21 @@ def print_plan(args: argparse.Namespace, plan: Plan, *, kept: bool = True) -> in
         args: The values of the options, with those of add_runner_arguments if ``kept``.
         plan: The simulations.
         kept: As in add_dry_run_argument.
+
+    Raises:
+        UserError: Options of add_runner_arguments do not fit together or are out of range.
     """
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import plan_text
     from apps.store import Store
     from apps.store.database import DATABASE
 
-    store = None
+    store, jobs = None, 1  # a command that makes a single run has no option --jobs
+    if kept:
+        jobs, _ = check_runner_arguments(args)
     if kept and not args.no_store:
         folder = cache_folder() / "store" if args.store is None else Path(args.store)
         store = Store(folder, read_only=True) if (folder / DATABASE).exists() else None
-    jobs = getattr(args, "jobs", 1)  # a command that makes a single run has no option --jobs
-    said = plan_text(plan, store, jobs or os.cpu_count() or 1)
+    said = plan_text(plan, store, jobs)
     print("\n".join(folded_lines(said.splitlines())))
     return 0

@@ -29,6 +29,23 @@ def add_runner_arguments(parser: argparse._ActionsContainer) -> None:
     add_wall_limit_argument(parser, "--wall-limit")
 
 
+def check_runner_arguments(args: argparse.Namespace) -> tuple[int, float | None]:
+    """Return the number of simulations at a time, and the wall time in s that one may take (None: any).
+
+    Raises:
+        UserError: The options do not fit together or are out of range.
+    """
+    limit_s = wall_limit_from_arguments(args)
+    jobs: int = (os.cpu_count() or 1) if args.jobs is None else args.jobs
+    if jobs < 1:
+        raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
+    if args.no_store and args.store is not None:
+        raise UserError("--no-store", "does not go with --store", "Drop one")
+    if args.store == "":
+        raise UserError("--store", "an empty name", "Name a folder")
+    return jobs, limit_s
+
+
 @contextmanager
 def runner_from_arguments(
     args: argparse.Namespace, *, scheduler: str | None = None, cautions: Cautions | None = None, saying: bool = True
@@ -72,19 +89,12 @@ def _quiet_runner(args: argparse.Namespace, scheduler: str | None, cautions: Cau
     from apps.runs.simulate import simulate
     from apps.store import Store
 
-    limit_s = wall_limit_from_arguments(args)
-    jobs = (os.cpu_count() or 1) if args.jobs is None else args.jobs
-    if jobs < 1:
-        raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
-    if args.no_store and args.store is not None:
-        raise UserError("--no-store", "does not go with --store", "Drop one")
+    jobs, limit_s = check_runner_arguments(args)
     progress = RunProgress()
     with ExitStack() as stack:
         stack.callback(progress.close)
         progress.start()
         store = None
-        if args.store == "":
-            raise UserError("--store", "an empty name", "Name a folder")
         if not args.no_store:
             store = stack.enter_context(Store(Path(args.store) if args.store is not None else None))
         if scheduler is None:

@@ -167,6 +167,12 @@ class Recording:
     paths: tuple[tuple[int, ...], ...] = ()
 
     @property
+    def waits_at_windows(self) -> bool:
+        """True if one-sided calls wait for their own messages, so that ranks may wait for each other at a window."""
+        locked = (Tag.LOCKED, Tag.LOCKED_FETCH)
+        return any(bool((events["tag"] == tag).any()) for events in self.events for tag in locked)
+
+    @property
     def nranks(self) -> int:
         """Number of ranks."""
         return len(self.events)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from apps.probes.blocks.measure import BlockPlan
 from apps.probes.network.measure import NetworkPlan
 from apps.programs.own_program import UserProgram
-from apps.recording.events import Kind, Mark, Recording, Tag
+from apps.recording.events import Kind, Mark, Recording
 from apps.results.cautions import MEASURED
 from apps.results.measured import Measured
 from apps.results.record import NOT_SHOWN, RunRecord, iterations_caution
@@ -114,8 +114,7 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
         yield f"the program asks for its hosts by {recording.asks[0]}: on those of the target it may do something else"
     yield from _varying(recording.varies)
     yield from _threads(recording.threads)
-    locked = (Tag.LOCKED, Tag.LOCKED_FETCH)
-    if any((events["tag"] == tag).any() for events in recording.events for tag in locked):
+    if recording.waits_at_windows:
         yield _LOCKED
     if problem.iterative:
         first, iterations = recording.events[0], spec.target.iterations

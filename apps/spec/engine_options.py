@@ -12,6 +12,8 @@ from platforms.model.platform import Platform
 
 # Options that the engine sets; other values would make records incomparable or wrong.
 ENGINE_OPTIONS = {"smpi/simulate-computation": "no", "network/model": "SMPI"}
+# The words that SimGrid takes for yes and for no.
+_WORDS = dict.fromkeys(("yes", "on", "true", "1"), "yes") | dict.fromkeys(("no", "off", "false", "0"), "no")
 _UNNAMEABLE = re.compile(r"[\s:]")
 _RESERVED_OPTIONS = {*ENGINE_OPTIONS, "smpi/privatization", "smpi/np", "smpi/hostfile", "smpi/tmpdir"}
 
@@ -38,9 +40,10 @@ def check_options(options: Sequence[tuple[str, str]], platform: Platform, engine
         OptionError: The platform's <config> sets an option that runs need otherwise.
     """
     for key, value in platform.options:
-        if engine_options.get(key, value) != value:
+        needed = engine_options.get(key, value)
+        if _WORDS.get(value, value) != _WORDS.get(needed, needed):
             where = f"platform {platform.name}"
-            problem = f"its <config> sets {key} to {value}, but runs need {engine_options[key]}"
+            problem = f"its <config> sets {key} to {value}, but runs need {needed}"
             raise OptionError(where, problem, "Take it out")
     for key, value in options:
         if key in _RESERVED_OPTIONS or key in engine_options:

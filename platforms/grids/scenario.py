@@ -69,7 +69,7 @@ def named_grid(name: str, network: str | None = None, speeds_flops: Sequence[flo
         speeds_flops = [gflops * 1e9 for gflops in _TABLE[name]["speeds_gflops"]]
     if len(speeds_flops) != count:
         raise PlatformError(where, f"{len(speeds_flops)} speeds for {count} clusters", "Give one speed per cluster")
-    net = named_network(network or DEFAULT_NETWORK)
+    net = named_network(DEFAULT_NETWORK if network is None else network)
     clusters = tuple(
         GridCluster(f"c{i}", nodes, float(speed), net.node, net.backbone) for i, speed in enumerate(speeds_flops, 1)
     )
@@ -117,7 +117,7 @@ def read_grid(path: str | Path, network: str | None = None) -> Grid:
 def _described(entry: CheckedTable, name: str, network: str | None) -> Grid:
     """Return the grid of a scenario file or of an entry of scenarios.toml; ``name`` is used if the entry has none."""
     entry.text("source", "")  # checked only: it informs readers of the file
-    net = named_network(network or entry.text("network", DEFAULT_NETWORK))
+    net = named_network(entry.text("network", DEFAULT_NETWORK) if network is None else network)
     clusters = tuple(_cluster(one, i, net.node, net.backbone) for i, one in enumerate(entry.tables("clusters"), 1))
     if not clusters:
         raise PlatformError(entry.where, "no [[clusters]]", "Give at least one, with nodes and speed_gflops")

@@ -16,7 +16,7 @@ from platforms.errors import PlatformError
 from platforms.files.caching import cache_folder, write_atomically
 from platforms.files.reading import input_bytes
 from platforms.model.platform import Platform
-from platforms.read.xml_check import MOST_BYTES, MOST_PROFILE_BYTES
+from platforms.read.xml_check import BLANKS, MOST_BYTES, MOST_PROFILE_BYTES
 
 _NAMED_FILES = re.compile(rb"""\b(?:file|\w+_file)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
 _ESCAPES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
@@ -35,8 +35,9 @@ def content_of(path: Path) -> str:
 def kept_copy(path: Path) -> tuple[str, Path | None]:
     """Return the hash of a platform, as ``content_of``, and a copy of exactly this content in the cache folder.
 
-    In the copy every profile has a name made of its hash, beside the copy, so that SimGrid finds no other file.  A
-    compiled platform, which may find other files by its own place, and a file of the cache folder have no copy.
+    In the copy every profile has a name made of its hash, beside the copy, so that SimGrid finds no other file, and
+    there is nothing before <?xml, as XML demands and SimGrid does not.  A compiled platform, which may find other files
+    by its own place, and a file of the cache folder have no copy.
 
     Raises:
         PlatformError: As ``content_of``.
@@ -62,7 +63,7 @@ def kept_copy(path: Path) -> tuple[str, Path | None]:
 
     copy = folder / digest / path.name
     files = {copy.with_name(names[name]): profile for name, profile in named.items()}
-    for place, data in {**files, copy: _NAMED_FILES.sub(renamed, content)}.items():
+    for place, data in {**files, copy: _NAMED_FILES.sub(renamed, content.lstrip(BLANKS))}.items():
         if not place.is_file() or place.read_bytes() != data:
             write_atomically(place, data)
     return digest, copy

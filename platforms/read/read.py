@@ -12,7 +12,8 @@ import math
 import os
 import re
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -69,10 +70,15 @@ def read_platform(path: str | Path, name: str | None = None) -> Platform:
     )  # fmt: skip
 
 
-def read_routes(path: str | Path, pairs: Sequence[tuple[str, str]]) -> list[Route]:
+def read_routes(path: str | Path, pairs: Sequence[tuple[str, str]], *, shown: str | Path | None = None) -> list[Route]:
     """Return the routes of these pairs of host names (source, destination), in the order of the pairs.
 
     Latencies are those of the platform in s, before any correction factor of a network model.
+
+    Args:
+        path: The platform file.
+        pairs: Names of hosts.
+        shown: The file that errors name; None: ``path``.
 
     Raises:
         PlatformError: A host is unknown, or SimGrid finds no route.
@@ -84,22 +90,29 @@ def read_routes(path: str | Path, pairs: Sequence[tuple[str, str]]) -> list[Rout
             platform.host(host)
     if not pairs:
         return []
-    description = _describe(path, platform.content_hash, _lines(pairs))
+    with _naming(path, shown):
+        description = _describe(path, platform.content_hash, _lines(pairs))
     return [_route(entry) for entry in description["routes"]]
 
 
-def check_connected(path: str | Path, hosts: Iterable[str]) -> None:
+def check_connected(path: str | Path, hosts: Iterable[str], *, shown: str | Path | None = None) -> None:
     """Check that there is a route from each of these hosts to each other one.
 
     With more than MOST_PAIRWISE hosts, only the routes between each host and the first one, and between each host and
     its predecessor, are checked.  Routes from a host to itself are not checked: not every platform has them, and not
     every program needs them.
 
+    Args:
+        path: The platform file.
+        hosts: Names of hosts.
+        shown: The file that errors name; None: ``path``.
+
     Raises:
         PlatformError: A route is missing; the message quotes SimGrid's own.
     """
     path = _existing(path)
-    _describe(path, content_of(path), "".join(f"{name}\n" for name in dict.fromkeys(hosts)), "connected")
+    with _naming(path, shown):
+        _describe(path, content_of(path), "".join(f"{name}\n" for name in dict.fromkeys(hosts)), "connected")
 
 
 def read_survey(path: str | Path, pairs: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], int, list[Route | None]]:
@@ -147,6 +160,17 @@ def _existing(path: str | Path) -> Path:
     if not os.access(path, os.R_OK):
         raise PlatformError(str(path), "cannot be read", "Change its permissions")
     return path
+
+
+@contextmanager
+def _naming(path: Path, shown: str | Path | None) -> Iterator[None]:
+    """Let errors about a private copy name the user's own file, which the user can correct."""
+    try:
+        yield
+    except PlatformError as err:
+        if shown is None:
+            raise
+        raise PlatformError(err.where.replace(str(path), str(shown)), err.problem, err.remedy) from err
 
 
 def _lines(pairs: Iterable[tuple[str, str]]) -> str:

@@ -18,6 +18,7 @@ from platforms.errors import PlatformError
 from platforms.files.reading import input_bytes
 from platforms.grids.grid import MOST_CORES
 
+BLANKS = b" \t\r\n"  # SimGrid reads a file that has some before <?xml, which other parsers refuse
 MOST_BYTES = 256 << 20
 MOST_DEPTH = 64  # levels of nested elements
 MOST_NAME = 255  # characters of an identifier, a prefix or a suffix
@@ -66,24 +67,26 @@ def check_platform_xml(path: Path) -> list[tuple[str, str]]:
         content = input_bytes(path, most_bytes=MOST_BYTES)
     except OSError as err:
         raise PlatformError(str(path), f"cannot be read: {err.strerror}", "Give a SimGrid platform") from err
+    whole = content.lstrip(BLANKS)
+    before = content[: len(content) - len(whole)].count(b"\n")
     seen = _Checking(path)
     parser = expat.ParserCreate()
     parser.SetParamEntityParsing(expat.XML_PARAM_ENTITY_PARSING_NEVER)  # no DTD is ever fetched
 
     def start(name: str, attributes: dict[str, str]) -> None:
-        seen.line = parser.CurrentLineNumber
+        seen.line = before + parser.CurrentLineNumber
         _start(seen, name, attributes)
 
     def end(_: str) -> None:
         seen.within.pop()
 
     def declared(version: str, encoding: str | None, standalone: int) -> None:
-        seen.line = parser.CurrentLineNumber
+        seen.line = before + parser.CurrentLineNumber
         if encoding is not None and encoding.lower() not in _ENCODINGS:
             seen.refuse(f"its encoding is {encoding!r}, which SimGrid does not read", "Save it as UTF-8")
 
     def entity(name: str, *_: object) -> None:
-        seen.line = parser.CurrentLineNumber
+        seen.line = before + parser.CurrentLineNumber
         seen.refuse(f"it declares the entity {name!r}", "Write its text instead: SimGrid does not support entities")
 
     parser.StartElementHandler = start
@@ -91,13 +94,13 @@ def check_platform_xml(path: Path) -> list[tuple[str, str]]:
     parser.XmlDeclHandler = declared
     parser.EntityDeclHandler = entity
     try:
-        parser.Parse(content, True)
+        parser.Parse(whole, True)
     except expat.ExpatError as err:
         if path.suffix in _CPP:
             remedy = "Compile it first, as docs/platforms/own-platform.md says"
             raise PlatformError(str(path), "a platform in C++ that is not compiled", remedy) from None
         problem = f"not XML that can be read: {expat.ErrorString(err.code)}"
-        raise PlatformError(f"{path}:{err.lineno}", problem, "Correct the platform file") from None
+        raise PlatformError(f"{path}:{before + err.lineno}", problem, "Correct the platform file") from None
     return seen.options
 
 

@@ -118,10 +118,10 @@ def _outside(rows: tuple[Row, ...], share: float, target: Target) -> tuple[str, 
     row = next((row for row in rows if row.holds(share)), None)
     if row is None:
         least, most = rows[0].share_from, rows[-1].share_to
-        return f"compute share {_pct(share)} %", f"which has {_pct(least)} to {_pct(most)} %"
+        return f"compute share {_pct(share)} %", f"whose shares go from {_pct(least)} % up to {_pct(most)} %"
     low, high = row.ranks
     if not low <= target.nranks <= high:
-        return f"{target.nranks} ranks", f"which has {low} to {high}"
+        return f"{target.nranks} ranks", f"whose ranks go from {low} up to {high}"
     return None
 
 

@@ -223,6 +223,9 @@ def _title(args: argparse.Namespace, what: str) -> str:
     return what if args.elements is None else f"{what}, at most {args.elements} elements of each"
 
 
+RECORDED = "recording"  # key of the cautions of the command's only recording
+
+
 def has_platform(args: argparse.Namespace) -> bool:
     """Tell whether the options name a platform."""
     return args.scenario is not None or args.platform is not None
@@ -238,11 +241,11 @@ def _run_on_platform(args: argparse.Namespace) -> int:
     given = given_from_arguments(args)
     with runner_from_arguments(args, cautions=said, saying=False) as runner:
         if given is not None:
-            said.say(*given.recording.cautions)
             target, recording = target_of(args, given.problem, given.recording.nranks), given.recording
         else:
             target = target_of(args, problem_of(args), args.ranks)
             recording = recorded(args, target, runner)
+        said.add(f"recording of {target.problem.on(target.nranks)}", recording.cautions, key=RECORDED)
         found = paper_times(args, target, recording, runner) if args.times == "li" else None
         made = analysis(args, target, recording, runner) if found is None else found
     said.say(*made.cautions)
@@ -295,11 +298,13 @@ def _recording(args: argparse.Namespace, said: Cautions) -> tuple[Problem, Recor
     """Return the recording that the user gives, or a new one, and its problem."""
     given = given_from_arguments(args)
     if given is not None:
-        said.say(*given.recording.cautions)
-        return given.problem, given.recording
-    spec, iterations = _to_record(args)
-    with runner_from_arguments(args, cautions=said, saying=False) as runner:
-        return spec.target.problem, runner.recording(spec, iterations)
+        problem, recording = given.problem, given.recording
+    else:
+        spec, iterations = _to_record(args)
+        with runner_from_arguments(args, cautions=said, saying=False) as runner:
+            problem, recording = spec.target.problem, runner.recording(spec, iterations)
+    said.add(f"recording of {problem.on(recording.nranks)}", recording.cautions, key=RECORDED)
+    return problem, recording
 
 
 def _to_record(args: argparse.Namespace) -> tuple[RunSpec, int]:

@@ -103,10 +103,12 @@ class GraphModel:
         )
         each_s = sections.flops(target.iterations) * s_per_flop + sections.elapsed_s(target.iterations, Elapse.ON_CORE)
         compute_s = float((each_s + sections.elapsed_s(target.iterations, Elapse.ASLEEP)).max())
+        hidden, uncalibrated = _unmeasured(target, sections, network) if around.options is None else ((), None)
         return Prediction(
             time_s=made.time_s,
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},
-            flags=(*_flags(program, target, sections, around.options, network), *_others(made.others)),
+            flags=(*_flags(program, around.options, network), *hidden, *_others(made.others)),
+            no_interval=uncalibrated,
             remarks=program.recording.remarks,
             evidence=(program.evidence, *around.evidence),
             cost=program.cost + around.cost,
@@ -146,26 +148,27 @@ class GraphModel:
         )
 
 
-def _flags(
-    program: _Program,
-    target: Target,
-    sections: Sections,
-    options: Mapping[str, str] | None,
-    network: NetworkModel,
-) -> tuple[str, ...]:
+def _flags(program: _Program, options: Mapping[str, str] | None, network: NetworkModel) -> tuple[str, ...]:
     """Return the cautions; ``options``: those that are declared, or None if the network was measured."""
     recording = program.recording
     varies = ("computation times were measured and vary from run to run",) if recording.measured else ()
-    said = (*varies, *recording.cautions)
-    # Imported here for a quick start: they are slow to import.
+    windows = ("ranks may wait for each other at a window of one-sided calls: left out",)
+    said = (*varies, *recording.cautions, *(windows if recording.waits_at_windows else ()))
+    if options is None:
+        return said + network.cautions
+    # Imported here for a quick start: it is slow to import.
     from predictor.dpgraph.known import declared_cautions
-    from predictor.network.unmeasured import unmeasured
 
-    if options is not None:
-        return said + declared_cautions(options)
-    return (
-        said + network.cautions + unmeasured(target.platform, target.placement, sections.partners, network.measured_as)
-    )
+    return said + declared_cautions(options)
+
+
+def _unmeasured(target: Target, sections: Sections, network: NetworkModel) -> tuple[tuple[str, ...], str | None]:
+    """Return the cautions about what the measurements do not show, and why there is then no interval."""
+    # Imported here for a quick start: it is slow to import.
+    from predictor.network.unmeasured import UNCALIBRATED, unmeasured
+
+    said = unmeasured(target.platform, target.placement, sections.partners, network.measured_as)
+    return said, UNCALIBRATED if said else None
 
 
 def _others(looks: int) -> tuple[str, ...]:

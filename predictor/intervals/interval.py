@@ -42,12 +42,12 @@ def with_interval(prediction: Prediction, predictor: str, target: Target, eviden
     """Return the prediction with its interval, or with the reason why there is none.
 
     Args:
-        prediction: The prediction.
+        prediction: The prediction; a reason that the model itself gives for no interval stays.
         predictor: Name of the predictor.
         target: The target.
         evidence: The evidence, which may be for other targets too.
     """
-    reason = _uncalibrated(prediction, target, evidence)
+    reason = prediction.no_interval or _uncalibrated(prediction, target, evidence)
     calibration = None if reason is not None else calibration_of(predictor)
     if reason is None and calibration is None:
         reason = f"no calibration of {predictor}"
@@ -98,7 +98,16 @@ def _uncalibrated(prediction: Prediction, target: Target, evidence: Sequence[Evi
         return "calibrated on platforms that do not change over time"
     if any(_is_measured(one) for one in evidence):
         return "calibrated with simulated runs, not with measured ones"
+    used = [one.answer for one in evidence if not prediction.evidence or one.id in prediction.evidence]
+    if any(_is_doubtful(answer) for answer in used if isinstance(answer, Recording)):
+        return "calibrated with recordings that need no caution"
     return None
+
+
+def _is_doubtful(recording: Recording) -> bool:
+    """Return whether the program may do something else on the target, or wait for what a recording leaves out."""
+    said = recording.cautions or recording.asks or recording.varies
+    return bool(said) or recording.measured or recording.waits_at_windows
 
 
 def _is_measured(one: Evidence) -> bool:

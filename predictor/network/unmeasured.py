@@ -17,6 +17,9 @@ _ALIKE = 0.02  # relative: latencies and bandwidths that differ by less are the 
 
 Pair = tuple[str, str]
 
+# Why a prediction with such a caution has no interval: the calibration is of generated platforms, which have none.
+UNCALIBRATED = "calibrated where the measured pairs of nodes stand for all others"
+
 
 def unmeasured(
     platform: Platform,

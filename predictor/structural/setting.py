@@ -15,7 +15,7 @@ from apps.traffic import traffic
 from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, HostLoad, OutOfRange, Prediction
 from predictor.network.survey import HostsByCluster, layout
-from predictor.network.unmeasured import unmeasured
+from predictor.network.unmeasured import UNCALIBRATED, unmeasured
 from predictor.structural.calibration import Ground, read_ground
 from predictor.structural.meeting import Meeting
 from predictor.structural.paths import Paths, PlaceOfLinks, no_paths
@@ -102,20 +102,30 @@ class Setting:
                 time_s,
                 drift_s,
                 own_s,
-                own_flags + self._unmeasured(target, plan.schedule) + self._unseen(target),
+                flags=own_flags + self._unseen(target),
+                unmeasured=self._unmeasured(target, plan.schedule),
             )
             for target, time_s, drift_s, own_s, own_flags in answers
         ]
 
     def _prediction(
-        self, target: Target, time_s: float, drift_s: float, rank_s: list[float], flags: tuple[str, ...]
+        self,
+        target: Target,
+        time_s: float,
+        drift_s: float,
+        rank_s: list[float],
+        *,
+        flags: tuple[str, ...],
+        unmeasured: tuple[str, ...],
     ) -> Prediction:
+        flags += unmeasured
         if drift_s > _ALIKE * time_s:
             flags += ("iterations do not settle: the last ones evaluated stand for the rest",)
         return Prediction(
             time_s=time_s,
             parts={"compute_s": max(rank_s), "comm_s": time_s - max(rank_s)},
             flags=flags,
+            no_interval=UNCALIBRATED if unmeasured else None,
             evidence=self._evidence,
             cost=self._cost,
             loads=_loads(target, rank_s, time_s),

@@ -53,16 +53,25 @@ def test_a_run_that_cannot_be_is_refused(target, make, said):
     assert said in str(error.value)
 
 
-def test_a_platform_whose_options_runs_cannot_have_is_refused(tmp_path):
-    path = tmp_path / "own.xml"
+def timing_computation(path, how):
     path.write_text(
         '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
-        '<config><prop id="smpi/simulate-computation" value="yes"/></config>'
+        f'<config><prop id="smpi/simulate-computation" value="{how}"/></config>'
         '<zone id="w" routing="None"><host id="h" speed="1Gf"/></zone></platform>'
     )
-    platform = read_platform(path)
+    return read_platform(path)
+
+
+def test_a_platform_whose_options_runs_cannot_have_is_refused(tmp_path):
+    platform = timing_computation(tmp_path / "own.xml", "yes")
     with pytest.raises(OptionError, match="its <config> sets smpi/simulate-computation to yes, but runs need no"):
         Settings().spec(Target(problem("cg", "S"), platform, ("h",)))
+
+
+@pytest.mark.parametrize("word", ["no", "off", "false", "0"])  # all that SimGrid takes for no
+def test_a_platform_may_say_in_any_word_what_runs_need(tmp_path, word):
+    platform = timing_computation(tmp_path / "own.xml", word)
+    assert Settings().spec(Target(problem("cg", "S"), platform, ("h",))).options == ()
 
 
 def test_a_moved_byte_needs_a_bus(target):

@@ -80,7 +80,7 @@ def test_placements_that_share_hosts_are_checked_once(data, monkeypatch):
     platform = read_platform(data / "crossbar.xml")
     names = [host.name for host in platform.hosts]
     asked = []
-    monkeypatch.setattr("platforms.read.read.check_connected", lambda path, hosts: asked.append(tuple(hosts)))
+    monkeypatch.setattr("platforms.read.read.check_connected", lambda path, hosts, shown: asked.append(tuple(hosts)))
     check_all_usable(platform, [tuple(names[:size]) for size in range(1, len(names) + 1)])
     assert asked == [tuple(names)]
     asked.clear()

@@ -17,9 +17,9 @@ def asked(monkeypatch):
     """The pairs of each request to SimGrid, from now on."""
     requests = []
 
-    def counted(path, pairs):
+    def counted(path, pairs, **named):
         requests.append(list(pairs))
-        return read_routes(path, pairs)
+        return read_routes(path, pairs, **named)
 
     monkeypatch.setattr(routes, "read_routes", counted)
     return requests

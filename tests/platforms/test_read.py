@@ -7,6 +7,7 @@ import pytest
 from platforms.errors import PlatformError
 from platforms.grids.scenario import SCENARIOS, named_grid
 from platforms.model.platform import Power
+from platforms.read.content import loadable
 from platforms.read.read import materialise, read_platform, read_routes
 
 REFERENCE = Path(__file__).parents[1] / "apps" / "data" / "platform-grid-ref.xml"
@@ -153,6 +154,17 @@ def test_text_that_is_no_platform_is_refused(tmp_path):
     (tmp_path / "letter.xml").write_text("Dear SimGrid,\n")
     with pytest.raises(PlatformError, match=r"letter\.xml:1: not XML that can be read: syntax error"):
         read_platform(tmp_path / "letter.xml")
+
+
+def test_empty_lines_before_the_declaration_are_read_as_simgrid_does(data, tmp_path):
+    late = tmp_path / "late.xml"
+    late.write_text("\n \n" + (data / "nested.xml").read_text())
+    found = read_platform(late)
+    assert shape(found) == shape(read_platform(data / "nested.xml"))
+    assert loadable(found).read_bytes() == (data / "nested.xml").read_bytes()
+    late.write_text("\n\nDear SimGrid,\n")
+    with pytest.raises(PlatformError, match=r"late\.xml:3: not XML"):
+        read_platform(late)
 
 
 def test_a_missing_route_is_said_with_its_ends(data):

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 from apps.programs.problem import problem
+from apps.recording.events import EVENT, Recording, Tag
 from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.grids.scenario import named_grid
@@ -135,6 +136,31 @@ def test_where_nothing_is_calibrated_the_reason_is_told(target, predictor, time_
     placed = tuple(host for host in target.placement for _ in range(ranks // 8))
     made = with_interval(Prediction(time_s), predictor, replace(target, placement=placed), [])
     assert (made.interval, made.no_interval) == (None, reason)
+
+
+def recording(tag=0, **said):
+    """A recording of a message with this tag."""
+    events = np.zeros(1, EVENT)
+    events["tag"] = tag
+    return Recording((events,), (np.zeros(0, np.int64),), ((0,),), **said)
+
+
+@pytest.mark.parametrize(
+    "doubtful",
+    [
+        recording(cautions=("the program's course depends on the time",)),
+        recording(asks=("MPI_Get_processor_name",)),
+        recording(varies=("time",)),
+        recording(measured=True),
+        recording(Tag.LOCKED),
+    ],
+)
+def test_a_recording_that_needs_a_caution_gives_no_interval(target, doubtful):
+    request = EvidenceRequest("recording", target)
+    evidence = [Evidence(request, doubtful, "doubtful", Cost()), Evidence(request, recording(), "sound", Cost())]
+    made = with_interval(Prediction(1.0, evidence=("doubtful",)), "dpgraph", target, evidence)
+    assert (made.interval, made.no_interval) == (None, "calibrated with recordings that need no caution")
+    assert with_interval(Prediction(1.0, evidence=("sound",)), "dpgraph", target, evidence).interval is not None
 
 
 def test_an_extrapolation_beyond_the_calibrated_ones_has_none(target, record_of):

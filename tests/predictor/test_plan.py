@@ -189,3 +189,18 @@ processes = [1, 1, 0]
 [[studies.models]]
 form = "npt"
 """
+
+
+@pytest.mark.parametrize(
+    ("option", "said"),
+    [
+        ("--jobs=0", "--jobs 0: not positive"),
+        ("--wall-limit=nan", "--wall-limit nan: not a time"),
+        ("--store=", "--store: an empty name"),
+        ("--mapping=", "--mapping '': no such mapping"),
+        ("--network=", "network '': no such network"),
+    ],
+)
+def test_a_plan_refuses_what_the_runs_would_refuse(refused, option, said):
+    words = ["--scenario", "grid4x2", "--app", "ep", "--class", "S", "--predictor", "hcf", "--dry-run", option]
+    refused(run, words, said)

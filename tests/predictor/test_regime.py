@@ -6,6 +6,7 @@ from itertools import pairwise
 import pytest
 
 from apps.programs.problem import Problem
+from apps.results.cautions import merged
 from apps.spec.target import Target
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.answers import regime
@@ -97,14 +98,20 @@ def test_a_models_own_interval_stays(small_map):
 
 @pytest.mark.parametrize(
     ("share", "asked", "flag"),
-    [(0.05, target(8), "compute share 5 %: outside the validity map, which has 10 to 100 %"),
-     (0.95, target(40), "40 ranks: outside the validity map, which has 8 to 32"),
+    [(0.05, target(8), "compute share 5 %: outside the validity map, whose shares go from 10 % up to 100 %"),
+     (0.95, target(40), "40 ranks: outside the validity map, whose ranks go from 8 up to 32"),
      (0.95, target(16, cores=2), "16 ranks on 8 nodes: outside the validity map, which has one rank per node")],
 )  # fmt: skip
 def test_outside_of_the_map_is_a_caution(small_map, share, asked, flag):
     made = with_error_range(saying(share, flags=("first",)), "hcf", asked)
     assert made.flags == ("first", flag)
     assert (made.error_range, made.low_s) == (None, None)
+
+
+def test_several_cautions_in_one_are_a_sentence(small_map):
+    said = [with_error_range(saying(share), "hcf", target(ranks)).flags[0] for share, ranks in ((0.95, 40), (0.3, 60))]
+    outside = "40 to 60 ranks: outside the validity map, whose ranks go from 8 up to 32 to 48"
+    assert merged(said) == outside
 
 
 @pytest.mark.parametrize(("predictor", "app"), [("hcf", "ft"), ("npt", "cg")])

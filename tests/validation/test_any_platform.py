@@ -128,14 +128,16 @@ def test_paths_that_one_measurement_does_not_stand_for_are_said(runner):
     assert "2 times the latency of t0 to t1 and back" in said
     measured_as = {("t0", "t4"): ("t1", "t5"), ("t4", "t0"): ("t1", "t5")}
     assert unmeasured(tree, ("t0", "t1", "t4"), [(0, 1), (0, 2)], measured_as) == ()
-    one_way = results(runner, read_platform(DATA / "one_way.xml"), 2, "dpgraph")["dpgraph"]
-    assert "has 0.5 times the latency of up to down and back" in one_way.flags  # 100 us, where the mean is 200
+    for found in results(runner, read_platform(DATA / "one_way.xml"), 2, "dpgraph", "structural").values():
+        assert "has 0.5 times the latency of up to down and back" in found.flags  # 100 us, where the mean is 200
+        assert found.interval_low_s is None  # no calibration case has paths that are not measured
 
 
 def test_links_inside_a_fat_tree_are_measured(runner):
     found = results(runner, read_platform(DATA / "fat_tree.xml"), 8, "dpgraph", app="cg")["dpgraph"]
     assert found.abs_error_pct < 0.1  # 16 % were measured with one pair of nodes for all
     assert found.flags == ""
+    assert found.interval_low_s is not None
 
 
 def test_a_link_that_clusters_share_without_being_measured_together_is_said():
@@ -196,7 +198,10 @@ def test_a_run_that_is_ended_otherwise_is_not_the_platforms_fault(how):
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ("--platform no_route.xml", "route alice to bob: SimGrid says: there is no connecting path"),
+        (
+            "--platform no_route.xml",
+            f"error: {DATA / 'no_route.xml'}, route alice to bob: SimGrid says: there is no connecting path",
+        ),
         ("--platform wireless.xml", "does not seem attached to that WIFI link"),
         ("--platform failing.xml", "host 'f3' is switched off when a run begins"),
         ("--platform halved.xml --iterations steady", "halved changes over time"),

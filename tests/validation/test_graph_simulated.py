@@ -99,6 +99,11 @@ def test_a_dry_run_says_what_would_be_simulated(compared, capsys):
     assert "1 run with dates and 4 runs on changed platforms" in said
 
 
+def test_a_dry_run_of_a_program_without_iterations_is_one_too(capsys):
+    assert main(["--scenario", "grid4x2", "--app", "ep", "--class", "S", "--dry-run", "--no-store"]) == 0
+    assert "1 run with dates" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize(
     ("more", "said"),
     [

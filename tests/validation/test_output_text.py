@@ -52,7 +52,8 @@ def test_a_predictor_that_answers_fewer_targets_is_not_closest():
 
 
 def test_nobody_is_closest_where_nobody_answers():
-    assert sentences(result("a", None), result("b", None)) == ["No predictor has an answer."]
+    assert sentences(result("a", None), result("b", None)) == ["a and b have no answer."]
+    assert sentences(result("hcf", None), result("dpgraph-known", 0.0)) == ["hcf has no answer."]
 
 
 def test_targets_with_predictors_of_their_own_have_sentences_of_their_own():

@@ -182,6 +182,24 @@ def test_a_package_that_is_not_installed_has_no_version(monkeypatch):
     assert (found["scipy"], found["numpy"]) == ("not installed as a package", "1.0")
 
 
+def summed(name, error_pct):
+    return {
+        "predictor": name, "app": "all", "cases": 2, "n": 2, "mean_abs_error_pct": error_pct,
+        "mean_abs_error_low_pct": 0.001, "mean_abs_error_high_pct": 9.0, "max_abs_error_pct": error_pct,
+    }  # fmt: skip
+
+
+def test_a_self_check_is_not_called_the_most_accurate(made):
+    gathered = SimpleNamespace(answered=1, cases=[1], notes=[], failures=[])
+    rows = [summed("dpgraph-known", 1e-9), summed("hcf", 7.0), summed("structural", 4.0)]
+    said = "with a mean absolute error of 4.00 % (95 % interval <0.01 to 9.00 %) and a largest one of 4.00 %"
+    assert (
+        lede(gathered, made.results, pd.DataFrame(rows))[1] == f"Most accurate: structural, {said}, over 2 of 2 cases."
+    )
+    assert lede(gathered, made.results, pd.DataFrame(rows[:2]))[1].startswith("Errors: hcf, with")
+    assert lede(gathered, made.results, pd.DataFrame(rows[:1]))[1].startswith("Errors: dpgraph-known, with")
+
+
 def test_targets_that_failed_are_counted_in_the_first_lines(made):
     gathered = SimpleNamespace(
         answered=1, cases=[1], notes=[SimpleNamespace(refusal=None)], failures=[("cg", "why")] * 2

@@ -1,6 +1,7 @@
 """Parts of a report page: several pictures in one page, shell words, and limits."""
 
 import json
+import math
 import re
 import subprocess
 import sys
@@ -66,6 +67,24 @@ def test_the_table_of_intervals_counts_the_true_times_inside():
     assert coverage_table(results[results["predictor"] == "q"]) is None
 
 
+def test_names_of_many_cases_do_not_run_into_each_other():
+    names = [f"platform_of_the_institute_{number}" for number in range(12)]
+    results = pd.DataFrame({
+        "app": "ep", "class": "S", "scenario": names, "network": None, "ranks": 8, "mapping": "block", "clusters": "c",
+        "efficiency": 1.0, "predictor": "hcf", "predicted_s": 2.0, "simulated_s": 1.0, "truth": "simulation",
+    })  # fmt: skip
+    apart = pd.concat([results, results.assign(app="cg")])
+    for figure in (results_figure(results, "ep"), overview_figure(apart)):
+        figure.draw_without_rendering()
+        for axes in figure.axes:
+            slanted = axes.get_xticklabels()
+            assert [text.get_text() for text in slanted] == [f"{name}, 8 ranks" for name in names]
+            lines_in = np.diff([text.get_window_extent().x1 for text in slanted]) / figure.dpi
+            height_in = 9 * 1.4 / 72  # of a line of 9 points
+            assert (lines_in * math.sin(math.radians(slanted[0].get_rotation())) > height_in).all()
+            assert axes.get_position().height * figure.get_figheight() > 2  # the curves keep their room
+
+
 def test_two_pictures_share_no_names():
     first, second = (etree.fromstring(inline_svg(a_figure(), name, title="t")) for name in ("a", "b"))
     ids = [{element.get("id") for element in svg.iter() if element.get("id")} for svg in (first, second)]
@@ -128,6 +147,15 @@ def test_cautious_predictions_are_hollow():
         line.get_markerfacecolor() for line in share_figure(results, "cg").axes[0].lines if line.get_marker() == "s"
     ]
     assert sorted(faces) == ["#D55E00", "none"]
+
+
+def test_the_least_error_that_is_drawn_stands_for_smaller_ones():
+    results = a_page_of(2, predictors=("p",))
+    results["abs_error_pct"] = [0.0, 5.0]
+    of_shares, of_limits = share_figure(results, "cg").axes[0].yaxis, distribution_figure(results, "cg").axes[0].xaxis
+    for axis in (of_shares, of_limits):
+        shown = axis.get_major_formatter()
+        assert (shown(1e-3, 0), shown(1e-2, 1)) == ("≤ 0.001", "0.01")
 
 
 def test_a_distribution_counts_cases_without_an_answer():

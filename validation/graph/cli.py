@@ -19,7 +19,15 @@ from apps.results.cautions import Cautions
 from apps.spec.target import Target
 from platforms.command import EXIT_STATUSES, CommandParser
 from platforms.errors import UserError
-from predictor.dpgraph.cli import FIRST, add_arguments, check_arguments, has_platform, problem_of, write_pictures
+from predictor.dpgraph.cli import (
+    FIRST,
+    RECORDED,
+    add_arguments,
+    check_arguments,
+    has_platform,
+    problem_of,
+    write_pictures,
+)
 
 _ROWS = 3
 
@@ -75,6 +83,7 @@ def _run(args: argparse.Namespace) -> int:
     spec, said = settings_of(args).spec(target), Cautions()
     with runner_from_arguments(args, cautions=said, saying=False) as runner:
         recording = recorded(args, target, runner)
+        said.add(f"recording of {target.problem.on(target.nranks)}", recording.cautions, key=RECORDED)
         made = analysis(args, target, recording, runner)
         said.say(*made.cautions)
         changed = [] if made.answers is None else changed_platforms(target, made.network, made.answers, most=rows)
@@ -97,7 +106,7 @@ def _print_plan(args: argparse.Namespace, target: Target, rows: int) -> int:
     from predictor.dpgraph.on_platform import iterations_of, plan_on_platform, settings_of
 
     spec = settings_of(args).spec(target)
-    recorded = replace(spec, iterations=iterations_of(args, target))
+    recorded = replace(spec, iterations=iterations_of(args, target)) if target.problem.iterative else spec
     each_s = 2 * wall_s([recorded], 1)  # with the recorder
     others = [Other("run with dates", "runs with dates", 1, each_s)]
     if rows:

@@ -5,6 +5,7 @@ Energies and energy-delay products have the same figures.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _WIDTH = 5.6  # inches, of a figure of a few cases
+_CHARACTER_IN = 0.078  # width of a character of a case's label, inches
+_SLANT_DEG = 40.0  # of labels that have no room side by side
 _LEGEND_COLUMNS = 4  # columns of the legend of such a figure
 
 # Columns that distinguish the results of one app and predictor.
@@ -69,6 +72,7 @@ def results_figure(
         figure = Figure(figsize=(max(_WIDTH, 1.5 + 0.66 * cases), 3.6 + 0.22 * entries), layout="constrained")
     _draw(figure.add_subplot(), rows, quantity, predictor_numbers(results) if numbers is None else numbers)
     if cases > 1:
+        _make_room(figure)
         _add_legend(figure, figure.axes)
     return figure
 
@@ -93,6 +97,7 @@ def overview_figure(results: pd.DataFrame, quantity: Quantity = TIMES) -> Figure
     for place, one in enumerate(own, 1):
         _draw(figure.add_subplot(rows, columns, place), one, quantity, numbers)
     if most > 1:
+        _make_room(figure)
         _add_legend(figure, figure.axes)
     return figure
 
@@ -150,13 +155,37 @@ def _draw_cases(axes: Axes, rows: pd.DataFrame, quantity: Quantity, numbers: Map
             offset + lines["place"], lines[quantity.predicted].astype(float), color=color, marker=marker,
             linestyle=style, linewidth=1, markersize=7, markeredgecolor="black", markeredgewidth=0.6, label=name,
         )  # fmt: skip
-    axes.set_xticks(range(len(cases)), case_labels(cases, told=("scenario", "ranks")), fontsize=9, parse_math=False)
+    _name_cases(axes, case_labels(cases, told=("scenario", "ranks")))
     axes.set_xlim(-0.6, len(cases) - 0.4)
     axes.set_yscale("log")
     label_decades(axes.yaxis)
     axes.set_ylabel(quantity.label)
     axes.grid(axis="y", which="major", color="0.9")
     axes.set_axisbelow(True)
+
+
+def _name_cases(axes: Axes, labels: Sequence[str]) -> None:
+    """Write the labels below the axis; slanted, in one line each, where they would run into each other."""
+    figure, grid = axes.figure, axes.get_gridspec()
+    assert grid is not None
+    room_in = (figure.bbox.width / figure.dpi / grid.ncols - 1) / len(labels)
+    if _CHARACTER_IN * max(len(line) for label in labels for line in label.split("\n")) <= room_in:
+        axes.set_xticks(range(len(labels)), labels, fontsize=9, parse_math=False)
+        return
+    lines = [label.replace("\n", ", ") for label in labels]
+    axes.set_xticks(
+        range(len(lines)), lines, fontsize=9, parse_math=False, rotation=_SLANT_DEG, ha="right", rotation_mode="anchor"
+    )
+
+
+def _make_room(figure: Figure) -> None:
+    """Make a figure higher by what its slanted labels take."""
+    slanted = [text for axes in figure.axes for text in axes.get_xticklabels() if text.get_rotation() == _SLANT_DEG]
+    grid = figure.axes[0].get_gridspec()
+    if not slanted or grid is None:
+        return
+    longest_in = _CHARACTER_IN * max(len(text.get_text()) for text in slanted)
+    figure.set_figheight(figure.get_figheight() + grid.nrows * longest_in * math.sin(math.radians(_SLANT_DEG)))
 
 
 def _add_legend(figure: Figure, panels: Sequence[Axes]) -> None:

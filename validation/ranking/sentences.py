@@ -42,8 +42,8 @@ def _closest(part: Sequence[Row], apps: str) -> Iterator[str]:
     """Yield the sentence on the predictor with the smallest mean error among those that answer most targets."""
     errors = _errors_pct(part)
     most, cases = max(map(len, errors.values())), len(rows_by(part, *CASE))
-    if most == 0:
-        yield f"No predictor has an answer{apps}."
+    if most == 0:  # those asked are named, because a self-check may have answered
+        yield f"{listed(list(errors))} {'has' if len(errors) == 1 else 'have'} no answer{apps}."
         return
     means = {name: mean(found) for name, found in errors.items() if len(found) == most}
     least = percent(min(means.values()))

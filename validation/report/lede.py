@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from platforms.terminal.quantities import percent, range_text
 from platforms.wording import number_of
+from predictor.registry import SELF_CHECKS
 from validation.comparison.metrics import ALL_APPS
 from validation.presentation.tables import truth_name
 from validation.report.gather import Gathered
@@ -34,16 +36,19 @@ def lede(gathered: Gathered, results: pd.DataFrame, summary: pd.DataFrame) -> li
         f"{_listed(predictors, 20)}, compared with times that were {truth}."
     ]
     over_all = summary[summary["app"] == ALL_APPS]
+    rivals = over_all[~over_all["predictor"].isin(SELF_CHECKS)]  # a self-check is never called the most accurate
+    over_all = rivals if len(rivals) else over_all
     complete = over_all[over_all["n"] == over_all["cases"]]
     answering = complete if len(complete) else over_all[over_all["n"] > 0]
     if len(answering):
         best = answering.iloc[int(answering["mean_abs_error_pct"].argmin())]
         low, high = best["mean_abs_error_low_pct"], best["mean_abs_error_high_pct"]
-        interval = f" (95 % interval {low:.3g} to {high:.3g} %)" if known(low) else ""
-        who = "Most accurate" if len(predictors) > 1 else "Errors"
+        interval = f" (95 % interval {range_text(percent(low), percent(high))} %)" if known(low) else ""
+        who = "Most accurate" if len(over_all) > 1 else "Errors"
+        mean, largest = percent(best["mean_abs_error_pct"]), percent(best["max_abs_error_pct"])
         lines.append(
-            f"{who}: {best['predictor']}, with a mean absolute error of {best['mean_abs_error_pct']:.3g} %{interval} "
-            f"and a largest one of {best['max_abs_error_pct']:.3g} %, over {best['n']} of {best['cases']} cases."
+            f"{who}: {best['predictor']}, with a mean absolute error of {mean} %{interval} "
+            f"and a largest one of {largest} %, over {best['n']} of {best['cases']} cases."
         )
     refused = sum(note.refusal is not None for note in gathered.notes)
     if refused:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from predictor.series.styles import label_decades, style_of
@@ -11,6 +12,7 @@ from validation.presentation.tables import truth_name
 if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
 BANDS_PCT = (5.0, 10.0)
@@ -81,7 +83,9 @@ def share_figure(results: pd.DataFrame, app: str | None) -> Figure:
         _name_apps(axes, rows, x="share_pct")
     axes.set_xlabel("computation, % of the simulated run")
     axes.set_ylabel("|error|, %")
-    return _finished(figure, axes, log_x=False)
+    finished = _finished(figure, axes, log_x=False)
+    _tell_floor(axes.yaxis)
+    return finished
 
 
 def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
@@ -106,7 +110,9 @@ def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
     axes.set(xscale="log", ylim=(0, 103))
     axes.set_xlabel("|error|, %, at most")
     axes.set_ylabel("cases, %")
-    return _finished(figure, axes, log_x=True, log_y=False)
+    finished = _finished(figure, axes, log_x=True, log_y=False)
+    _tell_floor(axes.xaxis)
+    return finished
 
 
 def _axes(*, square: bool = False) -> tuple[Figure, Axes]:
@@ -157,6 +163,17 @@ def _points(
                 markeredgecolor="black" if face != "none" else color, label=label, rasterized=many,
             )  # fmt: skip
             label = "_"  # keeps a single entry in the legend
+
+
+def _tell_floor(axis: Axis) -> None:
+    """Label the least error that is drawn as one that smaller errors share."""
+    plain = axis.get_major_formatter()
+
+    def floor_told(value: float, position: float) -> str:
+        text = plain(value, int(position))
+        return f"≤ {text}" if math.isclose(value, _LEAST_PCT) else text
+
+    axis.set_major_formatter(floor_told)
 
 
 def _finished(figure: Figure, axes: Axes, *, log_x: bool, log_y: bool = True) -> Figure:
