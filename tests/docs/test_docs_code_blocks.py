@@ -143,6 +143,7 @@ def toml_readers():
     from predictor.hierarchical.multicore_cluster import read_cluster
     from validation.campaign import read_campaign
     from validation.optimize.campaign_file import read_allocation_campaign
+    from validation.workbench.project.application_suites import read_suite
 
     return {
         "budget": read_request,
@@ -157,6 +158,7 @@ def toml_readers():
         "scenarios": read_campaign,
         "platforms": read_campaign,
         "apps": read_campaign,
+        "applications": lambda file: read_suite(Path(file).read_text("utf-8")),
     }
 
 

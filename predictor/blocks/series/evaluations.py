@@ -63,7 +63,7 @@ def made_and_kept(
     identities = {}
     for at, point in enumerate(points):
         try:
-            identities[at] = {"answer": answer_type.__name__, **(also or {}), **identity(point.args)}
+            identities[at] = _identity_of(answer_type, point, also)
         except UserError as err:
             found[at] = err
     made = answers(
@@ -73,6 +73,19 @@ def made_and_kept(
     for at, answer in zip(identities, made, strict=True):
         found[at] = answer
     return [one for one in found if one is not None]
+
+
+def is_kept(point: Point, store: Store | None) -> bool:
+    """Return whether the store has the result of a point, which ``evaluations`` would take from it.
+
+    Raises:
+        UserError: An option or a file is wrong.
+    """
+    return Kept(KIND, Result, store).get(_identity_of(Result, point)) is not None
+
+
+def _identity_of(answer_type: type[Any], point: Point, also: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    return {"answer": answer_type.__name__, **(also or {}), **identity(point.args)}
 
 
 def evaluated(args: argparse.Namespace) -> Result:

@@ -117,6 +117,14 @@ class Desk:
         found = self._read("count", text=text, store=str(self.project.store), jobs=self.project.jobs)
         return Counted(found["runs"], found["predictions"], tuple(found["plan"]))
 
+    def describe(self, applications: Sequence[str], systems: Sequence[str]) -> dict[str, Any]:
+        """Return the labels and variables of applications as ``validation.workbench.work.points.describe`` yields them.
+
+        Raises:
+            UserError: The worker cannot read them in time.
+        """
+        return self._read("describe", applications=list(applications), systems=list(systems))
+
     def add(self, name: str, owner: str, text: str) -> int:
         """Queue a suite as it is now, and return its number in the queue.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import importlib.util
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -13,7 +13,7 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from platforms.errors import UserError
-from validation.workbench.queue.results import ResultsView
+from validation.workbench.queue.points import view_of
 from validation.workbench.web.answers import desk_of, moved
 from validation.workbench.web.forms import posted
 
@@ -23,7 +23,7 @@ _PART = 1 << 16  # characters of a CSV file that are sent at a time
 def as_csv(request: Request) -> Response:
     """Answer with all results of a view as CSV, with the columns of results.csv."""
     headers = {"content-disposition": 'attachment; filename="results.csv"'}
-    return StreamingResponse(_lines(_rows(request)), media_type="text/csv", headers=headers)
+    return StreamingResponse(_lines(_rows(request), _columns(request)), media_type="text/csv", headers=headers)
 
 
 def has_parquet() -> bool:
@@ -33,11 +33,11 @@ def has_parquet() -> bool:
 
 def as_parquet(request: Request) -> Response:
     """Answer with all results of a view as Parquet, with the columns of results.csv."""
-    view = ResultsView.of(request.query_params)
+    view = view_of(request.query_params, desk_of(request).queue.tables)
     if not view.count(desk_of(request).queue.tables):
         raise UserError("results", "there are none with this filter", "Choose others")
     headers = {"content-disposition": 'attachment; filename="results.parquet"'}
-    made = desk_of(request).as_parquet(_lines(_rows(request)))
+    made = desk_of(request).as_parquet(_lines(_rows(request), _columns(request)))
     return Response(made, media_type="application/vnd.apache.parquet", headers=headers)
 
 
@@ -67,17 +67,22 @@ def send_report(request: Request) -> Response:
 
 
 def _rows(request: Request) -> Iterator[dict[str, Any]]:
-    return ResultsView.of(request.query_params).whole(desk_of(request).queue.tables)
+    tables = desk_of(request).queue.tables
+    return view_of(request.query_params, tables).whole(tables)
 
 
-def _lines(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+def _columns(request: Request) -> list[str]:
+    """Return the columns of the results of a view: those of kernels, and those of each application."""
+    tables = desk_of(request).queue.tables
+    return view_of(request.query_params, tables).fields(tables)
+
+
+def _lines(rows: Iterator[dict[str, Any]], columns: Sequence[str]) -> Iterator[str]:
     """Yield a CSV file in parts of many lines, because every part takes a change of threads."""
     text = io.StringIO()
-    writer = None
+    writer = csv.DictWriter(text, columns, lineterminator="\n", extrasaction="ignore")
+    writer.writeheader()
     for row in rows:
-        if writer is None:
-            writer = csv.DictWriter(text, list(row), lineterminator="\n", extrasaction="ignore")
-            writer.writeheader()
         writer.writerow(row)
         if text.tell() > _PART:
             yield text.getvalue()

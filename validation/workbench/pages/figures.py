@@ -11,11 +11,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from platforms.errors import UserError, known_names
+from validation.workbench.pages.point_results import titles_of
 from validation.workbench.project.measured import measured_times
 from validation.workbench.queue.cases import values_by_platform
+from validation.workbench.queue.points import VALUE, PointsView, view_of
 from validation.workbench.queue.results import ResultsView
 from validation.workbench.queue.series import (
     MEASURED,
+    MODEL,
     MOST_CASES,
     MOST_KINDS,
     PARAMETERS,
@@ -38,6 +41,7 @@ from validation.workbench.web.plot import Axis, Curve, Mark, Style, count_axis, 
 
 MOST_DRAWN = 5000  # results of a figure
 MOST_FRONT = 60  # rows of the table of a front
+POWER = f"{VALUE}power"  # the power rule of applications, which only energies depend on
 NAMES = {"app": "kernel or program", "efficiency": "efficiency of the kernel"}  # of parameters; others are their own
 
 
@@ -46,31 +50,55 @@ def show_figure(request: Request) -> Response:
     query = request.query_params
     quantity = QUANTITIES[_known(query.get("show", "time"), "show", tuple(QUANTITIES))]
     view, rows, context = _drawn(request)
-    parameter = query.get("over") or _best_parameter(rows)
-    _known(parameter, "over", PARAMETERS)
+    parameters = parameters_of(view)
+    parameter = query.get("over") or _best_parameter(rows, parameters)
+    _known(parameter, "over", parameters)
     desk = desk_of(request)
     measured, wrong = measured_times(desk.project, lambda: values_by_platform(desk.queue.tables))
-    found = series(rows, quantity, parameter, measured)
+    if isinstance(view, PointsView):
+        measured = lambda row: None  # noqa: E731 - a measured time does not tell the values of a point
+    rows = [row for row in rows if row[parameter] is not None or not parameter.startswith(VALUE)]
+    told = [key for key in parameters if key != POWER or quantity.key == "energy" or key == parameter]
+    found = series(rows, quantity, parameter, measured, told)
     drawn = None
     if found.lines:
-        drawn = _figure(found, quantity, parameter, {row["suite"]: row["suite_name"] for row in rows})
+        titles = parameter, title_of(parameter, view)
+        drawn = _figure(found, quantity, titles, {row["suite"]: row["suite_name"] for row in rows})
     address = view.address()
     tabs = [
         ("show", [(key, one.title, _address("figure", address, key, parameter)) for key, one in QUANTITIES.items()],
          quantity.key),
-        ("over", [(key, NAMES.get(key, key), _address("figure", address, quantity.key, key)) for key in PARAMETERS],
+        ("over", [(key, title_of(key, view), _address("figure", address, quantity.key, key)) for key in parameters],
          parameter),
     ]  # fmt: skip
     legend = [(symbol(_style(line, found)), line.name) for line in found.lines]
     return page(request, "figure.html", **context, drawn=drawn, legend_entries=legend, tabs=tabs, quantity=quantity,
-                over=NAMES.get(parameter, parameter), found=found, wrong=wrong,
+                over=title_of(parameter, view), titles=_filter_titles(view), found=found, wrong=wrong,
                 kept={"show": quantity.key, "over": parameter},
                 most_cases=MOST_CASES)  # fmt: skip
 
 
+def parameters_of(view: ResultsView) -> tuple[str, ...]:
+    """Return the parameters that figures of a view can have along their axis."""
+    if not isinstance(view, PointsView):
+        return PARAMETERS
+    return *(VALUE + name for name in view.names), "platform", MODEL, "app", "suite"
+
+
+def title_of(parameter: str, view: ResultsView) -> str:
+    """Return the title of a parameter."""
+    titles = titles_of(view) if isinstance(view, PointsView) else NAMES
+    return titles.get(parameter, parameter)
+
+
+def _filter_titles(view: ResultsView) -> dict[str, str]:
+    """Return the titles of filters that are not called like their keys."""
+    return titles_of(view) if isinstance(view, PointsView) else {"app": "kernel"}
+
+
 def show_front(request: Request) -> Response:
     """Answer with the front of time and energy: the runs that no other run beats in both."""
-    _, rows, context = _drawn(request)
+    view, rows, context = _drawn(request)
     found = choices_of(rows)
     fronts = {kind: front(choices) for kind, choices in found.items()}
     order = {kind: number for number, kind in enumerate(kind for kind in found if kind not in TRUTHS)}
@@ -88,16 +116,18 @@ def show_front(request: Request) -> Response:
         x = number_axis("time, s", [one.time_s for one in every])
         y = number_axis("energy of the nodes in use, J", [one.energy_j for one in every])
         drawn = plot("Energy over time of each run, with the runs that no other one beats", x, y, curves)
-    truths = next((fronts[kind] for kind in TRUTHS if kind in fronts), [])
-    listed = [(one, _said_case(one.row, rows)) for one in truths[:MOST_FRONT]]
+    kind = next((kind for kind in (*TRUTHS, *fronts) if kind in fronts), "")
+    chosen = fronts.get(kind, [])
+    keys = [key for key in parameters_of(view) if key not in ("ranks", MODEL)]
+    listed = [(one, _said_case(one.row, rows, keys)) for one in chosen[:MOST_FRONT]]
     return page(request, "front.html", **context, drawn=drawn, legend_entries=legend, listed=listed, kept={},
-                more=max(0, len(truths) - MOST_FRONT))  # fmt: skip
+                kind=kind, titles=_filter_titles(view), more=max(0, len(chosen) - MOST_FRONT))  # fmt: skip
 
 
 def _drawn(request: Request) -> tuple[ResultsView, list[dict[str, Any]], dict[str, Any]]:
     """Return the view of an address, its results, and what all pages of figures need."""
     desk = desk_of(request)
-    view = ResultsView.of(request.query_params)
+    view = view_of(request.query_params, desk.queue.tables)
     suites = desk.queue.suites()
     names = {suite.id: f"{suite.name} ({suite.id})" for suite in suites}
     rows = view.drawn(desk.queue.tables, MOST_DRAWN + 1)
@@ -107,7 +137,7 @@ def _drawn(request: Request) -> tuple[ResultsView, list[dict[str, Any]], dict[st
         "view": view, "choices": view.choices(desk.queue.tables), "chosen": dict(view.filters), "suites": suites,
         "suite": next((suite for suite in suites if suite.id == view.suite), None),
         "other": next((suite for suite in suites if suite.id == view.other), None),
-        "cut": len(rows) > MOST_DRAWN, "most": MOST_DRAWN,
+        "cut": len(rows) > MOST_DRAWN, "most": MOST_DRAWN, "of_points": isinstance(view, PointsView),
     }  # fmt: skip
     return view, rows[:MOST_DRAWN], context
 
@@ -118,9 +148,9 @@ def _known(value: str, key: str, known: Sequence[str]) -> str:
     return value
 
 
-def _best_parameter(rows: Sequence[Row]) -> str:
+def _best_parameter(rows: Sequence[Row], parameters: Sequence[str]) -> str:
     """Return the first parameter that has several values."""
-    return next((key for key in PARAMETERS if len({row[key] for row in rows}) > 1), PARAMETERS[0])
+    return next((key for key in parameters if len({row[key] for row in rows}) > 1), parameters[0])
 
 
 def _address(page_name: str, address: str, show: str, over: str) -> str:
@@ -128,13 +158,15 @@ def _address(page_name: str, address: str, show: str, over: str) -> str:
     return f"/results/{page_name}?{address}{'&' if address else ''}{more}"
 
 
-def _figure(found: Series, quantity: Quantity, parameter: str, suites: Mapping[Any, str]) -> Markup:
-    """Return the plot of lines; ``suites`` has the names of suites by number."""
+def _figure(found: Series, quantity: Quantity, over: tuple[str, str], suites: Mapping[Any, str]) -> Markup:
+    """Return the plot of lines over a parameter with its title; ``suites`` has the names of suites by number."""
     points = [point for line in found.lines for point in line.points]
-    title, word = NAMES.get(parameter, parameter), suites.get if parameter == "suite" else _word
-    x, place = _axis(parameter, list(dict.fromkeys(point.at for point in points)), word)
+    parameter, title = over
+    word = suites.get if parameter == "suite" else _word
+    x, place = _axis(over, list(dict.fromkeys(point.at for point in points)), word)
     logarithmic = quantity.key in ("time", "energy", "speedup")
-    y = number_axis(quantity.label, [point.value for point in points], may_log=logarithmic, zero=True)
+    zero = quantity.key != "success"  # which is close to 1
+    y = number_axis(quantity.label, [point.value for point in points], may_log=logarithmic, zero=zero)
 
     def mark(line: Line, point: Point) -> Mark:
         said = f"{line.name}, {title} {word(point.at)}: {point.value:.5g} {quantity.unit}"
@@ -151,10 +183,13 @@ def _figure(found: Series, quantity: Quantity, parameter: str, suites: Mapping[A
     return plot(f"{quantity.title} over {title}, {len(curves)} lines", x, y, curves, line_at=_line_at(quantity))
 
 
-def _axis(parameter: str, values: list[Any], word: Callable[[Any], str | None]) -> tuple[Axis, Callable[[Any], float]]:
-    """Return the axis of a parameter, and a function that returns where on it a value is."""
-    title = NAMES.get(parameter, parameter)
-    if parameter == "ranks":
+def _axis(
+    over: tuple[str, str], values: list[Any], word: Callable[[Any], str | None]
+) -> tuple[Axis, Callable[[Any], float]]:
+    """Return the axis of a parameter with its title, and a function that returns where on it a value is."""
+    parameter, title = over
+    numbers = all(isinstance(one, int | float) for one in values)
+    if parameter == "ranks" or (parameter.startswith(VALUE) and numbers):
         return count_axis(title, [float(one) for one in values]), float
     if parameter in ("class", "efficiency"):
         values = sorted(values, key=lambda one: (one is None, one))
@@ -174,16 +209,17 @@ def _style(line: Line, found: Series) -> Style:
 
 
 def _word(value: object) -> str:
-    return "none" if value is None else str(value)
+    return "none" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
 def _choice_mark(one: Choice) -> Mark:
     row = one.row
-    said = f"{one.kind}, {row['app']} {row['class'] or ''} on {row['ranks']} ranks of {row['platform']}: "
+    unit = "processes" if MODEL in row else "ranks"
+    said = f"{one.kind}, {row['app']} {row['class'] or ''} on {row['ranks']} {unit} of {row['platform']}: "
     return Mark(one.time_s, one.energy_j, f"{said}{one.time_s:.5g} s, {one.energy_j:.5g} J", f"/results/{row['id']}")
 
 
-def _said_case(row: Row, rows: Sequence[Row]) -> str:
-    """Return what tells the run of a row from the others."""
-    telling = telling_keys(rows, [key for key in PARAMETERS if key != "ranks"])
+def _said_case(row: Row, rows: Sequence[Row], keys: Sequence[str]) -> str:
+    """Return what tells the run of a row from the others, of these parameters."""
+    telling = telling_keys(rows, keys)
     return ", ".join(case_word(key, row) for key in telling) or f"{row['app']} {row['class'] or ''}".strip()

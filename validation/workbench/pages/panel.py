@@ -24,6 +24,7 @@ from validation.workbench.project.suite_files import (
     COUNTS,
     LISTS,
     SuiteForm,
+    is_suite_of_applications,
     names,
     read_form,
     save,
@@ -66,6 +67,8 @@ def show(request: Request) -> Response:
     """Answer with the panel; the address has its values, so that reloading loses nothing."""
     query = request.query_params
     if query.get("suite"):
+        if is_suite_of_applications(desk_of(request).project, query["suite"]):
+            return moved(f"/panel/applications?{urlencode({'suite': query['suite']})}")
         return _panel(request, read_form(desk_of(request).project, query["suite"]))
     return _panel(request, _form_of(request, query), counted=bool(query))
 
@@ -104,7 +107,8 @@ async def queue(request: Request) -> Response:
 def _form_of(request: Request, given: QueryParams | FormData) -> SuiteForm:
     name = str(given.get("suite_name", "")).strip()
     others: tuple[str, ...] = ()
-    if name in names(desk_of(request).project):
+    project = desk_of(request).project
+    if name in names(project) and not is_suite_of_applications(project, name):
         others = read_form(desk_of(request).project, name).others
     return SuiteForm(
         name=name,

@@ -13,6 +13,7 @@ from starlette.responses import Response, StreamingResponse
 
 from platforms.errors import UserError
 from validation.workbench.dispatch.desk import Desk
+from validation.workbench.queue.points import is_of_applications
 from validation.workbench.queue.suites import STATES
 from validation.workbench.web.answers import desk_of, moved, page
 from validation.workbench.web.forms import posted
@@ -58,9 +59,10 @@ def _runs(request: Request) -> dict[str, Any]:
     at = int(text) if text.isascii() and text.isdecimal() and 0 < len(text) < 8 and int(text) > 0 else 1
     many = suite.counts[state] if state else suite.total
     runs = desk.queue.runs(number, state, offset=(at - 1) * RUNS, limit=RUNS)
+    of_points = is_of_applications(desk.queue.tables, number)
     return {
         "suite": suite, "runs": runs, "state": state, "states": STATES, "at": at,
-        "pages": max(1, -(-many // RUNS)),
+        "pages": max(1, -(-many // RUNS)), "of_points": of_points,
         "report": _report(desk, number), "writing": desk.reports.state(number), "trouble": desk.dispatcher.trouble,
     }  # fmt: skip
 

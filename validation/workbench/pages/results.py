@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from starlette.requests import Request
@@ -13,11 +14,22 @@ from starlette.responses import Response
 from platforms.errors import UserError
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.pages.downloads import has_parquet
+from validation.workbench.pages.point_results import (
+    best,
+    numbers_of,
+    point_commands,
+    shown_columns,
+    suite_commands,
+    titles_of,
+)
+from validation.workbench.project.application_suites import read_suite
 from validation.workbench.project.measured import measured_times
 from validation.workbench.queue.cases import values_by_platform
-from validation.workbench.queue.results import COLUMNS, PAGE, ResultsView, one_result
+from validation.workbench.queue.points import PointsView, is_of_applications, point_of, view_of
+from validation.workbench.queue.results import PAGE, one_result
 from validation.workbench.web.answers import desk_of, page
 
+MOST_JUDGED = 10_000  # results among which the best are looked for
 TITLES = {
     "platform": "platform", "network": "network", "app": "kernel", "class": "class", "ranks": "ranks",
     "mapping": "mapping", "efficiency": "efficiency", "predictor": "predictor", "predicted_s": "predicted, s",
@@ -44,23 +56,44 @@ def show_table(request: Request) -> Response:
 
 def _table(request: Request) -> dict[str, Any]:
     tables = desk_of(request).queue.tables
-    view = ResultsView.of(request.query_params)
+    view = view_of(request.query_params, tables)
+    of_points = isinstance(view, PointsView)
     many = view.count(tables)
     suites = desk_of(request).queue.suites()
     rows = view.rows(tables)
     measured, wrong = measured_times(desk_of(request).project, lambda: values_by_platform(tables))
     for row in rows:
-        row["measured_s"] = measured(row)
+        row["measured_s"] = None if of_points else measured(row)
     has_measured = any(row["measured_s"] is not None for row in rows)
     chosen = next((suite for suite in suites if suite.id == view.suite), None)
+    commands: list[str] = []
+    if chosen is not None:
+        own = is_of_applications(tables, chosen.id)
+        commands = suite_commands(desk_of(request), chosen.id) if own else [suite_command(desk_of(request), chosen.id)]
     return {
         "view": view, "rows": rows, "has_measured": has_measured, "wrong": wrong,
-        "many": many, "pages": max(1, -(-many // PAGE)), "columns": COLUMNS,
-        "titles": TITLES, "numbers": _NUMBERS, "choices": view.choices(tables), "chosen": dict(view.filters),
+        "many": many, "pages": max(1, -(-many // PAGE)), "columns": view.columns,
+        "titles": TITLES, "numbers": _NUMBERS, "of_points": of_points, "best": [],
+        "choices": view.choices(tables), "chosen": dict(view.filters),
         "suites": suites, "parquet": has_parquet(),
-        "suite": chosen, "command": None if chosen is None else suite_command(desk_of(request), chosen.id),
+        "suite": chosen, "command": "\n".join(commands),
         "unchanged": chosen is not None and is_unchanged(desk_of(request), chosen.id),
+        **(_of_points(desk_of(request), view, rows) if isinstance(view, PointsView) else {}),
     }  # fmt: skip
+
+
+def _of_points(desk: Desk, view: PointsView, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return what the table of a suite of applications has instead of columns of kernels."""
+    found: dict[str, Any] = {
+        "titles": titles_of(view),
+        "numbers": numbers_of(view, rows),
+        "columns": shown_columns(view, rows),
+        "unchanged": True,
+    }
+    if view.suite is not None and view.other is None:
+        objectives = read_suite(desk.text_of(view.suite)).objectives
+        found["best"] = best(view, view.drawn(desk.queue.tables, MOST_JUDGED), objectives)
+    return found
 
 
 def show_one(request: Request) -> Response:
@@ -68,6 +101,11 @@ def show_one(request: Request) -> Response:
     desk = desk_of(request)
     found = one_result(desk.queue.tables, request.path_params["number"])
     suite = desk.queue.suite(found["suite"])
+    if "labels" in found["fields"]:
+        values = json.loads(point_of(desk.queue.tables, found["run"]))
+        return page(request, "point.html", result=found, suite=suite, fields=found["fields"], values=values,
+                    commands="\n".join(point_commands(desk, found)),
+                    whole="\n".join(suite_commands(desk, suite.id)))  # fmt: skip
     measured, wrong = measured_times(desk.project, lambda: values_by_platform(desk.queue.tables))
     measured_s = measured(desk.queue.run(found["run"]))
     return page(request, "result.html", result=found, suite=suite, fields=found["fields"],

@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from validation.workbench.pages import (
+    application_panel,
     applications,
     comparison,
     downloads,
@@ -55,6 +56,10 @@ ROUTES: list[BaseRoute] = [
     Route("/panel", panel.show),
     Route("/panel", panel.queue, methods=["POST"]),
     Route("/panel/part", panel.look),
+    Route("/panel/applications", application_panel.show),
+    Route("/panel/applications", application_panel.queue, methods=["POST"]),
+    Route("/panel/applications/part", application_panel.look),
+    Route("/panel/applications/fields", application_panel.fields),
     Route("/queue", queue.show),
     Route("/queue/part", queue.show_list),
     Route("/queue/events", queue.events),

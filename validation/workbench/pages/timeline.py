@@ -10,6 +10,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
+from platforms.errors import UserError
 from validation.workbench.queue.results import one_result
 from validation.workbench.web.answers import desk_of, moved, page
 from validation.workbench.web.forms import posted
@@ -19,6 +20,9 @@ def show(request: Request) -> Response:
     """Answer with the timeline of a result's run, or the button that records it."""
     desk = desk_of(request)
     result = one_result(desk.queue.tables, request.path_params["number"])
+    if "labels" in result["fields"]:
+        remedy = "Write it with gridval blocks run and --timeline"
+        raise UserError(f"result {result['id']}", "points of applications have no timeline here", remedy)
     found, data = desk.timeline(result["run"]), Markup("")
     if found is not None:
         data = Markup(json.dumps(found["data"], separators=(",", ":")).replace("<", "\\u003c"))

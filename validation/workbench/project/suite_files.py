@@ -12,6 +12,8 @@ from typing import Any
 from platforms.errors import UserError
 from platforms.files.checked_toml import read_toml
 from platforms.files.writing import write_whole
+from validation.workbench.project import application_suites
+from validation.workbench.project.application_suites import is_of_applications
 from validation.workbench.project.folder import Project, checked_name, file_within, place_within
 from validation.workbench.project.own_programs import change_program, shown_program
 from validation.workbench.project.platform_files import located
@@ -40,6 +42,16 @@ class SuiteForm:
 def names(project: Project) -> list[str]:
     """Return the names of the suites of a project, in alphabetical order."""
     return sorted(path.stem for path in project.suites.glob(f"*{ENDING}") if path.is_file())
+
+
+def is_suite_of_applications(project: Project, name: str) -> bool:
+    """Return whether the file of a suite is one of applications.
+
+    Raises:
+        UserError: There is no such suite.
+    """
+    path = file_within(project.suites, f"{name}{ENDING}", (ENDING,))
+    return is_of_applications(path.read_text("utf-8", errors="replace"))
 
 
 def read_form(project: Project, name: str) -> SuiteForm:
@@ -72,6 +84,8 @@ def text_of_form(project: Project, form: SuiteForm) -> str:
 
     path = project.suites / f"{form.name}{ENDING}"
     if form.name and path.is_file():
+        if is_of_applications(path.read_text("utf-8", errors="replace")):
+            raise UserError(f"suite {form.name}", "this is a suite of applications", "Give another name")
         document = tomlkit.parse(file_within(project.suites, path.name, (ENDING,)).read_text("utf-8"))
     else:
         document = tomlkit.document()
@@ -115,6 +129,9 @@ def check_files(project: Project, text: str) -> None:
     Raises:
         UserError: A file lies outside of the project folder, or code is named without --allow-programs.
     """
+    if is_of_applications(text):
+        application_suites.check_files(project, text)
+        return
     try:
         table = tomllib.loads(text)
     except tomllib.TOMLDecodeError as err:

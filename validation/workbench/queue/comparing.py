@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
+from validation.workbench.queue.points import VALUE
 from validation.workbench.queue.tables import Tables
 
 CASE = ("app", "class", "ranks", "platform", "network", "mapping", "efficiency", "predictor")
@@ -18,14 +20,15 @@ ORDERS = ("change_pct", "error_change_pct")
 class Pair:
     """One prediction in both suites."""
 
-    case: Mapping[str, Any]  # by CASE
+    case: Mapping[str, Any]  # by CASE, and by the values of a point
     first: Mapping[str, Any]
     second: Mapping[str, Any]
 
     @property
     def change_pct(self) -> float | None:
-        """The change of the simulated time from the first suite to the second."""
-        return _change_pct(self.first["simulated_s"], self.second["simulated_s"])
+        """The change of the simulated time from the first suite to the second; of the predicted one without it."""
+        key = "predicted_s" if self.first["simulated_s"] is None else "simulated_s"
+        return _change_pct(self.first[key], self.second[key])
 
     @property
     def error_change_pct(self) -> float | None:
@@ -42,6 +45,7 @@ class Comparison:
     only_first: int  # predictions without a partner
     only_second: int
     differing: tuple[tuple[str, Any, Any], ...]  # what has one value in each suite, but not the same one
+    of_points: bool = False  # both suites are of applications
 
     @property
     def predictors(self) -> list[tuple[str, int, float | None, float | None]]:
@@ -59,8 +63,11 @@ class Comparison:
 
     @property
     def mean_change_pct(self) -> float | None:
-        """The mean change of the simulated times of all common runs."""
-        changes = {tuple(pair.case[key] for key in CASE[:-1]): pair.change_pct for pair in self.pairs}
+        """The mean change of the times of all common runs."""
+        changes = {
+            (pair.first["run"], pair.case["predictor"] if pair.first["simulated_s"] is None else ""): pair.change_pct
+            for pair in self.pairs
+        }
         known = [change for change in changes.values() if change is not None]
         return fmean(known) if known else None
 
@@ -74,30 +81,44 @@ class Comparison:
 def compared(tables: Tables, first: int, second: int) -> Comparison:
     """Return the comparison of two suites.
 
-    Predictions belong together if all of CASE is the same, except what has one value in the whole first suite and
-    another one in the whole second suite, such as the network that was exchanged.
+    Predictions belong together if all of CASE, or all values of points of applications, are the same, except what has
+    one value in the whole first suite and another in the whole second suite, such as the network that was exchanged.
     """
     one, other = _rows(tables, first), _rows(tables, second)
+    cases, of_points = _cases([*one, *other])
     differing = tuple(
         (key, one[0][key], other[0][key])
-        for key in CASE
+        for key in cases
         if one
         and other
         and one[0][key] != other[0][key]
         and all(len({r[key] for r in rows}) == 1 for rows in (one, other))
     )
-    keys = [key for key in CASE if key not in {name for name, _, _ in differing}]
+    keys = [key for key in cases if key not in {name for name, _, _ in differing}]
     partners, found = {tuple(row[key] for key in keys): row for row in other}, {}
     for row in one:
         case = tuple(row[key] for key in keys)
         if case in partners:
-            found[case] = Pair({key: row[key] for key in CASE}, row, partners[case])
-    return Comparison(tuple(found.values()), len(one) - len(found), len(other) - len(found), differing)
+            found[case] = Pair({key: row[key] for key in (*CASE, *cases)}, row, partners[case])
+    left = len(one) - len(found), len(other) - len(found)
+    return Comparison(tuple(found.values()), *left, differing, of_points)
+
+
+def _cases(rows: list[dict[str, Any]]) -> tuple[list[str], bool]:
+    """Return the keys by which rows belong together, and whether all are of applications; values are added to them."""
+    if not rows or not all(row["point"] for row in rows):
+        return list(CASE), False
+    points = [json.loads(row["point"]) for row in rows]
+    names = dict.fromkeys(name for point in points for name in point)
+    for row, point in zip(rows, points, strict=True):
+        row |= {VALUE + name: point.get(name) for name in names}
+    return ["app", "platform", *(VALUE + name for name in names), "predictor"], True
 
 
 def _rows(tables: Tables, suite: int) -> list[dict[str, Any]]:
-    query = f"SELECT {', '.join((*CASE, *_VALUES))} FROM results WHERE suite = ? ORDER BY run, id"
-    return [dict(row) for row in tables.rows(query, (suite,))]
+    chosen = ", ".join(f'results."{key}"' for key in (*CASE, *_VALUES, "run"))
+    query = f"SELECT {chosen}, point FROM results LEFT JOIN points USING (run) WHERE results.suite = ?"
+    return [dict(row) for row in tables.rows(f"{query} ORDER BY results.run, results.id", (suite,))]
 
 
 def _change_pct(one: float | None, other: float | None) -> float | None:

@@ -65,6 +65,10 @@ class ResultsView:
         return self.address(sort=f"-{column}" if self.sort == column else column)
 
     @property
+    def _source(self) -> str:
+        return "results"
+
+    @property
     def _where(self) -> tuple[str, list[Any]]:
         values: list[Any] = [one for one in (self.suite, self.other) if one is not None]
         parts = [f"suite IN ({', '.join('?' * len(values))})"] if values else []
@@ -77,6 +81,16 @@ class ResultsView:
         column = self.sort.removeprefix("-")
         way = "DESC" if self.sort.startswith("-") else "ASC"
         return f"{column} IS NULL, {column} {way}, id" if column else "suite, run, id"
+
+    @property
+    def filter_keys(self) -> tuple[str, ...]:
+        """The keys of the filters."""
+        return FILTERS
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the table."""
+        return COLUMNS
 
     def count(self, tables: Tables) -> int:
         """Return the number of results on all pages."""
@@ -92,13 +106,28 @@ class ResultsView:
 
     def whole(self, tables: Tables) -> Iterator[dict[str, Any]]:
         """Yield all fields of the results on all pages; their order is that of results.csv."""
-        where, values = self._where
-        order = [row[0] for row in tables.rows(f"SELECT id FROM results {where} ORDER BY {self._order}", values)]
+        order = self._ordered_ids(tables)
         for start in range(0, len(order), _STEP):
             part = order[start : start + _STEP]
             query = f"SELECT result, fields FROM details WHERE result IN ({', '.join('?' * len(part))})"
             found = {row["result"]: row["fields"] for row in tables.rows(query, part)}
             yield from (json.loads(found[number]) for number in part)
+
+    def _ordered_ids(self, tables: Tables) -> list[int]:
+        where, values = self._where
+        return [row[0] for row in tables.rows(f"SELECT id FROM results {where} ORDER BY {self._order}", values)]
+
+    def fields(self, tables: Tables) -> list[str]:
+        """Return the names of the fields that results of the suites and applications of the view have, in their order.
+
+        Lists within a result, such as that of the labels of an application, are left out.
+        """
+        where, values = self._where
+        query = f"SELECT min(results.id) FROM {self._source} {where} GROUP BY results.suite, results.app"
+        first = [row[0] for row in tables.rows(query, values)]
+        chosen = f"SELECT fields FROM details WHERE result IN ({', '.join('?' * len(first))}) ORDER BY result"
+        found = [json.loads(row["fields"]) for row in tables.rows(chosen, first)]
+        return list(dict.fromkeys(key for one in found for key, value in one.items() if not isinstance(value, list)))
 
     def drawn(self, tables: Tables, most: int) -> list[dict[str, Any]]:
         """Return the results on all pages with what figures need: at most so many, in the order of the suites."""

@@ -6,8 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from validation.workbench.queue.points import VALUE
+
 PARAMETERS = ("ranks", "app", "class", "platform", "network", "mapping", "efficiency", "suite")
 MOST_CASES, MOST_KINDS = 7, 7  # of a figure: so many colours and marks differ
+MODEL = "model"  # parameter of suites of applications: all models share a line then
+EVERY_MODEL = "evaluated"
 SIMULATED, MEASURED = TRUTHS = ("simulated", "measured")
 Row = Mapping[str, Any]
 
@@ -38,6 +42,7 @@ QUANTITIES = {
         Quantity("efficiency", "parallel efficiency", "%"),
         ENERGY,
         Quantity("error", "error of the prediction", "%", "error_pct"),
+        Quantity("success", "probability of success", "", "success"),
     )
 }
 
@@ -85,8 +90,9 @@ class Series:
 
 
 def series(
-    rows: Sequence[Row], quantity: Quantity, parameter: str, measured: Callable[[Row], float | None] = lambda row: None
-) -> Series:
+    rows: Sequence[Row], quantity: Quantity, parameter: str, measured: Callable[[Row], float | None] = lambda row: None,
+    parameters: Sequence[str] = PARAMETERS,
+) -> Series:  # fmt: skip
     """Return the lines of a quantity over a parameter.
 
     Rows that differ in anything else than the parameter and the predictor belong to different lines.
@@ -94,12 +100,15 @@ def series(
     Args:
         rows: The results, as ``ResultsView.drawn`` returns them.
         quantity: What the figure shows.
-        parameter: One of PARAMETERS.
+        parameter: One of the parameters.
         measured: Returns the measured time of a row's run; None: there is none.
+        parameters: All parameters.
     """
-    others = [key for key in PARAMETERS if key != parameter]
+    if parameter == MODEL:
+        rows = [{**row, "predictor": EVERY_MODEL} for row in rows]
+    others = [key for key in parameters if key not in (parameter, MODEL)]
     telling = telling_keys(rows, others)
-    values = _Values(rows, measured)
+    values = _Values(rows, measured, ["ranks"] if "ranks" in parameters else [parameter, MODEL], parameters)
     lines: dict[tuple[Any, ...], Line] = {}
     for row in rows:
         case = tuple(row[key] for key in others)
@@ -137,6 +146,8 @@ def case_word(key: str, row: Row) -> str:
     if key == "suite":
         return str(row.get("suite_name") or f"suite {row['suite']}")
     value = row[key]
+    if key.startswith(VALUE):
+        return f"{key.removeprefix(VALUE)} {value:.10g}" if isinstance(value, float) else f"{key[len(VALUE) :]} {value}"
     if key == "ranks":
         return f"{value} {'rank' if value == 1 else 'ranks'}"
     if value is None:
@@ -150,10 +161,22 @@ def _once(line: Line) -> Line:
 
 
 class _Values:
-    """Values of rows, and the runs on the fewest ranks to which speed-ups are relative."""
+    """Values of rows, and the runs on the fewest ranks to which speed-ups are relative.
 
-    def __init__(self, rows: Sequence[Row], measured: Callable[[Row], float | None]):
+    Args:
+        rows: The rows.
+        measured: Returns the measured time of a row's run.
+        free: The parameters in which a run and the one that its speed-up is relative to may differ.
+        parameters: All parameters.
+    """
+
+    def __init__(
+        self, rows: Sequence[Row], measured: Callable[[Row], float | None], free: Sequence[str],
+        parameters: Sequence[str],
+    ):  # fmt: skip
         self._measured = measured
+        self._kept = [key for key in parameters if key not in free]
+        self._unit = ("rank", "ranks", "run") if "ranks" in parameters else ("process", "processes", "point")
         self._bases: dict[tuple[Any, ...], tuple[int, float]] = {}  # ranks and time by case and kind
         for row in rows:
             for kind, time_s in self._times(row):
@@ -173,18 +196,18 @@ class _Values:
     def base_text(self) -> str:
         """Return what speed-ups are relative to, in words."""
         ranks = {ranks for ranks, _ in self._bases.values()}
+        one, many, what = self._unit
         if len(ranks) != 1:
-            return "the run on the fewest ranks of each case"
+            return f"the {what} on the fewest {many} of each case"
         (only,) = ranks
-        return f"the run on {only} {'rank' if only == 1 else 'ranks'}"
+        return f"the {what} on {only} {one if only == 1 else many}"
 
     def _times(self, row: Row) -> list[tuple[str, float | None]]:
         return [(row["predictor"], row["predicted_s"]), (_truth(row), row["simulated_s"]),
                 (MEASURED, self._measured(row))]  # fmt: skip
 
-    @staticmethod
-    def _case(row: Row, kind: str) -> tuple[Any, ...]:
-        return (kind, *(row[key] for key in PARAMETERS if key != "ranks"))
+    def _case(self, row: Row, kind: str) -> tuple[Any, ...]:
+        return (kind, *(row[key] for key in self._kept))
 
     def _relative(self, row: Row, kind: str, time_s: float | None, key: str) -> float | None:
         if not time_s or self._case(row, kind) not in self._bases:

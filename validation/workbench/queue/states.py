@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import math
+import sqlite3
 import time
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -50,10 +51,15 @@ class Queue:
                 "INSERT INTO suites (id, name, owner, created_s, place) VALUES (?, ?, ?, ?, ?)",
                 (added, name, owner, time.time(), last + 1),
             )
+            first = self.tables.next_number("runs")
             connection.executemany(
                 "INSERT INTO runs (id, suite, number, platform, network, app, class, ranks, mapping, efficiency,"
                 " platform_hash) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-                ((run, added, *case.values) for run, case in enumerate(cases, self.tables.next_number("runs"))),
+                ((run, added, *case.values) for run, case in enumerate(cases, first)),
+            )
+            connection.executemany(
+                "INSERT INTO points (run, suite, point) VALUES (?, ?, ?)",
+                ((run, added, case.point) for run, case in enumerate(cases, first) if case.point),
             )
         self.changes.add()
         return added
@@ -151,16 +157,29 @@ class Queue:
                 (FAILED if reason else DONE, reason[:MOST_REASON], time.time(), run, RUNNING),
             ).rowcount
             if done:
-                columns, places = ", ".join(_OF_RESULT), ", ".join("?" * len(_OF_RESULT))
-                for added, row in enumerate(results, self.tables.next_number("results")):
-                    connection.execute(
-                        f"INSERT INTO results (id, run, suite, {_OF_RUN}, {columns})"
-                        f" SELECT ?, id, suite, {_OF_RUN}, {places} FROM runs WHERE id = ?",
-                        (added, *(row[key] for key in _OF_RESULT), run),
-                    )
-                    connection.execute("INSERT INTO details VALUES (?, ?)", (added, _json(row)))
+                self._keep(connection, run, results)
         self.changes.add()
         return bool(done)
+
+    def _keep(self, connection: sqlite3.Connection, run: int, results: Sequence[Mapping[str, Any]]) -> None:
+        """Keep the results of a run; one that it had before it was tried again keeps its number."""
+        columns, places = ", ".join(_OF_RESULT), ", ".join("?" * len(_OF_RESULT))
+        known = dict(connection.execute("SELECT predictor, id FROM results WHERE run = ?", (run,)).fetchall())
+        added = self.tables.next_number("results")
+        for row in results:
+            values = [row.get(key) for key in _OF_RESULT]
+            if row["predictor"] in known:
+                number = known[row["predictor"]]
+                connection.execute(f"UPDATE results SET ({columns}) = ({places}) WHERE id = ?", (*values, number))
+                connection.execute("UPDATE details SET fields = ? WHERE result = ?", (_json(row), number))
+                continue
+            connection.execute(
+                f"INSERT INTO results (id, run, suite, {_OF_RUN}, {columns})"
+                f" SELECT ?, id, suite, {_OF_RUN}, {places} FROM runs WHERE id = ?",
+                (added, *values, run),
+            )
+            connection.execute("INSERT INTO details VALUES (?, ?)", (added, _json(row)))
+            added += 1
 
     def give_back(self, runs: Sequence[int] | None = None) -> None:
         """Let runs that count as running wait again; None: all of them, as after the end of a server."""
@@ -196,7 +215,7 @@ class Queue:
                     (kind, self.tables.next_number(kind) - 1),
                 )
             connection.execute("DELETE FROM details WHERE result IN (SELECT id FROM results WHERE suite = ?)", (suite,))
-            for kind, column in (("results", "suite"), ("runs", "suite"), ("suites", "id")):
+            for kind, column in (("results", "suite"), ("points", "suite"), ("runs", "suite"), ("suites", "id")):
                 connection.execute(f"DELETE FROM {kind} WHERE {column} = ?", (suite,))
         self.changes.add()
 

@@ -22,6 +22,7 @@ class Case:
     mapping: str
     efficiency: str
     platform_hash: str
+    point: str = ""  # of a suite of applications: its counts, variables, policy and power rule, as a JSON object
 
     @property
     def values(self) -> tuple[Any, ...]:

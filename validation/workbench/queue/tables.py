@@ -15,6 +15,11 @@ VERSION = 1
 _BUSY_S = 20.0
 # The largest numbers of removed rows, which are never given again: an address of something removed shows nothing else.
 _USED = "CREATE TABLE IF NOT EXISTS used (kind TEXT PRIMARY KEY, last INTEGER NOT NULL)"
+# The values of the runs of suites of applications; a queue of an earlier version gets the table when it is opened.
+_POINTS = (
+    "CREATE TABLE IF NOT EXISTS points (run INTEGER PRIMARY KEY, suite INTEGER NOT NULL, point TEXT NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS points_by_suite ON points (suite)",
+)
 _SCHEMA = """
 CREATE TABLE suites (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, owner TEXT NOT NULL, created_s REAL NOT NULL, place REAL NOT NULL
@@ -56,7 +61,8 @@ class Tables:
             elif version != VERSION:
                 remedy = "Use the version of the project that wrote it, or move the file away"
                 raise UserError(str(path), f"a queue of format {version}, not {VERSION}", remedy)
-            connection.execute(_USED)
+            for statement in (_USED, *_POINTS):
+                connection.execute(statement)
 
     def next_number(self, kind: str) -> int:
         """Return the number of the next row of a table, which no row has had before."""

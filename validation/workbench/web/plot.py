@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 WIDTH, HEIGHT = 760, 400
-_LEFT, _RIGHT, _TOP, _BOTTOM = 78, 16, 14, 62
+_LEFT, _RIGHT, _TOP, _BOTTOM = 88, 16, 14, 62
 _STYLES = 7  # distinct colours in the style sheet, and distinct marks here
 _LOGARITHMIC = 8.0  # largest value over smallest from which an axis is logarithmic
 _TICKS = 6  # about so many at an axis

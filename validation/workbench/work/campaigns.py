@@ -13,6 +13,7 @@ from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.read.content import content_of as file_content
 from validation.campaign import Campaign, read_campaign
+from validation.workbench.project.application_suites import is_of_applications
 
 _KEPT = 4
 MOST_CASES = 50_000  # runs of a suite
@@ -45,6 +46,9 @@ def campaign_of(folder: Path, text: str) -> Campaign:
     Raises:
         UserError: The suite is wrong, or has more than MOST_CASES runs.
     """
+    if is_of_applications(text):
+        remedy = "Use gridval blocks run with --timeline, --vary or --out"
+        raise UserError("suite", "suites of applications have no timeline and no report page", remedy)
     with tempfile.NamedTemporaryFile("w", suffix=".toml", encoding="utf-8") as file:
         file.write(text)
         file.flush()

@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 from platforms.errors import UserError
 from validation.workbench.work.checking import check_application, check_system, evaluate, write_xml
+from validation.workbench.work.points import describe
 from validation.workbench.work.reading import count, expand, show
 from validation.workbench.work.running import Running
 from validation.workbench.work.showing import report, timeline
@@ -39,7 +40,7 @@ def main(words: Sequence[str]) -> int:
             tasks: dict[str, Task] = {
                 "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places,
                 "check_system": check_system, "write_xml": write_xml, "check_application": check_application,
-                "evaluate": evaluate,
+                "evaluate": evaluate, "describe": describe,
                 "timeline": timeline, "report": partial(report, tell=partial(_say, answers)), "parquet": parquet,
             }  # fmt: skip
             while True:

@@ -22,6 +22,7 @@ from platforms.model.platform import Platform
 from platforms.read.read import materialise, read_platform
 from platforms.system.convert import materialise_file
 from validation.campaign import plan
+from validation.workbench.project.application_suites import is_of_applications
 from validation.workbench.work.campaigns import campaign_now, content_of
 
 MOST_LOOKED_UP = 3000  # runs whose store entries are looked up and whose time is estimated
@@ -36,6 +37,12 @@ def count(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str, 
         store: Folder of the store.
         jobs: Number of runs at a time.
     """
+    if is_of_applications(text):
+        # Imported here for a quick start: workers that only read platforms and campaigns do not need it.
+        from validation.workbench.work.counting import counted
+
+        yield from counted(folder, text, store, jobs)
+        return
     campaign = campaign_now(folder, text)
     cases = campaign.cases
     said = [f"The estimate is left out beyond {MOST_LOOKED_UP:,} runs: gridval campaign --dry-run gives it."]
@@ -51,6 +58,12 @@ def count(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str, 
 
 def expand(folder: Path, text: str) -> Iterator[dict[str, Any]]:
     """Yield the runs of a suite in their order, with the words that describe each."""
+    if is_of_applications(text):
+        # Imported here for a quick start: workers that only read platforms and campaigns do not need it.
+        from validation.workbench.work.points import expanded
+
+        yield {"cases": expanded(folder, text)}
+        return
     cases = []
     for case in campaign_now(folder, text).cases:
         target, platform = case.target, case.target.platform

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from apps.runs.dask_cluster import Cluster
 from apps.runs.runner import Runner
@@ -16,7 +16,11 @@ from apps.store import Store
 from predictor.evidence.broker import Broker
 from validation.campaign import Campaign, Case
 from validation.comparison.compare import Failure, outcomes, runs
+from validation.workbench.project.application_suites import is_of_applications
 from validation.workbench.work.campaigns import Campaigns, content_of
+
+if TYPE_CHECKING:
+    from validation.workbench.work.points import SuitePoints
 
 WALL_LIMIT_S = 4 * 3600.0  # of one simulation, as in the commands
 _RUNS_KEPT = 200  # a runner keeps its records in memory, so that a new one takes its place after so many runs
@@ -39,6 +43,8 @@ class Running:
         self._stack = ExitStack()
         self._runner: Runner | None = None
         self._made = 0
+        self._kept: Store | None = None
+        self._points: tuple[str, SuitePoints] | None = None  # of the latest suite of applications, by its text
         self._cluster: Cluster | None = None
 
     def __enter__(self) -> Running:
@@ -61,6 +67,9 @@ class Running:
             cases: The numbers of the runs in the suite.
             hashes: The hash of each run's platform when it was queued; a run whose platform has changed is refused.
         """
+        if is_of_applications(text):
+            yield from self._run_points(folder, text, list(zip(cases, hashes, strict=True)))
+            return
         campaign = self._campaigns.read(folder, text)
         chosen = [(number, campaign.cases[number]) for number in cases if number < len(campaign.cases)]
         runner = self._ready()
@@ -75,6 +84,21 @@ class Running:
                 yield {"case": number, "results": [], "reason": f"{reason} again."}
             else:
                 yield {"case": number, **self._outcome(text, campaign, case, runner)}
+
+    def _run_points(self, folder: Path, text: str, chosen: list[tuple[int, str]]) -> Iterator[dict[str, Any]]:
+        """Evaluate points of a suite of applications, and simulate them if the suite asks for it."""
+        # Imported here for a quick start: it is slow to import, and workers without such suites never need it.
+        from validation.workbench.work.evaluating import outcomes
+        from validation.workbench.work.points import SuitePoints
+
+        if self._points is None or self._points[0] != text:
+            self._points = text, SuitePoints(folder, text)
+        suite = self._points[1]
+        runner = self._ready()
+        self._made += len(chosen)
+        assert self._kept is not None
+        known = [(number, content) for number, content in chosen if number < len(suite.points)]
+        yield from outcomes(folder, suite, known, runner, self._kept)
 
     def _outcome(self, text: str, campaign: Campaign, case: Case, runner: Runner) -> dict[str, Any]:
         key = text, case.settings, case.mapping
@@ -98,7 +122,7 @@ class Running:
         self._stack.close()
         self._brokers.clear()
         self._made = 0
-        store = self._stack.enter_context(Store(self._store))
+        store = self._kept = self._stack.enter_context(Store(self._store))
         jobs, simulating = 1, partial(simulate, time_limit_s=WALL_LIMIT_S, store=store)
         if self._scheduler is not None:
             self._cluster = self._stack.enter_context(Cluster(self._scheduler))

@@ -1,0 +1,195 @@
+"""A suite of an application in Chromium: from the panel to its results, on small and large screens, light and dark."""
+
+import json
+import os
+import shutil
+import threading
+import time
+from importlib.resources import files
+from pathlib import Path
+
+import pytest
+import uvicorn
+
+from predictor.blocks.cli import main as blocks
+from tests.chromium import headless
+from validation.workbench.application import application
+from validation.workbench.dispatch.desk import Desk
+from validation.workbench.guard.tokens import Tokens
+from validation.workbench.project.folder import open_project
+
+pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-points")]
+pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
+keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
+
+SMALL, LARGE = (400, 800), (1400, 900)
+LIMIT_S = 120
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("points")
+    made = Desk(open_project(folder / "mine", str(folder / "store"), jobs=1))
+    shutil.copy("examples/systems/merpsys.toml", made.project.platforms / "figure-1.toml")
+    shutil.copy("validation/workbench/editing/examples/master-slave.toml", made.project.applications)
+    return made
+
+
+@pytest.fixture(scope="module")
+def url(desk):
+    config = uvicorn.Config(application(desk, Tokens(desk.project.secret())), port=0, log_level="warning")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    desk.closing = True
+    server.should_exit = True
+    thread.join()
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with headless(limit_s=LIMIT_S) as driver:
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def visit(browser, url):
+    def opened(path, size=LARGE, scheme="light"):
+        features = [{"name": "prefers-color-scheme", "value": scheme}]
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size[0] < 500}
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+        browser.get(url + path)
+        return browser
+
+    return opened
+
+
+def until(driver, condition):
+    end_s = time.monotonic() + LIMIT_S
+    while not driver.execute_script(f"return {condition}"):
+        assert time.monotonic() < end_s, driver.find_element("tag name", "main").text
+        time.sleep(0.1)
+
+
+def picture(driver, name):
+    """Keep a picture of the page where WORKBENCH_PICTURES names a folder: the tutorial's are made so."""
+    folder = os.environ.get("WORKBENCH_PICTURES")
+    if folder:
+        from PIL import Image, ImageChops
+
+        driver.execute_script("document.activeElement.blur(); document.querySelector('footer').hidden = true")
+        driver.execute_script("window.scrollTo(0, 0)")
+        path = str(Path(folder) / f"workbench-{name}.png")
+        driver.save_screenshot(path)
+        with Image.open(path) as taken:
+            whole = taken.convert("RGB")
+        drawn = ImageChops.difference(whole, Image.new("RGB", whole.size, "white")).getbbox()
+        whole.crop((0, 0, whole.width, min(whole.height, drawn[3] + 20))).quantize(64).save(path, optimize=True)
+
+
+def tick(driver, name, value):
+    """Tick a box by keyboard."""
+    driver.find_element("css selector", f"[name={name}][value='{value}']").send_keys(keys.SPACE)
+
+
+@pytest.fixture(scope="module")
+def suite(visit, desk):
+    """The master-slave application on the system of the paper's Figure 1, with 100, 1,000 and 12,800 slaves."""
+    driver = visit("/panel/applications")
+    tick(driver, "applications", "master-slave.toml")
+    tick(driver, "systems", "figure-1.toml")
+    until(driver, "!!document.getElementById('n-slave1')")
+    until(driver, "document.getElementById('fields').textContent.includes('up to 12,800')")
+    counts = driver.find_element("id", "n-slave1")
+    counts.send_keys("100, 1000, 20000")
+    until(driver, "document.getElementById('wrong-n-slave1').textContent.includes('20,000 is more than figure-1')")
+    assert driver.switch_to.active_element == counts  # nothing jumps
+    for _ in range(2):
+        tick(driver, "systems", "grid3x9")  # the fields are shown anew, and what is in them stays
+        until(driver, "document.getElementById('about-n-slave1').textContent.includes('grid3x9 takes up to 27')")
+        tick(driver, "systems", "grid3x9")
+        until(driver, "!document.getElementById('about-n-slave1').textContent.includes('grid3x9')")
+    assert counts.get_attribute("value") == "100, 1000, 20000"
+    counts.send_keys(keys.CONTROL, "a", keys.NULL, "100, 1000, 12800")
+    until(driver, "document.getElementById('wrong-n-slave1').textContent == ''")
+    for model in ("simgrid", "hardware", "galera+"):
+        tick(driver, "models", model)
+    for objective in ("time", "energy", "success"):
+        tick(driver, "objectives", objective)
+    until(driver, "document.getElementById('count').textContent.includes('3 runs, 9 evaluations')")
+    driver.find_element("id", "suite_name").send_keys("slaves")
+    driver.refresh()  # nothing that was chosen is lost
+    assert driver.find_element("id", "n-slave1").get_attribute("value") == "100, 1000, 12800"
+    driver.find_element("id", "suite_name").send_keys(keys.CONTROL, "a", keys.NULL, "slaves")
+    picture(driver, "applications-panel")
+    driver.find_element("id", "user").send_keys("Ann", keys.ENTER)
+    until(driver, "location.pathname.startsWith('/queue/')")
+    until(driver, "document.getElementById('runs').textContent.includes('3 of 3 ended')")
+    assert desk.queue.suite(1).counts["done"] == 3
+    return 1
+
+
+def test_a_suite_of_three_counts_gives_the_time_of_the_command_to_the_last_digit(visit, suite, desk, capsys):
+    driver = visit("/queue/1")
+    driver.get_log("browser")  # pages that were left while they asked for a part of themselves have complained
+    driver.find_element("css selector", "main a[href^='/results']").click()
+    until(driver, "location.pathname == '/results'")
+    picture(driver, "applications-results")
+    table = driver.find_element("css selector", "[aria-label=Results]").text
+    assert "12800" in table and "100.33" in table  # 100.3264 s: docs/blocks/applications.md
+    rows = desk.queue.tables.rows("SELECT fields FROM details ORDER BY result")
+    times = {(one["slave1"], one["predictor"]): one["predicted_s"] for one in (json.loads(row[0]) for row in rows)}
+    place = desk.project.folder
+    options = ["--system", str(place / "platforms/figure-1.toml"), "--count", "slave1=12800", "--json"]
+    assert blocks(["run", str(place / "applications/master-slave.toml"), *options]) == 0
+    assert json.loads(capsys.readouterr().out)["time_s"] == times[12800, "simgrid"]
+    assert f"{times[12800, 'simgrid']:.4f}" == "100.3264"
+
+    driver.find_element("link text", "Figure").click()
+    until(driver, "document.querySelectorAll('.plot:not(.symbol) a').length == 9")
+    assert driver.find_element("tag name", "h1").text == "Time over slave1, suite slaves"
+    picture(driver, "applications-figure")
+    driver.find_element("link text", "speed-up").click()
+    until(driver, "location.search.includes('speedup')")
+    assert "the point on 101 processes" in driver.find_element("tag name", "main").text
+    driver.execute_script(
+        "document.querySelector('.plot:not(.symbol) a').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+    )
+    until(driver, "/^\\/results\\/\\d+$/.test(location.pathname)")
+    said = driver.find_element("tag name", "main").text
+    assert "mean power, W" in said and "gridval blocks run applications/master-slave.toml" in said
+    assert driver.get_log("browser") == []
+
+
+PAGES = (
+    "/panel/applications", "/panel/applications?applications=master-slave.toml&systems=figure-1.toml&n:slave1=20000",
+    "/queue/1", "/results?suite=1", "/results/1", "/results/figure?suite=1", "/results/front?suite=1",
+    "/results/compare?first=1&second=1", "/applications/master-slave.toml/run?system=figure-1.toml",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
+def test_no_page_is_wider_than_its_window(visit, suite, size):
+    for path in PAGES:
+        driver = visit(path, size)
+        assert driver.execute_script("return document.documentElement.scrollWidth") <= size[0], path
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_that_keeps_people_out(visit, suite, scheme):
+    axe = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
+    script = files(axe).joinpath("axe.min.js").read_text("utf-8")
+    found = {}
+    for path in PAGES:
+        driver = visit(path, SMALL if scheme == "dark" else LARGE, scheme)
+        driver.execute_script(script)
+        result = driver.execute_async_script(
+            "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
+        )
+        for one in result["violations"]:
+            found[path, one["id"]] = [node["html"][:120] for node in one["nodes"][:3]]
+    assert found == {}

@@ -1,0 +1,159 @@
+"""Runs of suites of applications: each model evaluates a point, and a simulation of the same description may follow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import chdir
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from apps.errors import SimulationError
+from apps.results.record import RunRecord
+from apps.runs.runner import Runner
+from apps.store import Store
+from platforms.errors import UserError
+from predictor.blocks.evaluation.evaluate import LabelResult, Result
+from predictor.blocks.options import setting_from_arguments
+from predictor.blocks.parts import KINDS, total
+from predictor.blocks.series.evaluations import evaluations
+from predictor.blocks.setting import Setting
+from validation.blocks.comparison import simulate, simulated_energy_j, simulation
+from validation.workbench.work.points import OPTIONS, SuitePoint, SuitePoints
+
+_FLAT = ("label", "steps")  # fields of a label that are no columns of their own
+
+
+def outcomes(
+    folder: Path, suite: SuitePoints, chosen: Sequence[tuple[int, str]], runner: Runner, store: Store
+) -> Iterator[dict[str, Any]]:
+    """Yield the results of points, or the reason why one failed.
+
+    Args:
+        folder: The project folder.
+        suite: The suite.
+        chosen: The number of each point, and the hash of its files when it was queued.
+        runner: The runner of the simulations.
+        store: Where evaluations are looked up and kept.
+    """
+    suite.forget_contents()
+    if suite.suite.simulate and len(chosen) > 1:
+        with chdir(folder):
+            runner.start(_simulations(suite.points[number] for number, _ in chosen))
+    for number, known in chosen:
+        with chdir(folder):
+            try:
+                answer = _outcome(suite, suite.points[number], known, runner, store)
+            except (UserError, SimulationError) as err:
+                answer = {"results": [], "reason": str(err)}
+        yield {"case": number, **answer}
+
+
+def _simulations(points: Iterator[SuitePoint]) -> list[Any]:
+    """Return the simulations of those points that can be placed."""
+    found = []
+    for one in points:
+        try:
+            found.append(simulation(setting_from_arguments(one.args)))
+        except UserError:
+            continue  # the run says so when its turn comes
+    return list(dict.fromkeys(found))
+
+
+def _outcome(suite: SuitePoints, one: SuitePoint, known: str, runner: Runner, store: Store) -> dict[str, Any]:
+    if suite.content_of(one) != known:
+        what = f"{Path(one.args.application).name} or {Path(one.args.system).name}"
+        reason = f"{what}: it, or a model, has changed since the suite was queued. Queue it again."
+        return {"results": [], "reason": reason}
+    setting = setting_from_arguments(one.args)
+    _ = setting.schedule  # raises the error that all models would
+    points = [one.with_model(model) for model in suite.models]
+    found = evaluations(points, store, 1)
+    record, reason = None, ""
+    if suite.suite.simulate:
+        try:
+            record = simulate(setting, runner)
+        except (UserError, SimulationError) as err:
+            reason = str(err)
+    rows = []
+    for point, result in zip(points, found, strict=True):
+        if isinstance(result, UserError):
+            reason = f"model {point.args.model}: {result}"
+        else:
+            cautions = [*setting.cautions(point.args.model), *result.cautions]
+            rows.append(_row(one, point.args.model, result, setting, record, cautions))
+    return {"results": rows, "reason": reason}
+
+
+def _row(
+    one: SuitePoint, model: str, result: Result, setting: Setting, record: RunRecord | None, cautions: Sequence[str]
+) -> dict[str, Any]:  # fmt: skip
+    """Return a result as the columns of the downloads, with a list of the labels besides."""
+    simulated_s = None if record is None else record.time_s
+    simulated_j = None if record is None else simulated_energy_j(setting, record, one.args.power)
+    error_pct = _error_pct(result.time_s, simulated_s)
+    labels = [_label(label, result, setting, record) for label in result.labels]
+    row: dict[str, Any] = {
+        "app": Path(one.args.application).stem,
+        "scenario": Path(one.args.system).stem,
+        "predictor": Path(model).name,
+        "policy": one.args.policy,
+        "power": one.args.power,
+        "ranks": sum(label.processes for label in result.labels),
+        "nodes": result.nodes,
+        "predicted_s": result.time_s,
+        "simulated_s": simulated_s,
+        "error_pct": error_pct,
+        "abs_error_pct": None if error_pct is None else abs(error_pct),
+        "energy_predicted_j": result.energy_j,
+        "energy_simulated_j": simulated_j,
+        "energy_error_pct": None if result.energy_j is None else _error_pct(result.energy_j, simulated_j),
+        "success": result.success,
+        "evaluator": result.evaluator,
+        "flags": "; ".join(cautions),
+        "unknown": "; ".join(result.unknown),
+    }
+    values = {name: value for name, value in one.values().items() if name not in OPTIONS}
+    row |= {name if name not in row else f"value_{name}": value for name, value in values.items()}
+    for label in labels:
+        row |= {f"{label['label']}_{key}": value for key, value in label.items() if key not in _FLAT}
+    return {**row, "labels": labels, "model": model}
+
+
+def _label(label: LabelResult, result: Result, setting: Setting, record: RunRecord | None) -> dict[str, Any]:
+    """Return when the processes of a label end, what a process does in the mean, and its energy."""
+    parts = total(label.steps)
+    each = {f"{kind}_s": getattr(parts, f"{kind}_s") / label.processes for kind in KINDS}
+    found = {
+        "label": label.label,
+        "processes": label.processes,
+        "units": label.units,
+        "first_s": label.first_s,
+        "last_s": label.last_s,
+        **each,
+        "idle_s": label.idle_s / label.processes,
+        "energy_j": label.energy_j,
+        "power_w": None if label.energy_j is None or not result.time_s else label.energy_j / result.time_s,
+    }
+    simulated = dict.fromkeys(("simulated_last_s", "simulated_computing_s", "simulated_communicating_s"))
+    if record is not None:
+        simulated |= _simulated(label.label, setting.application.counts(), record)
+    return {**found, **simulated}
+
+
+def _simulated(label: str, counts: Mapping[str, int], record: RunRecord) -> dict[str, float]:
+    """Return when the last process of a label ends in the simulation, and what a process does in the mean, s."""
+    names = list(counts)
+    first = sum(counts[name] for name in names[: names.index(label)])
+    own = slice(first, first + counts[label])
+    compute_s, comm_s = np.array(record.compute_s[own]), np.array(record.comm_s[own])
+    return {
+        "simulated_last_s": float((compute_s + comm_s).max()),
+        "simulated_computing_s": float(compute_s.mean()),
+        "simulated_communicating_s": float(comm_s.mean()),
+    }
+
+
+def _error_pct(evaluated: float, simulated: float | None) -> float | None:
+    return None if not simulated else 100 * (evaluated - simulated) / simulated

@@ -1,0 +1,207 @@
+"""The points of suites of applications: which there are, how many processes each has, and what decides its results."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import chdir
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from platforms.errors import UserError, nearest
+from platforms.system.model import System
+from platforms.system.named import system_named
+from platforms.system.parts import ANY
+from predictor.blocks.application import Application
+from predictor.blocks.cli import build_parser
+from predictor.blocks.description import read_application
+from predictor.blocks.options import changed
+from predictor.blocks.series.points import Point, points_of
+from predictor.blocks.series.table import number
+from validation.workbench.project.application_suites import (
+    FAILURE_RATE,
+    MOST_RUNS,
+    read_suite,
+    within_project,
+    words_of,
+    written,
+)
+
+OPTIONS = ("policy", "power")  # values of points beside counts and variables
+
+
+@dataclass(frozen=True)
+class SuitePoint:
+    """A run of a suite: an application on a system, with its counts and values, for every model."""
+
+    point: Point
+    models: tuple[str, ...]
+    application: Application  # without the values of the point
+
+    @property
+    def args(self) -> argparse.Namespace:
+        """The options of the command that evaluates it."""
+        return self.point.args
+
+    def with_model(self, model: str) -> Point:
+        """Return the point for one model."""
+        return Point({**self.point.values, "model": model}, argparse.Namespace(**{**vars(self.args), "model": model}))
+
+    @cached_property
+    def changed(self) -> Application:
+        """The application with the values of the point."""
+        return changed(self.application, self.args)
+
+    def values(self) -> dict[str, int | float | str]:
+        """Return the number of processes of each label, each variable, the policy, the power rule and the rate."""
+        counts = self.changed.counts()
+        variables = {name: number(typed(value)) for name, value in self.changed.variables.items()}
+        given = {name: getattr(self.args, name) for name in (*OPTIONS, FAILURE_RATE)}
+        return {**counts, **variables, **{name: value for name, value in given.items() if value is not None}}
+
+    def said(self) -> str:
+        """Return what tells the point from others of its application and system, in words."""
+        varied = self.point.values
+        names = [*(name for name in varied if name not in ("system", *OPTIONS)), *(n for n in OPTIONS if n in varied)]
+        return ", ".join(f"{name} = {varied[name]}" for name in names)
+
+
+class SuitePoints:
+    """All points of a suite.
+
+    Args:
+        folder: The project folder.
+        text: The suite.
+
+    Raises:
+        UserError: The suite or an application is wrong, or there are more than MOST_RUNS points.
+    """
+
+    def __init__(self, folder: Path, text: str):
+        self._folder, self.suite = folder, read_suite(text)
+        self.models = tuple(map(within_project, self.suite.models))
+        with chdir(folder):
+            self.applications = {name: read_application(Path(within_project(name))) for name in self.suite.applications}
+            self._check_names()
+            self.points = [one for name in self.suite.applications for one in self._points(name)]
+        if len(self.points) > MOST_RUNS:
+            raise UserError("suite", f"{len(self.points)} runs", f"Ask for at most {MOST_RUNS}")
+        self._contents: dict[tuple[str, str], str] = {}
+
+    def _check_names(self) -> None:
+        """Refuse names that no application has, and names of applications that points have for something else."""
+        for file, one in self.applications.items():
+            for name in {*_names(one, "counts"), *_names(one, "variables")} & {*OPTIONS, FAILURE_RATE}:
+                where = f"{within_project(file)}, {name}"
+                raise UserError(where, "the results have a column of this name", "Rename it in the file")
+        for key, own in (("counts", self.suite.counts), ("variables", self.suite.variables)):
+            known = [name for one in self.applications.values() for name in _names(one, key)]
+            for name in own:
+                if name not in known:
+                    what = "label" if key == "counts" else "variable"
+                    remedy = nearest(name, dict.fromkeys(known)) if known else "The applications have none"
+                    raise UserError(f"suite, {key}, {name}", f"no application has such a {what}", remedy)
+
+    def _points(self, name: str) -> Iterator[SuitePoint]:
+        application = self.applications[name]
+        names = {*_names(application, "counts"), *_names(application, "variables")}
+        words = words_of(self.suite, name, names, self.models[:1])
+        args = build_parser().parse_args(["run", *words, "--parts"])
+        for point in points_of(args):
+            yield SuitePoint(point, self.models, application)
+
+    def content_of(self, one: SuitePoint) -> str:
+        """Return the hash of what a point depends on that can change in the project: application, system and models."""
+        key = one.args.application, one.args.system
+        if key not in self._contents:
+            with chdir(self._folder):
+                given = read_application(Path(key[0]))
+                system = replace(system_named(key[1]), source="")
+                files = [Path(model).read_bytes() for model in self.models if Path(model).is_file()]
+            known = repr((given.name, given.given, given.steps, given.variables, given.functions, system, files))
+            self._contents[key] = hashlib.sha256(known.encode()).hexdigest()
+        return self._contents[key]
+
+    def forget_contents(self) -> None:
+        """Read the files anew the next time."""
+        self._contents.clear()
+
+
+def expanded(folder: Path, text: str) -> list[list[Any]]:
+    """Return the points of a suite as the queue keeps them: the fields of ``queue.suites.Case`` after its number."""
+    found = SuitePoints(folder, text)
+    cases = []
+    with chdir(folder):
+        for one in found.points:
+            values = one.values()
+            ranks = sum(values[label.name] for label in one.application.labels)  # type: ignore[misc]
+            content = found.content_of(one)
+            cases.append([
+                Path(one.args.system).stem, None, Path(one.args.application).stem, one.said() or None, ranks,
+                one.args.policy, "", content, json.dumps(values),
+            ])  # fmt: skip
+    return cases
+
+
+def describe(folder: Path, applications: list[str], systems: list[str]) -> Iterator[dict[str, Any]]:
+    """Yield the labels and the variables of applications, and how many processes of each label systems take.
+
+    Args:
+        folder: The project folder.
+        applications: Names of files in the folder of the applications.
+        systems: Systems as the commands name them in the project folder.
+    """
+    labels: dict[str, list[dict[str, Any]]] = {}
+    variables: dict[str, list[str]] = {}
+    wrong: list[str] = []
+    with chdir(folder):
+        for name in applications:
+            try:
+                application = read_application(Path("applications") / name)
+                counts = application.counts()
+            except UserError as err:
+                wrong.append(str(err))
+                continue
+            for label in application.labels:
+                own = {"application": name, "count": counts[label.name], "grid": bool(label.grid)}
+                labels.setdefault(label.name, []).append(own)
+            for variable, value in application.variables.items():
+                variables.setdefault(variable, []).append(typed(value))
+        places: dict[str, dict[str, int]] = {}
+        for name in systems:
+            try:
+                places[Path(name).stem if "/" in name else name] = capacities(system_named(name))
+            except UserError as err:
+                wrong.append(str(err))
+    most = {
+        label: {system: known.get(label, 0) + known.get(ANY, 0) for system, known in places.items()} for label in labels
+    }
+    yield {"labels": labels, "variables": variables, "most": most, "wrong": wrong}
+
+
+def capacities(system: System) -> dict[str, int]:
+    """Return the number of slots for each label on all units of a system, and for ANY."""
+    found: dict[str, int] = {}
+    for group in system.groups:
+        for label, slots in group.unit.slots:
+            found[label] = found.get(label, 0) + group.units * slots
+    return found
+
+
+def typed(value: object) -> str:
+    """Return a number, an expression or a list as a user would type it."""
+    if isinstance(value, tuple):
+        return f"[{', '.join(map(typed, value))}]"
+    text = getattr(value, "text", value)
+    found = number(str(text))
+    return written(found) if isinstance(found, float) else str(text)
+
+
+def _names(application: Application, key: str) -> Mapping[str, object] | list[str]:
+    if key == "variables":
+        return application.variables
+    return [label.name for label in application.labels]
