@@ -2,6 +2,10 @@
 PYTHON := .venv/bin/python
 ARGS ?=
 
+# Compiled modules are kept between runs: without them each run rewrites all tests, twice with two workers, and each
+# command that a test starts compiles the four packages anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 # Puts another SimGrid first on the PATH, with a Python of its own.
 WITH_SIMGRID4 := PATH="$(CURDIR)/.venv-simgrid4/bin:$$PATH"
 
@@ -11,11 +15,12 @@ setup: .venv/ready
 run: setup
 	$(PYTHON) -m validation.run --scenario grid4x8 $(ARGS)
 
+# Neighbouring tests go to the same worker (worksteal), which makes what they share once: fixtures and runs.
 # The tests of real machines run two ranks of Open MPI; without it they are skipped.
 test: lint
 	@command -v mpirun >/dev/null && command -v mpicc >/dev/null || ! command -v apt-get >/dev/null || \
 		sh setup.sh mpi || echo "make test: there is no Open MPI, so the tests of machines are skipped" >&2
-	$(PYTHON) -m pytest -q -n 2 --dist loadgroup $(ARGS)
+	$(PYTHON) -m pytest -q -n 2 --dist worksteal $(ARGS)
 
 # All kernels under Open MPI and MPICH, and whatever else of real machines takes long or needs root; at most 4 minutes.
 test-machine: setup
@@ -25,7 +30,7 @@ test-machine: setup
 # The slow tests, including those with valgrind, which are skipped if it is not installed.
 test-slow: setup
 	sh setup.sh slow
-	$(PYTHON) -m pytest -q -n 2 --dist loadgroup -m slow $(ARGS)
+	$(PYTHON) -m pytest -q -n 2 --dist worksteal -m slow $(ARGS)
 
 # Installs Chromium and pj_dump from the distribution, then runs the tests of pages and timelines in them; without them
 # the tests are skipped.
@@ -45,12 +50,12 @@ simgrid4: .venv-simgrid4/ready
 
 # The whole test suite with SimGrid 4.1, and a comparison of simulated times with those of the distribution's SimGrid.
 test-simgrid4: simgrid4
-	$(WITH_SIMGRID4) .venv-simgrid4/bin/python -m pytest -q -n 2 --dist loadgroup $(ARGS)
-	$(WITH_SIMGRID4) .venv-simgrid4/bin/python -m pytest -q -n 2 --dist loadgroup -m slow tests/simgrid4
+	$(WITH_SIMGRID4) .venv-simgrid4/bin/python -m pytest -q -n 2 --dist worksteal $(ARGS)
+	$(WITH_SIMGRID4) .venv-simgrid4/bin/python -m pytest -q -n 2 --dist worksteal -m slow tests/simgrid4
 
 # Measures which lines of the four packages the whole suite runs, including commands in child processes.
 coverage: setup
-	$(PYTHON) -m pytest -q -n 2 --dist loadgroup --cov --cov-report=term --cov-report=html $(ARGS)
+	$(PYTHON) -m pytest -q -n 2 --dist worksteal --cov --cov-report=term --cov-report=html $(ARGS)
 
 # Checks that the tests of the equations notice wrong equations; takes half an hour (tests/mutation/README.md).
 mutation: setup

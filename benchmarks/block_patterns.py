@@ -1,16 +1,21 @@
 """Compare evaluations of applications in blocks with their simulation, where messages meet on links.
 
 Prints a Markdown table: the application, the system, the errors of time and energy, and the machine times of both.
+Times of evaluations are processor times, those of simulations wall times.  ``--aside`` takes the applications of the
+folder ``aside`` instead, which were written from the documentation alone after the evaluation had been built.
 ``--costs`` prints processor times of longer runs instead.  ``--evaluator`` is that of ``predictor.blocks run``;
-``--only TEXT`` keeps the rows whose name holds the text.
+``--only TEXT`` keeps the rows whose name holds the text.  ``--store DIR`` keeps the simulations.  ``--full`` makes
+SimGrid find all rates anew at every event (its option network/optim).
 """
 
 import argparse
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from apps.runs.runner import Runner
+from apps.store import Store
 from platforms.system.named import system_named
 from predictor.blocks.application import (
     AllReduce,
@@ -30,17 +35,21 @@ from predictor.blocks.application import (
     Send,
     Wait,
 )
+from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.setting import Setting
 from validation.blocks.comparison import compare
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
+ASIDE = Path(__file__).with_name("aside")
 LABEL = "slave1"  # the only label, beside `master`, that merpsys.toml has slots for
 SYSTEMS = {
     "merpsys": str(EXAMPLES / "systems" / "merpsys.toml"),
     "cluster": str(EXAMPLES / "blocks" / "cluster.toml"),
     "galera+": str(EXAMPLES / "systems" / "galera-plus.toml"),
     "grid4x8": "grid4x8",
+    "tree": str(ASIDE / "systems" / "tree.toml"),
+    "mesh": str(ASIDE / "systems" / "mesh.toml"),
 }
 
 
@@ -162,7 +171,7 @@ def cases() -> Iterator[tuple[Application, str, str]]:
         overlapped(16, 100_000),
         farm(15, 10),
     ]
-    for name in SYSTEMS:
+    for name in ("merpsys", "cluster", "galera+", "grid4x8"):
         for policy in ("fastest", "round-robin"):
             yield from ((one, name, policy) for one in small)
     large = [
@@ -180,6 +189,32 @@ def cases() -> Iterator[tuple[Application, str, str]]:
     for name, policy in (("merpsys", "fastest"), ("merpsys", "round-robin"), ("cluster", "round-robin")):
         yield from ((one, name, policy) for one in large)
     yield from ((one, "galera+", "fastest") for one in large)
+
+
+LARGER = {  # variables of some applications of the folder, with other systems
+    "several-masters": (("merpsys", "galera+"), {"w": 47, "tasks": 10}),
+    "farm-two-requests": (("merpsys", "galera+", "cluster"), {"w": 143, "tasks": 12}),
+    "checkpoints": (("merpsys", "cluster"), {"n": 144}),
+    "transposes-rows-columns": (("merpsys", "galera+"), {"px": 16, "py": 8, "turns": 2}),
+    "uneven-efficiencies": (("cluster", "galera+"), {"n": 96}),
+    "stencil-3d-periodic": (("merpsys",), {"px": 6, "py": 5, "pz": 4}),
+    "wavefronts-both-ways": (("cluster", "merpsys"), {"px": 12, "py": 12}),
+    "many-small-messages": (("merpsys", "cluster"), {"n": 48, "turns": 2}),
+    "all-collectives": (("merpsys",), {"n": 64, "big": 1_000_000}),
+}
+
+
+def aside() -> Iterator[tuple[Application, str, str]]:
+    """Yield the applications of the folder, with systems and policies."""
+    files = {path.stem: read_application(path) for path in sorted(ASIDE.glob("*.toml"))}
+    for name in ("merpsys", "cluster", "galera+", "grid4x8", "tree", "mesh"):
+        policy = "fastest" if name in ("merpsys", "cluster", "galera+") else "round-robin"
+        # The nodes of grid4x8 have no disks.
+        yield from ((one, name, policy) for key, one in files.items() if (key, name) != ("checkpoints", "grid4x8"))
+    for key, (names, variables) in LARGER.items():
+        larger = files[key].changed(variables=variables)
+        yield from ((larger, name, "fastest") for name in names)
+        yield larger, "merpsys", "round-robin"
 
 
 def print_costs():
@@ -205,36 +240,56 @@ def print_costs():
         print(f"| {app.name} | {name} | {most} | {took_s:.2f} s | {found.evaluated} |", flush=True)
 
 
+def percent(value):
+    """Return an error as text; 0 below 0.0001 %."""
+    return "0 %" if abs(value) < 1e-4 else f"{value:+.4f} %"
+
+
 def main():
     """Compare and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--evaluator")
     parser.add_argument("--only", default="")
+    parser.add_argument("--aside", action="store_true", help="the applications that were kept aside")
+    parser.add_argument("--full", action="store_true", help="simulate with network/optim:Full")
+    parser.add_argument("--store", help="folder in which simulations are looked up and kept")
     parser.add_argument("--costs", action="store_true", help="only the processor times of long runs, not simulated")
     args = parser.parse_args()
     if args.costs:
         print_costs()
         return
-    print("| application | system | processes per node | evaluated | simulated | error | of energy | costs |")
-    print("|---|---|---|---:|---:|---:|---:|---:|")
-    errors, energies = [], []
-    with Runner(jobs=1) as runner:
-        for app, name, policy in cases():
-            setting = Setting(app, system_named(SYSTEMS[name]), policy)
+    print("| application | processes | system | per node | evaluated | simulated | error | of energy | costs |")
+    print("|---|---:|---|---:|---:|---:|---:|---:|---:|")
+    errors, energies, slower = [], [], 0
+    with Runner(jobs=1, store=Store(Path(args.store)) if args.store else None) as runner:
+        for app, name, policy in aside() if args.aside else cases():
+            system = system_named(SYSTEMS[name])
+            if args.full:
+                system = replace(system, options=(*system.options, ("network/optim", "Full")))
+            setting = Setting(app, system, policy)
             if args.only not in f"{app.name}, {name}, {policy}":
                 continue
             found = compare(setting, lambda one: one.machine(), runner, evaluator=args.evaluator)
             most = max(load.threads for load in setting.schedule.loads())
             errors.append(abs(found.error_pct))
             energies.append(abs(found.energy_error_pct or 0.0))
+            begun_s = time.process_time()
+            evaluate(app, Setting(app, setting.system, policy).machine(), evaluator=args.evaluator)
+            took_s = time.process_time() - begun_s
+            slower += took_s > found.simulation_wall_s
             print(
-                f"| {app.name} | {name} | {most} | {found.evaluated_s:.6g} s | {found.simulated_s:.6g} s "
-                f"| {found.error_pct:+.4f} % | {found.energy_error_pct or 0:+.4f} % "
-                f"| {found.evaluation_wall_s:.3f} s, {found.simulation_wall_s:.2f} s |",
+                f"| {app.name} | {found.processes} | {name} | {most} "
+                f"| {found.evaluated_s:.6g} s | {found.simulated_s:.6g} s "
+                f"| {percent(found.error_pct)} | {percent(found.energy_error_pct or 0)} "
+                f"| {took_s:.3f} s, {found.simulation_wall_s:.2f} s |",
                 flush=True,
             )
     for what, values in (("time", errors), ("energy", energies)):
-        print(f"{len(values)} cases: mean |error| of {what} {sum(values) / len(values):.4f} %, max {max(values):.4f} %")
+        mean, exact = sum(values) / len(values), sum(value <= 0.001 for value in values)
+        print(
+            f"{what}: {len(values)} cases, mean |error| {mean:.4f} %, most {max(values):.4f} %, {exact} within 0.001 %"
+        )
+    print(f"evaluations that took longer than their simulation: {slower}")
 
 
 if __name__ == "__main__":

@@ -5,7 +5,10 @@ from importlib.resources import files
 
 import pytest
 
+from tests import waiting
+
 SMALL, LARGE = (400, 800), (1400, 900)  # windows, width and height in pixels
+LIMIT_S = 240  # longest wait for a page
 
 
 def headless(*, limit_s=60, logged=("browser",)):
@@ -27,36 +30,33 @@ def headless(*, limit_s=60, logged=("browser",)):
     return driver
 
 
+def until(driver, condition):
+    """Wait until a condition in JavaScript holds on the page."""
+    held = waiting.until(lambda: driver.execute_script(f"return {condition}"), LIMIT_S, every_s=0.1)
+    assert held, (condition, driver.find_element("tag name", "main").text)
+
+
+def axe(driver):
+    """Return what axe finds on the page: its passes and violations; skip the test where there is no axe."""
+    package = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
+    driver.execute_script(files(package).joinpath("axe.min.js").read_text("utf-8"))
+    return driver.execute_async_script(
+        "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
+    )
+
+
+def barriers(found):
+    """Return what keeps people from using a page: the first places by rule, of what ``axe`` has found."""
+    return {one["id"]: [node["html"][:160] for node in one["nodes"][:3]] for one in found["violations"]}
+
+
 def wide_pages(visit, paths, size):
     """Return the pages that are wider than a window of this size.
 
     Args:
-        visit: Opens a page in a window and returns the driver; its arguments are the path, the size and the scheme.
+        visit: Opens a page in a window and returns the driver; its arguments are the path and the size.
         paths: The paths of the pages.
         size: One of SMALL and LARGE.
     """
     width = "return document.documentElement.scrollWidth"
     return [path for path in paths if visit(path, size).execute_script(width) > size[0]]
-
-
-def barriers(visit, paths, scheme, size=None):
-    """Return what axe finds on pages that keeps people out: the elements by page and rule.
-
-    Args:
-        visit: As of ``wide_pages``.
-        paths: The paths of the pages.
-        scheme: ``light`` or ``dark``.
-        size: One of SMALL and LARGE; None: large windows are light, small ones dark.
-    """
-    axe = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
-    script = files(axe).joinpath("axe.min.js").read_text("utf-8")
-    found = {}
-    for path in paths:
-        driver = visit(path, size or (SMALL if scheme == "dark" else LARGE), scheme)
-        driver.execute_script(script)
-        result = driver.execute_async_script(
-            "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
-        )
-        for one in result["violations"]:
-            found[path, one["id"]] = [node["html"][:120] for node in one["nodes"][:3]]
-    return found

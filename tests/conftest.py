@@ -1,5 +1,6 @@
 """Fixtures that tests of several packages share."""
 
+import gc
 import os
 import shutil
 import signal
@@ -21,6 +22,15 @@ __all__ = ["named_file"]  # a fixture
 # that tests interrupt must receive the signal.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_collection():
+    """Collect tests, which make much and drop nothing, without looking for garbage, then or in them later."""
+    gc.disable()
+    yield
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(autouse="MUTANT_UNDER_TEST" in os.environ)

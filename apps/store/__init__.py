@@ -4,6 +4,7 @@ Public faces: ``Store``, ``codec.as_fields``, ``identity.identity_hash``, ``cli.
 """
 
 from apps.store.database import StoreError
-from apps.store.store import KINDS, Entry, Store, is_exact
+from apps.store.entries import KINDS, Entry
+from apps.store.store import Store, is_exact
 
 __all__ = ["KINDS", "Entry", "Store", "StoreError", "is_exact"]

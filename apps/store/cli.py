@@ -14,9 +14,10 @@ from typing import Any
 
 from apps.results.inputs import from_json
 from apps.store.database import DATABASE, StoreError
+from apps.store.entries import KINDS, Entry
 from apps.store.export import COLUMNS_HELP, SUFFIXES, export
 from apps.store.identity import INPUTS, is_users
-from apps.store.store import KINDS, Entry, Store
+from apps.store.store import Store
 from platforms.command import CommandParser, exit_status
 from platforms.errors import UserError, known_names
 from platforms.files.caching import cache_folder

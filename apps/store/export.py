@@ -17,7 +17,8 @@ from typing import Any
 from apps.results.energy import unpacked
 from apps.results.record import RunRecord
 from apps.store.database import StoreError
-from apps.store.store import Entry, Store
+from apps.store.entries import Entry
+from apps.store.store import Store
 from platforms.errors import UserError
 from platforms.files.spreadsheets import cell
 from platforms.files.writing import write_whole

@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from types import UnionType
 from typing import Any
@@ -22,41 +22,14 @@ from apps.results.record import RunRecord
 from apps.store import claims, database, payloads
 from apps.store.codec import DoesNotFit, as_fields, from_fields
 from apps.store.database import Damaged, StoreError, is_damage, open_database, transaction
+from apps.store.entries import IS_ENTRY, KIND_COLUMN, KINDS, Entry
 from apps.store.identity import INPUTS, canonical, identity_hash, is_users, without_inputs
 from platforms.errors import printable
 from platforms.files.caching import cache_folder
 from platforms.files.reading import input_bytes
 
-# The kinds of entries, and what they are.
-KINDS = {
-    "record": "simulated run",
-    "measurement": "run with times of a real machine",
-    "probe": "simulated experiments with messages, blocks or disks",
-    "recording": "events of a run",
-    "fingerprints": "hashes of the iterations of a program",
-    "evaluation": "evaluation of an application in blocks",
-}
-# Earlier versions stored recordings under the kind "trace", and probes under "measurement".  Only the identity of a
-# probe names its experiments.
-_KIND = """CASE WHEN kind = 'measurement' AND identity LIKE '%experiments": "%' THEN 'probe'
-    WHEN kind = 'trace' THEN 'recording' ELSE kind END"""
-# Selects the row of a kind and key.  The first condition is there for the index.
-IS_ENTRY = f"""kind IN (:kind, CASE :kind WHEN 'probe' THEN 'measurement' WHEN 'recording' THEN 'trace' END)
-    AND key = :key AND {_KIND} = :kind"""
 _MOST_BYTES = 4 << 30  # largest payload
 FILE_BYTES = 256 * 1024  # a larger payload is a file beside the database
-
-
-@dataclass(frozen=True)
-class Entry:
-    """Description of a stored payload, known without reading the payload."""
-
-    kind: str
-    key: str
-    identity: dict[str, Any]
-    summary: str  # a few words for lists
-    created_s: float  # seconds since 1970, UTC
-    size_bytes: int  # size of the stored payload
 
 
 def is_exact(record: RunRecord) -> bool:
@@ -260,7 +233,7 @@ class Store:
             StoreError: The store cannot be read.
         """
         rows = self._ask(
-            f"SELECT {_KIND}, key, identity, summary, created_s, size_bytes FROM entries ORDER BY created_s, key"
+            f"SELECT {KIND_COLUMN}, key, identity, summary, created_s, size_bytes FROM entries ORDER BY created_s, key"
         )
         return [
             Entry(kind, key, _json_object(identity) or {}, *rest)

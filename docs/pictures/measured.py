@@ -13,11 +13,13 @@ from pictures.style import BLUE, GREY, INK, NOTE, ORANGE, PALE, card
 TITLE = "Errors of simulate and of hcf-constant for measured runs on two emulated grids"
 PAGE = Path(__file__).resolve().parents[1] / "validation" / "measured-league.md"
 SHOWN = {"simulate": ("o", BLUE), "hcf-constant": ("D", ORANGE)}
+_MARGIN = 2  # %, beyond the largest errors
 
 
 def rows() -> list[dict[str, str]]:
-    """Return the rows of the page's table of errors, by heading."""
-    (table,) = re.findall(r"^(\| grid \| run \|.*\n(?:\|.*\n)+)", PAGE.read_text("utf-8"), re.MULTILINE)
+    """Return the rows of the table in the page's section of errors, by heading."""
+    section = PAGE.read_text("utf-8").partition("\n## Errors\n")[2].partition("\n## ")[0]
+    (table,) = re.findall(r"^(\| grid \| run \|.*\n(?:\|.*\n)+)", section, re.MULTILINE)
     heading, _, *lines = ([cell.strip(" `") for cell in line.strip("|").split("|")] for line in table.splitlines())
     return [dict(zip(heading, cells, strict=True)) for cells in lines]
 
@@ -28,7 +30,9 @@ def draw(_runner: Runner) -> Figure:
     figure = card(0.9 + 0.24 * len(found))
     axes = figure.subplots()
     places = range(len(found))
-    axes.hlines(places, -22, 22, color=PALE, linewidth=0.8, zorder=0)
+    errors_pct = [float(row[name]) for row in found for name in SHOWN]
+    ends = min(errors_pct) - _MARGIN, max(errors_pct) + _MARGIN
+    axes.hlines(places, *ends, color=PALE, linewidth=0.8, zorder=0)
     axes.axvline(0, color=GREY, linewidth=1)
     for name, (marker, colour) in SHOWN.items():
         errors = [float(row[name]) for row in found]
@@ -39,7 +43,7 @@ def draw(_runner: Runner) -> Figure:
     axes.plot([], [], color=INK, linewidth=3, label="range of three runs")
     axes.set_yticks(places, [f"{row['grid']}, {row['run']}" for row in found])
     axes.set_ylim(len(found) - 0.5, -0.5)
-    axes.set_xlim(-22, 22)
+    axes.set_xlim(*ends)
     axes.set_xlabel("error, % of the measured median")
     axes.tick_params(axis="y", length=0, labelsize=NOTE)
     axes.legend(loc="upper left", bbox_to_anchor=(0.0, 1.1), ncols=3)

@@ -22,7 +22,9 @@ from predictor.structural.sharing_survey import EAGER, SYNCHRONOUS, read_sizes, 
 
 TITLE = "The structural predictor: computations and messages of a product of CG, predicted beside simulated"
 _MILLI = 1e-3
-_SAME = 5e-3  # relative: delays on links that clusters share, and iterations that are extrapolated, are left out here
+# Relative: delays on links that clusters share, by messages of the same step and of others, and iterations that are
+# extrapolated, are left out here.
+_SAME = 1e-2
 _EARLIER = 0.008  # of a product: other ranks may begin it a little before rank 0
 _ITERATIONS = 3  # recorded; the last but one is shown
 

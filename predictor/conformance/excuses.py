@@ -21,8 +21,6 @@ class Excuse:
     most: float | None = None  # largest relative deviation that is excused; None: any
 
 
-_TIE = "The last bit of the measured times decides between two alternatives that are equal but for rounding."
-
 EXCUSES = (
     Excuse(
         ANSWERS,
@@ -43,12 +41,6 @@ EXCUSES = (
         most=0.05,
     ),
     Excuse(
-        "permuted",
-        ("structural",),
-        _TIE,
-        most=1e-7,
-    ),
-    Excuse(
         "scales",
         ("dpgraph-known",),
         "Events within 1 ns are simultaneous, as in SimGrid unless surf/precision says otherwise, which the predictor "
@@ -61,12 +53,6 @@ EXCUSES = (
         "Events within 1 ns are simultaneous, as in SimGrid unless surf/precision says otherwise, which a measured "
         "network does not tell.",
         most=1e-5,
-    ),
-    Excuse(
-        "scales",
-        ("structural",),
-        _TIE,
-        most=1e-7,
     ),
 )
 

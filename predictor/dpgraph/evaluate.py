@@ -72,6 +72,7 @@ def execute(
     marks_s = np.full(marks.shape, np.nan)
     done_s = np.full(program.nmessages if arrivals else 0, np.nan)
     looks = program.looks._replace(other=np.zeros(1, np.int64))
+    choices = program.choices._replace(took=np.full(len(program.choices.role), -1, np.int32))
     end_s = fluid.evaluate(
         instructions,
         messages,
@@ -81,12 +82,13 @@ def execute(
         loop,
         (looks, network.polling),
         done_s=done_s,
+        choices=choices,
     )
     if to_the_end and np.isnan(end_s).any():
         waiting = int(np.flatnonzero(np.isnan(end_s))[0])
         problem = f"rank {waiting} waits for ever ({np.isnan(end_s).sum()} ranks in all)"
         raise UserError("recorded program", problem, "Record it with the send modes that the predicted run uses")
-    return Execution(marks, marks_s, end_s, done_s if arrivals else None, int(looks.other[0]))
+    return Execution(marks, marks_s, end_s, done_s if arrivals else None, int(looks.other[0]), choices.took)
 
 
 def _on_cores(program: Program, s_per_flop: np.ndarray) -> Instructions:

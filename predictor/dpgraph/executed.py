@@ -18,6 +18,7 @@ class Execution:
     end_s: np.ndarray
     arrived_s: np.ndarray | None = None  # by message, if asked for: date of its arrival
     others: int = 0  # looks for messages that find others than in the recording
+    took: np.ndarray | None = None  # as in predictor.dpgraph.instructions.Choices
 
     def date_s(self, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
         """Return the date of a mark that each rank has once, or ``otherwise`` if the program has no such mark."""

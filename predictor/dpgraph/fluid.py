@@ -22,7 +22,9 @@ import numpy as np
 
 from predictor.dpgraph.instructions import (
     MESSAGE,
+    NO_CHOICES,
     NO_LOOKS,
+    Choices,
     Instructions,
     Looks,
     Loop,
@@ -44,7 +46,7 @@ _LEAST_LOOK_S = 1e-8  # a look without time would be repeated for ever at the sa
 _RATES = 1 << 14  # rates found between two looks for Ctrl-C: some milliseconds
 
 INPUT = Layout(
-    "ranks instructions messages kinds paths crossings links marks dated looks wanted",
+    "ranks instructions messages kinds paths crossings links marks dated looks wanted open pairs parties",
     {
         "code": ("u1", "instructions"),
         "argument": ("i4", "instructions"),
@@ -69,12 +71,19 @@ INPUT = Layout(
         "expected": ("u1", "wanted"),
         "look_s": ("f8", "3"),
         "grows": ("i8", "1"),
+        "role": ("u1", "open"),
+        "pair_of": ("i4", "open"),
+        "asked": ("i4", "open"),
+        "pair": ("i8", "pairs"),
+        "reply_first": ("i8", "1"),
+        "label": ("i4", "parties"),
+        "took": ("i4", "open"),
         "marks_s": ("f8", "ranks marks"),
         "end_s": ("f8", "ranks"),
         "done_s": ("f8", "dated"),
         "other": ("i8", "1"),
     },
-    written=frozenset(["marks_s", "end_s", "done_s", "other"]),
+    written=frozenset(["marks_s", "end_s", "done_s", "other", "took"]),
 )
 
 
@@ -88,6 +97,7 @@ def evaluate(
     looking: tuple[Looks, Polling] = (NO_LOOKS, Polling()),
     *,
     done_s: np.ndarray | None = None,
+    choices: Choices = NO_CHOICES,
 ) -> np.ndarray:
     """Execute the instructions of all ranks.
 
@@ -101,6 +111,7 @@ def evaluate(
         looking: The looks at messages, and their times.
         done_s: By message, for as many of the first ones as it is long: filled with the dates of their arrival, s.
             Those of a loop keep their value.
+        choices: The open messages, of a program without a loop.
 
     Returns:
         The date at which each rank ends, s; NaN for ranks that wait for ever.
@@ -120,7 +131,7 @@ def evaluate(
         **instructions._asdict(),
         loop_first=loop.first,
         loop_last=loop.last,
-        kind=messages.kind,
+        kind=messages.kind.copy() if len(choices.role) else messages.kind,  # the kinds of replies are written
         message=messages.kinds,
         bound_Bps=paths.bound_Bps,
         penalty=paths.penalty,
@@ -137,6 +148,7 @@ def evaluate(
         expected=looks.expected,
         look_s=np.array(least_s),
         grows=np.array([polling.grows], np.int64),
+        **choices._asdict(),
         marks_s=marks_s,
         end_s=end_s,
         done_s=np.empty(0) if done_s is None else done_s,

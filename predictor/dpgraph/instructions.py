@@ -106,6 +106,32 @@ class Polling(NamedTuple):
     grows: bool = True  # smpi/grow-injected-times
 
 
+# The roles of open messages.
+CLOSED, SENDS, REPLIES, RECEIVES, RECEIVES_ANY = range(5)
+
+
+class Choices(NamedTuple):
+    """Open messages: those to ranks that receive from any, and those from ranks that reply to such messages.
+
+    Their receives have numbers of their own among the messages, and take messages while a graph is evaluated.
+    """
+
+    role: np.ndarray  # u1, by message
+    pair_of: np.ndarray  # i4, by message: index in `pair`, for SENDS and RECEIVES
+    # i4, by message: for RECEIVES_ANY the label of the senders, -1 for any; for REPLIES a class of their size and mode
+    asked: np.ndarray
+    pair: np.ndarray  # i8, ascending: source x ranks + target of all open messages that are possible
+    # i8: one number, of a message like replies of class 0 on pair 0; then come the other pairs, then the other classes
+    reply_first: np.ndarray
+    label: np.ndarray  # i4, by rank
+    took: np.ndarray  # i4, by message: for receives, the message that it took, -1 for none; an evaluation writes it
+
+
+NO_CHOICES = Choices(
+    _NONE, _NO_NUMBER, _NO_NUMBER, np.empty(0, np.int64), np.zeros(1, np.int64), _NO_NUMBER, _NO_NUMBER
+)
+
+
 class Paths(NamedTuple):
     """Paths through the network, and its links: path p crosses ``first[p]`` to ``first[p + 1]`` of ``link``."""
 

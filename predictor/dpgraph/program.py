@@ -18,6 +18,7 @@ from predictor.dpgraph.instructions import (
     COMPUTE,
     LOOK,
     MARK,
+    NO_CHOICES,
     NO_LOOKS,
     PROBE,
     RECV,
@@ -25,6 +26,7 @@ from predictor.dpgraph.instructions import (
     SLEEP,
     WAIT_RECEIVED,
     WAIT_SENT,
+    Choices,
     Looks,
     Loop,
 )
@@ -33,6 +35,7 @@ from predictor.network.collectives import Call, steps
 
 # The tag of a collective's messages is this minus the Op; no tag of a program is negative.
 _COLLECTIVE_TAG = -1000
+OPEN = -1_000_000  # communicator of messages whose ends meet while a graph is evaluated (Choices); no other is so low
 _PROGRAMS_KEPT = 4
 _LOOPED_KEPT = 16  # they share most of their arrays
 LEAST_FOR_LOOP = 3  # iterations: the first, the one that is repeated, and the last
@@ -66,6 +69,7 @@ class Program:
     # i8, by instruction: the path of calls that leads to it, as in EVENT; without a loop
     site: np.ndarray | None = None
     looks: Looks = NO_LOOKS
+    choices: Choices = NO_CHOICES
 
     @property
     def nranks(self) -> int:
@@ -370,7 +374,7 @@ def _matched(ranks: list[np.ndarray], looks: Sequence[Sequence[OneLook]] = ()) -
     """Return the program of these events, and the number of instructions before each event.
 
     The n-th receive of a pair, tag and communicator gets its n-th send.  A message that a rank gets out of another's
-    window is sent and received by the rank that gets it.
+    window is sent and received by the rank that gets it.  Open receives get the numbers behind all messages.
     """
     first = np.concatenate([[0], np.cumsum([len(events) for events in ranks])])
     events = np.concatenate(ranks)
@@ -381,12 +385,18 @@ def _matched(ranks: list[np.ndarray], looks: Sequence[Sequence[OneLook]] = ()) -
     receives = np.flatnonzero((kind == Kind.RECV) & ~fetched)
     message = np.full(len(events), -1, np.int64)
     alone = (events["mode"] == Mode.PUT) & (events["tag"] == Tag.LOCKED)  # nobody receives it
-    ordered_sends = np.flatnonzero((kind == Kind.SEND) & ~alone)
+    is_open = events["comm"] == OPEN
+    open_receives = receives[is_open[receives]]
+    ordered_sends = np.flatnonzero((kind == Kind.SEND) & ~alone & ~is_open)
     ordered_sends = ordered_sends[_order(events, ordered_sends, rank[ordered_sends], events["peer"][ordered_sends])]
-    ordered_receives = receives[_order(events, receives, events["peer"][receives], rank[receives])]
+    ordered_receives = receives[~is_open[receives]]
+    ordered_receives = ordered_receives[
+        _order(events, ordered_receives, events["peer"][ordered_receives], rank[ordered_receives])
+    ]
     _check(events, rank, ordered_sends, ordered_receives)
     message[sends] = np.arange(len(sends))
     message[ordered_receives] = message[ordered_sends]
+    message[open_receives] = len(sends) + np.arange(len(open_receives))
     for at in probes:  # a probe stands for the message of the next matching receive
         same = receives[(receives > at) & (rank[receives] == rank[at])]
         same = same[

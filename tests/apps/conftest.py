@@ -10,6 +10,7 @@ from apps.programs.problem import problem, sized_problem
 from apps.runs.engines import run_iterations
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
+from apps.store import Store
 from platforms.model.placement import block
 from platforms.read.read import read_platform
 
@@ -67,10 +68,14 @@ def reference():
     return reference_rows
 
 
-def pytest_collection_modifyitems(items):
-    """Send all tests of a run to the same worker, which makes it once (pytest-xdist, --dist loadgroup)."""
-    for item in items:
-        params = getattr(item, "callspec", None) and item.callspec.params
-        if params and {"app", "preset", "ranks"} <= params.keys():
-            group = "-".join(str(params[name]) for name in ("app", "preset", "ranks"))
-            item.add_marker(pytest.mark.xdist_group(group))
+@pytest.fixture
+def lines():
+    """The lines that ``store`` reports."""
+    return []
+
+
+@pytest.fixture
+def store(tmp_path, lines):
+    """A new store in the folder ``store`` of the test, which reports into ``lines``."""
+    with Store(tmp_path / "store", report=lines.append) as opened:
+        yield opened

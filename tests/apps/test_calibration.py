@@ -1,5 +1,7 @@
 """The command ``python -m apps.calibration``, and the replay of a calibration in SMPI."""
 
+import contextlib
+import io
 import json
 import os
 from pathlib import Path
@@ -54,14 +56,22 @@ def test_the_probe_times_each_call_as_smpi_models_it(tmp_path):
     assert times["pingpong"] == pytest.approx((2 * 10.016e-6, 2 * 12.016e-6, 2 * 9.016e-6), abs=4e-9)
 
 
-def test_a_platform_a_table_and_a_picture_are_written(tmp_path, capsys):
-    status, out = calibrate(tmp_path, "--json")
-    assert status == 0
-    told = json.loads(capsys.readouterr().out)
+@pytest.fixture(scope="module")
+def calibrated(tmp_path_factory):
+    """A folder with the files of a calibration, and what the command printed with --json."""
+    folder, printed = tmp_path_factory.mktemp("calibrated"), io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        assert calibrate(folder, "--json")[0] == 0
+    return folder, json.loads(printed.getvalue())
+
+
+def test_a_platform_a_table_and_a_picture_are_written(calibrated):
+    folder, told = calibrated
+    out = folder / "made.xml"
     assert told["files"] == {
-        "platform": str(out), "data": str(tmp_path / "made.p2p.csv"), "picture": str(tmp_path / "made.png"),
+        "platform": str(out), "data": str(folder / "made.p2p.csv"), "picture": str(folder / "made.png"),
     }  # fmt: skip
-    assert sorted(os.listdir(tmp_path)) == ["made.p2p.csv", "made.png", "made.xml"]
+    assert sorted(os.listdir(folder)) == ["made.p2p.csv", "made.png", "made.xml"]
     platform = read_platform(out)
     assert [host.name for host in platform.hosts] == [f"small-{i}" for i in range(4)]
     assert {(host.speed_flops, host.cores) for host in platform.hosts} == {(10e9, 2)}
@@ -75,25 +85,22 @@ def test_a_platform_a_table_and_a_picture_are_written(tmp_path, capsys):
         assert told["calls"][call]["median_error"] < 0.02, call
 
 
-def test_the_table_that_is_written_gives_the_same_platform_again(tmp_path, capsys):
-    _, out = calibrate(tmp_path)
-    first = read_platform(out)
-    assert calibrate(tmp_path / "..", file=tmp_path / "made.p2p.csv")[0] == 0
-    again = read_platform(tmp_path / ".." / "made.xml")
-    assert again.options == first.options
+def test_the_table_that_is_written_gives_the_same_platform_again(calibrated, tmp_path, capsys):
+    folder, _ = calibrated
+    status, out = calibrate(tmp_path, file=folder / "made.p2p.csv")
+    assert status == 0
+    assert read_platform(out).options == read_platform(folder / "made.xml").options
 
 
-def test_two_calibrations_write_the_same_bytes(tmp_path, capsys):
-    contents = []
-    for name in ("one", "two"):
-        (tmp_path / name).mkdir()
-        calibrate(tmp_path / name)
-        contents.append([(tmp_path / name / file).read_bytes() for file in sorted(os.listdir(tmp_path / name))])
-    assert contents[0] == contents[1]
+def test_two_calibrations_write_the_same_bytes(calibrated, tmp_path, capsys):
+    folder, _ = calibrated
+    calibrate(tmp_path)
+    written = [{path.name: path.read_bytes() for path in one.iterdir()} for one in (folder, tmp_path)]
+    assert written[0] == written[1]
 
 
-def test_the_factors_are_part_of_the_identity_of_a_run(tmp_path, capsys):
-    _, out = calibrate(tmp_path)
+def test_the_factors_are_part_of_the_identity_of_a_run(calibrated, tmp_path):
+    out = calibrated[0] / "made.xml"
     identities = []
     for file in (out, tmp_path / "other.xml"):
         if file != out:

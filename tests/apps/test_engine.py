@@ -14,6 +14,7 @@ from apps.child.process import run_bounded
 from apps.child.verdict import final_record
 from apps.errors import OptionError, SimulationError, Stopped
 from platforms.simgrid.compiling import compile_once
+from tests.waiting import processes_of, until
 
 DATA = Path(__file__).parent / "data"
 
@@ -58,25 +59,6 @@ def test_unknown_simgrid_options_are_bad_input(program, tmp_path):
         final_record(smpirun(program, "well", tmp_path, options=["--cfg=no/such:1"]), "it")
 
 
-def processes_of(program):
-    """Return the numbers of processes whose command line names the program."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdecimal() and str(program).encode() in (entry / "cmdline").read_bytes():
-                found.append(int(entry.name))
-        except OSError:  # it has ended
-            continue
-    return found
-
-
-def wait_until(condition, limit_s=20.0):
-    end = time.monotonic() + limit_s
-    while not (met := condition()) and time.monotonic() < end:
-        time.sleep(0.05)
-    return met
-
-
 def simulates(process_number):
     """Return whether a process is a simulator; smpirun and its subshells name the program too."""
     try:
@@ -98,7 +80,7 @@ def test_a_time_limit_leaves_no_process(own_program, tmp_path):
     with pytest.raises(SimulationError, match="time limit"):
         final_record(done, "it")
     assert done.wall_s < 10
-    assert wait_until(lambda: not processes_of(own_program))
+    assert until(lambda: not processes_of(str(own_program)))
 
 
 def test_a_signal_to_stop_ends_the_child_and_leaves_no_process(own_program, tmp_path):
@@ -107,7 +89,7 @@ def test_a_signal_to_stop_ends_the_child_and_leaves_no_process(own_program, tmp_
     with pytest.raises(Stopped, match="ended"):
         smpirun(own_program, "loop", tmp_path, time_limit_s=300.0, stop=stop)
     assert time.monotonic() - started < 30
-    assert wait_until(lambda: not processes_of(own_program))
+    assert until(lambda: not processes_of(str(own_program)))
 
 
 def test_nothing_is_started_after_a_signal_to_stop(tmp_path):
@@ -124,7 +106,7 @@ def test_endless_output_is_bounded(own_program, tmp_path):
         final_record(done, "it")
     assert done.output.startswith("aaaa") and done.output.rstrip().endswith("a") and "bytes left out]" in done.output
     assert sum(path.stat().st_size for path in tmp_path.iterdir()) < 2 << 20
-    assert wait_until(lambda: not processes_of(own_program))
+    assert until(lambda: not processes_of(str(own_program)))
 
 
 @pytest.mark.parametrize("death", [signal.SIGINT, signal.SIGKILL])
@@ -142,10 +124,10 @@ def test_an_interrupted_or_killed_parent_leaves_no_process(own_program, tmp_path
     arguments = [str(own_program), str(tmp_path), str(DATA / "platform-grid-ref.xml")]
     parent = subprocess.Popen([sys.executable, "-c", script, *arguments], stderr=subprocess.DEVNULL)
     try:
-        assert wait_until(lambda: any(map(simulates, processes_of(own_program))))
+        assert until(lambda: any(map(simulates, processes_of(str(own_program)))))
         os.kill(parent.pid, death)
         parent.wait(timeout=20)
-        assert wait_until(lambda: not processes_of(own_program))
+        assert until(lambda: not processes_of(str(own_program)))
     finally:
         parent.kill()
 

@@ -13,10 +13,12 @@ APPS = ("cg", "mg", "lu", "is", "ep", "ft", "bt", "sp")
 TILED = ("bt", "sp")
 WHOLE = ("mg", "ep", "ft")  # kernels with work outside their iterations, or without iterations
 RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 27, 36, 48)
+COMPARED_RANKS, COMPARED_EFFICIENCY = (4, 8, 27), 0.05  # of skeletons beside runs with arithmetic
 # Full runs that take many seconds.  Other runs of the same program, on at least two numbers of ranks, test the same.
 LONG = {("lu", "W", ranks) for ranks in range(1, 49) if ranks not in (2, 4)} | {
     *(("cg", "W", ranks) for ranks in range(27, 49)),
     *(("cg", "S", ranks) for ranks in (36, 48)),
+    *(("is", "W", ranks) for ranks in (36, 48)),
     *((app, "W", ranks) for app in TILED for ranks in range(1, 49)),
     *((app, "S", ranks) for app in TILED for ranks in (12, 16, 36)),
     *((app, "A", ranks) for app in TILED for ranks in (9, 16, 25)),
@@ -58,9 +60,15 @@ def least_iterations(app):
     return None if app in WHOLE else 1
 
 
+def compared(app, ranks):
+    """Return the settings of a verifying run: those of the comparison with a skeleton where that runs all of it."""
+    alike = app in ("is", "ep", "ft") and ranks in COMPARED_RANKS
+    return {"compute": "injected", "efficiency": COMPARED_EFFICIENCY} if alike else {}
+
+
 @pytest.mark.parametrize(("app", "preset", "ranks"), slow_if_long(runnable("SW", RANKS)))
 def test_arithmetic_passes_the_official_verification(kernel, app, preset, ranks):
-    assert kernel(app, preset, ranks, mode="verify").verified is True
+    assert kernel(app, preset, ranks, mode="verify", **compared(app, ranks)).verified is True
 
 
 @pytest.mark.slow
@@ -115,11 +123,11 @@ def test_one_iteration_sends_the_official_messages(kernel, reference, app, prese
     assert found == {name: row[name] for name in found}
 
 
-@pytest.mark.parametrize(("app", "preset", "ranks"), runnable("SW", (4, 8, 27)))
+@pytest.mark.parametrize(("app", "preset", "ranks"), runnable("SW", COMPARED_RANKS))
 def test_skeleton_and_verify_run_alike(kernel, app, preset, ranks):
     iterations = {"cg": 3, "lu": 5, "bt": 3, "sp": 3}.get(app)  # all iterations are alike
     runs = [
-        kernel(app, preset, ranks, mode=mode, compute="injected", efficiency=0.05, iterations=iterations)
+        kernel(app, preset, ranks, mode=mode, compute="injected", efficiency=COMPARED_EFFICIENCY, iterations=iterations)
         for mode in ("skeleton", "verify")
     ]
     assert runs[0].time_s == pytest.approx(runs[1].time_s, rel=1e-9)

@@ -10,6 +10,7 @@ import pytest
 from apps.errors import SimulationError
 from apps.programs.own_program import executable, read_program
 from apps.programs.problem import own_problem
+from apps.recording.recorder.library import recorder_library
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
@@ -35,11 +36,30 @@ int main(int argc, char **argv)
 """
 
 
-def time_s(path, **more):
-    """Return the time of the program on one host: its flops over the host's speed."""
-    platform = materialise(named_grid("grid4x2"))
-    asked = own_problem(read_program(path))
-    return simulate(RunSpec(Target(asked, platform, block(platform, 1)), **more)).time_s
+@pytest.fixture(scope="module")
+def platform():
+    """A platform that has been read: in another cache folder its reader would be compiled anew."""
+    made = materialise(named_grid("grid4x2"))
+    assert made.hosts
+    return made
+
+
+@pytest.fixture(autouse=True)
+def recorder(monkeypatch):
+    """Use the recorder as it is compiled for all tests, also where headers are searched in other folders."""
+    made = recorder_library()
+    monkeypatch.setattr("apps.smpi.user_run.recorder_library", lambda: made)
+
+
+@pytest.fixture
+def time_s(platform):
+    """``time_s(path)``: the time of the program on one host, which is its flops over the host's speed."""
+
+    def timed(path):
+        asked = own_problem(read_program(path))
+        return simulate(RunSpec(Target(asked, platform, block(platform, 1)))).time_s
+
+    return timed
 
 
 def c_source(folder, include, flops="WORK"):
@@ -58,7 +78,7 @@ def c_source(folder, include, flops="WORK"):
         ('#define NAME "computed.h"\n#include NAME', "computed.h", "#define WORK 4e9", "#define WORK 8e9"),
     ],
 )
-def test_a_changed_file_that_a_source_includes_counts(tmp_path, include, file, before, after):
+def test_a_changed_file_that_a_source_includes_counts(time_s, tmp_path, include, file, before, after):
     (tmp_path / "sub").mkdir()
     (tmp_path / "outer.h").write_text('#include "sub/inner.h"\n')
     (tmp_path / file).write_text(before)
@@ -70,7 +90,7 @@ def test_a_changed_file_that_a_source_includes_counts(tmp_path, include, file, b
     assert time_s(path) == pytest.approx(8e9 / SPEED_FLOPS, rel=1e-6)
 
 
-def test_a_header_that_appears_where_the_compiler_looks_first_counts(tmp_path, monkeypatch):
+def test_a_header_that_appears_where_the_compiler_looks_first_counts(time_s, tmp_path, monkeypatch):
     (tmp_path / "far").mkdir()
     (tmp_path / "far" / "params.h").write_text("#define WORK 4e9")
     monkeypatch.setenv("CPATH", str(tmp_path / "far"))
@@ -80,7 +100,7 @@ def test_a_header_that_appears_where_the_compiler_looks_first_counts(tmp_path, m
     assert time_s(path) == pytest.approx(8e9 / SPEED_FLOPS, rel=1e-6)
 
 
-def test_the_folder_of_headers_counts(tmp_path, monkeypatch):
+def test_the_folder_of_headers_counts(time_s, tmp_path, monkeypatch):
     for name, flops in (("one", "4e9"), ("two", "8e9")):
         (tmp_path / name).mkdir()
         (tmp_path / name / "params.h").write_text(f"#define WORK {flops}")
@@ -90,7 +110,7 @@ def test_the_folder_of_headers_counts(tmp_path, monkeypatch):
         assert time_s(path) == pytest.approx(flops / SPEED_FLOPS, rel=1e-6)
 
 
-def test_a_program_that_asks_for_its_own_file_name_is_compiled_for_each_folder(tmp_path):
+def test_a_program_that_asks_for_its_own_file_name_is_compiled_for_each_folder(time_s, tmp_path):
     for name, flops in (("one", 4e9), ("another", 8e9)):
         (tmp_path / name).mkdir()
         path = c_source(tmp_path / name, "#include <string.h>", 'strstr(__FILE__, "/one/") ? 4e9 : 8e9')
@@ -151,7 +171,7 @@ def built_with_library(folder, flops):
     return binary
 
 
-def test_a_changed_library_that_a_binary_links_counts(tmp_path):
+def test_a_changed_library_that_a_binary_links_counts(time_s, tmp_path):
     binary = built_with_library(tmp_path, "4e9")
     first = read_program(binary).content_hash
     assert time_s(binary) == pytest.approx(4e9 / SPEED_FLOPS, rel=1e-6)
@@ -160,7 +180,7 @@ def test_a_changed_library_that_a_binary_links_counts(tmp_path):
     assert time_s(binary) == pytest.approx(8e9 / SPEED_FLOPS, rel=1e-6)
 
 
-def test_a_library_that_appears_on_the_path_of_the_loader_counts(tmp_path, monkeypatch):
+def test_a_library_that_appears_on_the_path_of_the_loader_counts(time_s, tmp_path, monkeypatch):
     binary = built_with_library(tmp_path, "4e9")
     first = read_program(binary).content_hash
     (tmp_path / "libwork.so").unlink()
@@ -189,9 +209,7 @@ STEERING = {
 }
 
 
-def test_the_environment_does_not_steer_simgrids_scripts(tmp_path, monkeypatch):
-    platform = materialise(named_grid("grid4x2"))
-    assert platform.hosts  # read before the cache folder changes, so that its reader is not compiled anew
+def test_the_environment_does_not_steer_simgrids_scripts(platform, tmp_path, monkeypatch):
     for name, value in STEERING.items():
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path / "cache"))  # so that the program is compiled

@@ -24,6 +24,7 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.model.placement import block
 from platforms.read.read import read_platform
+from tests.waiting import processes_of, until
 
 ROOT = Path(__file__).parents[2]
 DATA = Path(__file__).parent / "data"
@@ -269,27 +270,6 @@ def test_what_goes_wrong_is_said_with_its_place_and_no_traceback(text, message, 
     assert "Traceback" not in said
 
 
-def processes_of(name):
-    """Return the numbers of processes whose command line or working folder contains the name."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdecimal() and (
-                name.encode() in (entry / "cmdline").read_bytes() or name in os.readlink(entry / "cwd")
-            ):
-                found.append(int(entry.name))
-        except OSError:  # it has ended
-            continue
-    return found
-
-
-def wait_until(condition, limit_s=20.0):
-    end = time.monotonic() + limit_s
-    while not condition() and time.monotonic() < end:
-        time.sleep(0.05)
-    return condition()
-
-
 def endless(tmp_path):
     (tmp_path / "endless.py").write_text("def main(rank):\n    while True:\n        rank.barrier()\n")
     return ["--program", str(tmp_path / "endless.py"), "--ranks", "4", "--scenario", "grid4x2"]
@@ -312,11 +292,11 @@ def test_an_interrupted_or_killed_command_leaves_no_process(tmp_path, death):
     )
     try:
         # The command, the simulation and its keeper.
-        assert wait_until(lambda: len(processes_of(str(tmp_path))) >= 3)
+        assert until(lambda: len(processes_of(str(tmp_path))) >= 3, 60)
         time.sleep(0.5)
         os.kill(parent.pid, death)
         parent.wait(timeout=20)
-        assert wait_until(lambda: not processes_of(str(tmp_path)))
+        assert until(lambda: not processes_of(str(tmp_path)))
     finally:
         parent.kill()
 

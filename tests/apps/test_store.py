@@ -18,7 +18,8 @@ from apps.results.record import RunRecord
 from apps.store import Store, is_exact
 from apps.store.codec import DoesNotFit, as_fields, from_fields
 from apps.store.database import DATABASE
-from apps.store.store import FILE_BYTES, IS_ENTRY
+from apps.store.entries import IS_ENTRY
+from apps.store.store import FILE_BYTES
 
 AWKWARD_FLOATS = (0.1 + 0.2, -0.0, 5e-324, 1.7976931348623157e308, 1 / 3, float("inf"), 2.0**53 + 2)
 
@@ -56,17 +57,6 @@ def sample_record(seed=0, **changes):
     identity = {"app": "cg", "class": "S", "params": {"na": 1400}, "host": ["c1-0", "c2-0"], "seed": seed}
     record = replace(sample(RunRecord, random.Random(seed)), identity=identity, source="simulation")
     return replace(record, **changes)
-
-
-@pytest.fixture
-def lines():
-    return []
-
-
-@pytest.fixture
-def store(tmp_path, lines):
-    with Store(tmp_path / "store", report=lines.append) as opened:
-        yield opened
 
 
 @pytest.mark.parametrize("seed", range(30))

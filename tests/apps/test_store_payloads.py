@@ -33,17 +33,6 @@ def specs(platform):
     return [RunSpec(Target(problem(app, "S"), platform, block(platform, 2))) for app in ("cg", "ep")]
 
 
-@pytest.fixture
-def lines():
-    return []
-
-
-@pytest.fixture
-def store(tmp_path, lines):
-    with Store(tmp_path / "store", report=lines.append) as opened:
-        yield opened
-
-
 def change(store, entry, alter):
     """Alter the payload of an entry; its checksum is that of the altered payload."""
     payload = store.get(entry.kind, entry.key)

@@ -13,8 +13,6 @@ from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
 
-pytestmark = pytest.mark.xdist_group("timeline")
-
 
 def spec_of(asked, **settings):
     platform = materialise(named_grid("grid4x2"))

@@ -26,7 +26,6 @@ from platforms.model.placement import block
 from platforms.read.read import materialise
 from tests.chromium import headless
 
-pytestmark = pytest.mark.xdist_group("timelines")
 PASSES_ON = """
 #include <mpi.h>
 #include <smpi/smpi.h>

@@ -13,6 +13,17 @@ sys.path[:0] = [str(Path(__file__).parent), str(DOCS / "_extensions")]
 
 
 @pytest.fixture(scope="session")
+def tracked() -> list[str]:
+    """Return the files of this checkout that git does not ignore."""
+    done = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
+    )
+    if done.returncode != 0:
+        pytest.skip("not a git checkout")
+    return [name for name in done.stdout.splitlines() if (ROOT / name).is_file()]
+
+
+@pytest.fixture(scope="session")
 def site(tmp_path_factory) -> Path:
     """Return the folder of the site."""
     if built := os.environ.get("DOCS_SITE"):  # make docs has just built it

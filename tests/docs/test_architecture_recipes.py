@@ -54,16 +54,6 @@ def add_block(recipe, language, text, before):
         parts += text.splitlines() if language == "text" else [text]
 
 
-@pytest.fixture(scope="module")
-def tracked():
-    done = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
-    )
-    if done.returncode != 0:
-        pytest.skip("not a git checkout")
-    return [name for name in done.stdout.splitlines() if (ROOT / name).is_file()]
-
-
 @pytest.fixture
 def copy(tracked, tmp_path):
     """Return a copy of the repository beside a folder of programs, in which python is the one of this test."""

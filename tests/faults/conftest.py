@@ -3,7 +3,6 @@
 import os
 import shutil
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from apps.spec.target import Target
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
+from tests.waiting import until
 
 MARK = "GRID_VALIDATOR_FAULT_MARK"
 FAULTY = Path(__file__).parent / "data" / "faulty.c"
@@ -53,13 +53,6 @@ class Marked:
 
     def gone(self, limit_s=20.0):
         return until(lambda: not self.processes(), limit_s)
-
-
-def until(condition, limit_s=20.0):
-    end_s = time.monotonic() + limit_s
-    while not (met := condition()) and time.monotonic() < end_s:
-        time.sleep(0.02)
-    return met
 
 
 @pytest.fixture

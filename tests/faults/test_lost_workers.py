@@ -33,7 +33,7 @@ iterations = "full"
 """
 ROOT = Path(__file__).parents[2]
 distributed = pytest.importorskip("distributed")
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("dask")]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture

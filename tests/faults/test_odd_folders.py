@@ -98,13 +98,12 @@ def test_a_checkout_in_a_folder_of_any_name_runs(tmp_path, program, name):
         assert run(words, tmp_path, PYTHONPATH=str(place), GRID_VALIDATOR_CACHE=str(place / "cache")) == (0, "")
 
 
-@pytest.fixture
-def german(tmp_path):
+@pytest.fixture(scope="module")
+def german(tmp_path_factory):
     """A folder with the locale de_DE.UTF-8; skips the test where it cannot be made."""
     if shutil.which("localedef") is None:
         pytest.skip("there is no localedef")
-    made = tmp_path / "locales"
-    made.mkdir()
+    made = tmp_path_factory.mktemp("locales")
     command = ["localedef", "-i", "de_DE", "-f", "UTF-8", str(made / "de_DE.UTF-8")]
     done = subprocess.run(command, capture_output=True, text=True)
     if not (made / "de_DE.UTF-8").is_dir():

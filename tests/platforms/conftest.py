@@ -11,3 +11,15 @@ DATA = Path(__file__).with_name("data")
 def data() -> Path:
     """The folder of hand-written platforms and reference files."""
     return DATA
+
+
+@pytest.fixture
+def lab_file(tmp_path):
+    """``lab_file(text, name="lab.toml")``: the path of a new file with that text."""
+
+    def write(text, name="lab.toml"):
+        path = tmp_path / name
+        path.write_text(text)
+        return path
+
+    return write

@@ -154,18 +154,8 @@ bandwidth_gbit_s = 0.5
 """
 
 
-@pytest.fixture
-def scenario_file(tmp_path):
-    def write(text):
-        path = tmp_path / "lab.toml"
-        path.write_text(text)
-        return path
-
-    return write
-
-
-def test_a_scenario_file_overrides_only_what_it_names(scenario_file):
-    grid = read_grid(scenario_file(LAB))
+def test_a_scenario_file_overrides_only_what_it_names(lab_file):
+    grid = read_grid(lab_file(LAB))
     first, old, third = grid.clusters
     assert grid.name == "lab"
     assert (first.name, first.nodes, first.cores, first.speed_flops) == ("c1", 3, 4, 40e9)
@@ -182,19 +172,19 @@ def test_a_scenario_file_overrides_only_what_it_names(scenario_file):
     assert grid.options == (("network/crosstraffic", "no"),)
 
 
-def test_a_star_has_one_link_per_cluster(scenario_file):
+def test_a_star_has_one_link_per_cluster(lab_file):
     text = LAB.replace("[wan]", '[wan]\nshape = "star"').replace('between = ["c3", "old"]', 'cluster = "old"')
-    grid = read_grid(scenario_file(text))
+    grid = read_grid(lab_file(text))
     assert [(link.first, link.second) for link in grid.wan_links] == [("c1", None), ("old", None), ("c3", None)]
     assert [link.wire.bandwidth_Bps for link in grid.wan_links] == [1.25e9, 62.5e6, 1.25e9]
     assert [(link.first, forward) for link, forward in grid.wan_route("c3", "old")] == [("c3", True), ("old", False)]
 
 
-def test_a_network_given_by_the_caller_replaces_that_of_the_file(scenario_file):
-    grid = read_grid(scenario_file(LAB), "continental")
+def test_a_network_given_by_the_caller_replaces_that_of_the_file(lab_file):
+    grid = read_grid(lab_file(LAB), "continental")
     assert grid.network == "continental"
     text = LAB.replace("latency_us = 2000\n", "")
-    assert read_grid(scenario_file(text), "continental").wan_links[0].wire.latency_s == 5e-3
+    assert read_grid(lab_file(text), "continental").wan_links[0].wire.latency_s == 5e-3
 
 
 @pytest.mark.parametrize(
@@ -231,17 +221,17 @@ def test_a_network_given_by_the_caller_replaces_that_of_the_file(scenario_file):
         ('network = "gigabit"', 'netwrk = "gigabit"', "unknown key 'netwrk'. Known here: name, network, clusters"),
     ],
 )
-def test_a_scenario_file_with_a_fault_is_refused_naming_it(scenario_file, old, new, said):
+def test_a_scenario_file_with_a_fault_is_refused_naming_it(lab_file, old, new, said):
     assert old in LAB
     with pytest.raises(PlatformError) as error:
-        read_grid(scenario_file(LAB.replace(old, new)))
+        read_grid(lab_file(LAB.replace(old, new)))
     assert said in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_a_scenario_file_without_clusters_or_that_is_absent_is_refused(scenario_file, tmp_path):
+def test_a_scenario_file_without_clusters_or_that_is_absent_is_refused(lab_file, tmp_path):
     with pytest.raises(PlatformError, match=r"no \[\[clusters\]\]"):
-        read_grid(scenario_file('network = "metro"'))
+        read_grid(lab_file('network = "metro"'))
     with pytest.raises(PlatformError, match="cannot be read: No such file"):
         read_grid(tmp_path / "none.toml")
     with pytest.raises(PlatformError, match="cannot be read: Is a directory"):
@@ -263,10 +253,10 @@ def test_the_cluster_of_ichikawa_is_that_of_its_table_iv():
         ]
 
 
-def test_two_directions_of_a_duplex_link_do_not_share_it(scenario_file):
+def test_two_directions_of_a_duplex_link_do_not_share_it(lab_file):
     text = "[[clusters]]\nnodes = 2\nspeed_gflops = 1\n" * 2 + "[wan]\nduplex = true\n"
-    grid = read_grid(scenario_file(text))
+    grid = read_grid(lab_file(text))
     there, back = grid.routes([("c1-0", "c2-0"), ("c2-0", "c1-0")])
     assert "wan_c1_c2_UP" in there.link_names and "wan_c1_c2_DOWN" in back.link_names
     with pytest.raises(PlatformError, match="duplex = 1 is not true or false"):
-        read_grid(scenario_file(text.replace("true", "1")))
+        read_grid(lab_file(text.replace("true", "1")))

@@ -157,16 +157,6 @@ cpu = "epyc-7742"
 """
 
 
-@pytest.fixture
-def system_file(tmp_path):
-    def write(text, name="lab.toml"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return write
-
-
 def some_hosts(system):
     """The first, second and last host of every group."""
     return [group.host(i) for group in system.groups for i in sorted({0, min(1, group.units - 1), group.units - 1})]
@@ -195,12 +185,12 @@ def check_routes(system):
 
 
 @pytest.mark.parametrize("text", [LEVELS, MESH, GRID], ids=["levels", "mesh", "grid"])
-def test_hosts_and_routes_of_a_system_are_those_that_simgrid_has(system_file, text):
-    check_routes(read_system(system_file(text)))
+def test_hosts_and_routes_of_a_system_are_those_that_simgrid_has(lab_file, text):
+    check_routes(read_system(lab_file(text)))
 
 
-def test_a_grid_is_written_by_the_grids_own_writer_and_the_systems_writer_says_the_same(system_file, tmp_path):
-    system = read_system(system_file(GRID))
+def test_a_grid_is_written_by_the_grids_own_writer_and_the_systems_writer_says_the_same(lab_file, tmp_path):
+    system = read_system(lab_file(GRID))
     grid = as_grid(system)
     platform = check_routes(system)
     assert platform_file(system) != system_xml(system)
@@ -213,16 +203,16 @@ def test_a_grid_is_written_by_the_grids_own_writer_and_the_systems_writer_says_t
         assert sorted(one.links, key=str) == sorted(other.links, key=str)
 
 
-def test_a_lone_lan_of_single_nodes_is_a_grid_of_one_cluster(system_file):
+def test_a_lone_lan_of_single_nodes_is_a_grid_of_one_cluster(lab_file):
     text = '[lan]\nnetwork = "infiniband-qdr"\n[[lan.node]]\ncpu = "xeon-l5640"\nsockets = 2\ncount = 192\n'
-    grid = as_grid(read_system(system_file(text)))
+    grid = as_grid(read_system(lab_file(text)))
     (cluster,) = grid.clusters
     assert (cluster.nodes, cluster.cores, cluster.speed_flops) == (192, 12, pytest.approx(9.08e9))
     # The non-blocking fabric has the bandwidth of both directions of all links: 2 x 192 x 32 Gbit/s.
     assert cluster.backbone == Wire(2 * 192 * 4e9, 0.0)
     assert grid.options == tuple(named_grid("grid4x2", "infiniband").options)
     for more in ('disks = ["ssd-sata"]\n', "memory = { bandwidth_gbit_s = 80, latency_us = 0.3 }\n"):
-        assert as_grid(read_system(system_file(text + more))) is None
+        assert as_grid(read_system(lab_file(text + more))) is None
 
 
 @pytest.mark.parametrize(
@@ -247,8 +237,8 @@ def test_a_grid_as_a_system_is_the_same_platform(grid):
         assert (one.latency_s, one.links) == (pytest.approx(other.latency_s, rel=1e-15), other.links)
 
 
-def test_ways_by_hand(system_file):
-    system = read_system(system_file(LEVELS))
+def test_ways_by_hand(lab_file):
+    system = read_system(lab_file(LEVELS))
     groups = system.group_by_name
 
     def way(here, i, there, j):
@@ -272,8 +262,8 @@ def test_ways_by_hand(system_file):
     assert way("c1", 0, "cd", 1) == ("wan", "wan", 50 + 500 + 500 + 1.3 + 2, metro)
 
 
-def test_units_of_a_node_by_hand(system_file):
-    system = read_system(system_file(LEVELS))
+def test_units_of_a_node_by_hand(lab_file):
+    system = read_system(lab_file(LEVELS))
     groups = system.group_by_name
     sockets = groups["c1"].unit
     assert (sockets.cores, sockets.threads, sockets.speed_flops) == (12, 24, pytest.approx(2.27e9 * 4))
@@ -284,12 +274,12 @@ def test_units_of_a_node_by_hand(system_file):
     # The power of the rest of a node, 40 W, is added to that of its first unit, 115 W.
     assert groups["gpu.cpu"].unit.power.full_w == 155
     assert system.nodes == 2 + 2 + 3 + 1 + 2 + 1 + 2
-    single = read_system(system_file('precision = "single"\n' + LEVELS)).group_by_name["gpu.gpu2"].unit
+    single = read_system(lab_file('precision = "single"\n' + LEVELS)).group_by_name["gpu.gpu2"].unit
     assert single.speed_flops == pytest.approx(15 * 0.745e9 * 384)
 
 
-def test_a_disk_is_found_on_the_node_then_in_the_lan_then_anywhere(system_file):
-    system = read_system(system_file(LEVELS))
+def test_a_disk_is_found_on_the_node_then_in_the_lan_then_anywhere(lab_file):
+    system = read_system(lab_file(LEVELS))
     groups = system.group_by_name
     found = {name: system.disks_for(groups[name]) for name in ("cd", "mem", "alone")}
     assert {name: (group.name, disk.name) for name, (group, disk) in found.items()} == {
@@ -300,15 +290,15 @@ def test_a_disk_is_found_on_the_node_then_in_the_lan_then_anywhere(system_file):
     example = read_system(EXAMPLE)
     assert {example.disks_for(group)[0].name for group in example.groups} == {"master"}
     none = read_system(
-        system_file('[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "n"\ncpu = "xeon-e5-1620"\n')
+        lab_file('[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "n"\ncpu = "xeon-e5-1620"\n')
     )
     assert none.disks_for(none.groups[0]) is None
 
 
-def test_disks_are_in_the_platform_file_with_their_bandwidths(system_file):
+def test_disks_are_in_the_platform_file_with_their_bandwidths(lab_file):
     from lxml import etree
 
-    root = etree.fromstring(platform_file(read_system(system_file(LEVELS))))
+    root = etree.fromstring(platform_file(read_system(lab_file(LEVELS))))
     disks = {disk.get("id"): disk for disk in root.iter("disk")}
     assert list(disks) == ["store-0-lustre-galera", "store-0-ssd-sata", "cd-0-ssd-sata", "cd-1-ssd-sata"]
     assert (disks["cd-1-ssd-sata"].get("read_bw"), disks["cd-1-ssd-sata"].get("write_bw")) == (
@@ -320,10 +310,10 @@ def test_disks_are_in_the_platform_file_with_their_bandwidths(system_file):
     assert disks["cd-1-ssd-sata"].getparent().get("id") == "cd-1"
 
 
-def test_runs_on_a_system_with_disks_are_not_taken_for_those_on_its_equal_without(system_file):
-    with_disks = materialise_system(read_system(system_file(LEVELS)))
+def test_runs_on_a_system_with_disks_are_not_taken_for_those_on_its_equal_without(lab_file):
+    with_disks = materialise_system(read_system(lab_file(LEVELS)))
     assert part_hash(with_disks, ["mem-0"]) == with_disks.content_hash
-    without = materialise_system(read_system(system_file(MESH.replace('disks = ["ssd-sata"]\n', ""))))
+    without = materialise_system(read_system(lab_file(MESH.replace('disks = ["ssd-sata"]\n', ""))))
     assert part_hash(without, ["one-0"]) != without.content_hash
 
 

@@ -45,18 +45,8 @@ count = 2
 """
 
 
-@pytest.fixture
-def system_file(tmp_path):
-    def write(text, name="lab.toml"):
-        path = tmp_path / name
-        path.write_text(text)
-        return path
-
-    return write
-
-
-def test_a_system_file_has_defaults(system_file):
-    system = read_system(system_file(LAB))
+def test_a_system_file_has_defaults(lab_file):
+    system = read_system(lab_file(LAB))
     assert (system.name, system.network) == ("lab", "infiniband-qdr+own")
     assert [group.name for group in system.groups] == ["n", "c1.cpu", "c1.gpu1", "c1.gpu2"]
     assert [group.unit.slots for group in system.groups] == [(("slave", 12),), (("*", 4),), (("*", 1),), (("*", 1),)]
@@ -109,69 +99,69 @@ def test_a_system_file_has_defaults(system_file):
         ("bandwidth_gbit_s = 1\nlatency_us = 40", 'network = "gigabit-ethernet"', "need different SimGrid options"),
     ],
 )
-def test_a_system_file_with_a_fault_is_refused_naming_it(system_file, old, new, said):
+def test_a_system_file_with_a_fault_is_refused_naming_it(lab_file, old, new, said):
     assert old in LAB
     with pytest.raises(PlatformError) as error:
-        read_system(system_file(LAB.replace(old, new, 1)))
+        read_system(lab_file(LAB.replace(old, new, 1)))
     assert said in str(error.value)
     assert ".toml" in str(error.value)
     assert "\n" not in str(error.value)
 
 
-def test_options_said_in_the_file_hold_for_networks_that_need_different_ones(system_file):
+def test_options_said_in_the_file_hold_for_networks_that_need_different_ones(lab_file):
     text = LAB.replace("bandwidth_gbit_s = 1\nlatency_us = 40", 'network = "gigabit-ethernet"')
-    system = read_system(system_file(text + '[options]\n"smpi/lat-factor" = "0:1"\n'))
+    system = read_system(lab_file(text + '[options]\n"smpi/lat-factor" = "0:1"\n'))
     assert system.options == (("smpi/lat-factor", "0:1"),)
 
 
-def test_a_wan_of_one_level_is_that_level(system_file):
+def test_a_wan_of_one_level_is_that_level(lab_file):
     lan = 'network = "infiniband-qdr"\n[[{0}.node]]\ncpu = "epyc-7742"\n[[{0}.node]]\ncpu = "epyc-9654"\n'
-    lone = read_system(system_file("[lan]\n" + lan.format("lan")))
-    inside = read_system(system_file('[wan]\n[[wan.wan]]\n[[wan.wan.lan]]\nname = "lan"\n' + lan.format("wan.wan.lan")))
+    lone = read_system(lab_file("[lan]\n" + lan.format("lan")))
+    inside = read_system(lab_file('[wan]\n[[wan.wan]]\n[[wan.wan.lan]]\nname = "lan"\n' + lan.format("wan.wan.lan")))
     assert inside.top == lone.top
     with pytest.raises(PlatformError, match="a WAN must contain at least two levels"):
-        read_system(system_file('[wan]\nnetwork = "wan-campus"\nlan = []\n'))
+        read_system(lab_file('[wan]\nnetwork = "wan-campus"\nlan = []\n'))
 
 
-def test_two_levels_of_one_name_are_refused(system_file):
+def test_two_levels_of_one_name_are_refused(lab_file):
     with pytest.raises(PlatformError, match="wan: two levels have the same name"):
-        read_system(system_file(LAB.replace("bandwidth_gbit_s = 1\n", 'name = "new"\nbandwidth_gbit_s = 1\n')))
+        read_system(lab_file(LAB.replace("bandwidth_gbit_s = 1\n", 'name = "new"\nbandwidth_gbit_s = 1\n')))
 
 
-def test_a_mesh_below_another_level_is_refused(system_file):
+def test_a_mesh_below_another_level_is_refused(lab_file):
     lan = '[[wan.wan.lan]]\nnetwork = "infiniband-qdr"\n[[wan.wan.lan.node]]\ncpu = "epyc-7742"\n'
     text = '[wan]\nnetwork = "wan-campus"\n[[wan.wan]]\nnetwork = "wan-campus"\nshape = "mesh"\n' + lan * 2
     text += lan.replace("wan.wan", "wan")
     with pytest.raises(PlatformError, match="a mesh below another level"):
-        read_system(system_file(text))
+        read_system(lab_file(text))
 
 
-def test_hardware_of_ones_own_is_read_beside_the_file_or_given(system_file):
-    system_file(
+def test_hardware_of_ones_own_is_read_beside_the_file_or_given(lab_file):
+    lab_file(
         '[cpus.toy]\ncores = 2\nclock_ghz = 1.5\ndouble_per_cycle = 2\nsingle_per_cycle = 4\nidle_w = 3\nfull_w = 9\n'
         'source = "made up"\n',
         "own.toml",
     )  # fmt: skip
     text = '[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\ncpu = "toy"\n'
-    named = read_system(system_file('hardware = ["own.toml"]\n' + text, "named.toml"))
-    given = system_named(str(system_file(text, "given.toml")), hardware=[system_file(text).with_name("own.toml")])
+    named = read_system(lab_file('hardware = ["own.toml"]\n' + text, "named.toml"))
+    given = system_named(str(lab_file(text, "given.toml")), hardware=[lab_file(text).with_name("own.toml")])
     assert named.groups[0].unit == given.groups[0].unit
     assert named.groups[0].unit.unit_flops == 6e9
 
 
-def test_system_files_are_told_from_scenario_files(system_file):
+def test_system_files_are_told_from_scenario_files(lab_file):
     assert is_system_file(EXAMPLE)
-    assert is_system_file(system_file(LAB))
-    assert not is_system_file(system_file('[[clusters]]\nnodes = 2\nspeed_gflops = 4\n[wan]\nshape = "star"\n'))
-    assert not is_system_file(system_file('network = "metro"\n'))
+    assert is_system_file(lab_file(LAB))
+    assert not is_system_file(lab_file('[[clusters]]\nnodes = 2\nspeed_gflops = 4\n[wan]\nshape = "star"\n'))
+    assert not is_system_file(lab_file('network = "metro"\n'))
 
 
-def test_a_system_file_is_taken_where_a_scenario_file_is(system_file, capsys):
-    path = system_file(LAB)
+def test_a_system_file_is_taken_where_a_scenario_file_is(lab_file, capsys):
+    path = lab_file(LAB)
     assert generate(["--scenario", str(path)]) == 0
     assert '<host id="c1-0-gpu2" speed="1174.784Gf" core="1">' in capsys.readouterr().out
     assert [cluster.name for cluster in materialise_file(path).clusters] == ["n", "c1.cpu", "c1.gpu1", "c1.gpu2"]
-    campaign = system_file(f'scenarios = ["{path.name}"]\napps = ["ep"]\nclasses = ["S"]\n', "campaign.toml")
+    campaign = lab_file(f'scenarios = ["{path.name}"]\napps = ["ep"]\nclasses = ["S"]\n', "campaign.toml")
     (case,) = read_campaign(campaign).cases
     assert case.target.platform.content_hash == materialise_file(path).content_hash
 
@@ -185,8 +175,8 @@ def test_a_system_file_is_taken_where_a_scenario_file_is(system_file, capsys):
         (["--hardware", "none.toml"], "none.toml: cannot be read"),
     ],
 )
-def test_options_that_do_not_go_with_a_system_file_are_refused(system_file, capsys, more, said):
-    assert generate(["--scenario", str(system_file(LAB)), *more]) == 2
+def test_options_that_do_not_go_with_a_system_file_are_refused(lab_file, capsys, more, said):
+    assert generate(["--scenario", str(lab_file(LAB)), *more]) == 2
     assert said in capsys.readouterr().err
 
 
@@ -261,37 +251,37 @@ gpu = "tesla-k20"
         ("b-0_node_router", "a", "b-0_node_router"),
     ],
 )
-def test_names_that_the_platform_file_needs_itself_are_refused(system_file, lan, group, name):
+def test_names_that_the_platform_file_needs_itself_are_refused(lab_file, lan, group, name):
     with pytest.raises(PlatformError, match=f"'{name}' (is used twice|may be the name of two things)"):
-        read_system(system_file(TWO_GROUPS.format(lan=lan, group=group)))
+        read_system(lab_file(TWO_GROUPS.format(lan=lan, group=group)))
 
 
-def test_a_lone_group_may_be_called_as_its_lan(system_file):
+def test_a_lone_group_may_be_called_as_its_lan(lab_file):
     text = '[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "lan"\ncpu = "xeon-l5640"\n'
-    assert materialise_file(system_file(text)).hosts[0].name == "lan-0"
+    assert materialise_file(lab_file(text)).hosts[0].name == "lan-0"
 
 
-def test_default_names_skip_no_number(system_file):
+def test_default_names_skip_no_number(lab_file):
     lan = '[[wan.lan]]\n{}network = "gigabit-ethernet"\n[[wan.lan.node]]\ncpu = "xeon-l5640"\n'
     text = '[wan]\nnetwork = "wan-metro"\n' + "".join(lan.format(name) for name in ("", 'name = "x"\n', "", ""))
-    lans = list(read_system(system_file(text)).top.lans())
+    lans = list(read_system(lab_file(text)).top.lans())
     assert [one.name for one in lans] == ["lan1", "x", "lan2", "lan3"]
     assert [one.nodes[0].name for one in lans] == ["c1", "c2", "c3", "c4"]
 
 
-def test_more_nodes_of_several_units_than_simgrid_can_load_are_refused_at_once(system_file):
+def test_more_nodes_of_several_units_than_simgrid_can_load_are_refused_at_once(lab_file):
     text = TWO_GROUPS.format(lan="lan", group="a").replace('name = "b"', 'name = "b"\ncount = 12800')
-    path = system_file(text)
+    path = lab_file(text)
     assert read_system(path).nodes == 12801  # predictions without SimGrid remain possible
     with pytest.raises(PlatformError, match=r"12800 nodes of several units.*Give at most 3000"):
         materialise_file(path)
 
 
-def test_a_campaign_of_choices_takes_a_system_file(system_file):
+def test_a_campaign_of_choices_takes_a_system_file(lab_file):
     from validation.optimize.campaign_file import read_allocation_campaign
 
     node = '[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "n"\ncount = 4\ncpu = "xeon-e5345"\n'
-    folder = system_file(node, "cluster.toml").parent
+    folder = lab_file(node, "cluster.toml").parent
     study = '[[studies]]\napp = "himeno"\nevaluation = [64]\nnodes = [4]\nprocesses = [1]\nstatic = ["(4,1)"]\n'
     campaign = folder / "campaign.toml"
     campaign.write_text('scenario = "cluster.toml"\n' + study)
@@ -326,6 +316,11 @@ def test_units_that_cannot_be_are_refused(tmp_path, unit, said):
     path.write_text(f'[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "n"\n{unit}\n')
     with pytest.raises(UserError, match=said):
         system_named(str(path))
+
+
+def test_a_platform_file_of_simgrid_is_no_system():
+    with pytest.raises(UserError, match=r"tree\.xml: a platform file of SimGrid has no slots for processes"):
+        system_named("tree.xml")
 
 
 def test_a_lone_gpu_is_behind_its_node_s_bus(tmp_path):

@@ -8,6 +8,7 @@ from predictor.blocks import run_command
 from predictor.blocks.application import (
     Application,
     Compute,
+    If,
     Label,
     ReadDisk,
     Receive,
@@ -19,6 +20,7 @@ from predictor.blocks.application import (
 from predictor.blocks.evaluation import choice
 from predictor.blocks.evaluation.choice import COHORTS, GRAPH
 from predictor.blocks.evaluation.evaluate import evaluate
+from predictor.blocks.graph import evaluate as graph
 from predictor.blocks.graph import events
 from predictor.blocks.setting import Setting
 from predictor.dpgraph.known import DEFAULTS
@@ -145,6 +147,48 @@ def test_receives_from_any_process_of_a_label_leave_the_messages_of_others(syste
     assert ends_s["b"][1] < ends_s["a"][0] < ends_s["a"][1]
 
 
+def test_the_choices_of_a_farm_take_one_evaluation(system, monkeypatch):
+    calls = []
+    real = graph.execute
+    monkeypatch.setattr(graph, "execute", lambda *given, **named: calls.append(1) or real(*given, **named))
+    work = Compute("1e8 * (1 + (7 * index + 3 * turn) % 5)")  # workers overtake one another
+    application = Application(
+        "farm",
+        (
+            Label("master", 1, (Repeat(120, (ReceiveAny("b"), Compute(1e4), Reply(500))),)),
+            Label("b", 4, (Repeat(30, (Send("master", 8), Receive("master"), work), "turn"),)),
+        ),
+    )
+    found = evaluated(application, system)
+    # The workers compute nearly all the time, 30 times 1 to 5 times 1e8 operations: six times each of them.
+    assert found.time_s == pytest.approx(6 * 15e8 / system.groups[0].unit.speed_flops, rel=0.05)
+    assert len(calls) == 1
+
+
+def test_replies_are_received_from_any_process_and_answered(system):
+    def messages(*programs):
+        labels = zip(("a", "master"), programs, strict=True)
+        return evaluated(Application("x", tuple(Label(name, 1, own) for name, own in labels)), system).time_s
+
+    once_s = messages((Send("master", 8),), (ReceiveAny("a"),))
+    there = (Send("master", 8), ReceiveAny("master"), Reply(8), ReceiveAny())
+    back = (ReceiveAny("a"), Reply(8), ReceiveAny("a"), Reply(8))
+    assert messages(there, back) == pytest.approx(4 * once_s, rel=1e-9)
+
+
+def test_a_report_that_another_receive_may_take_is_an_error_with_its_step(system):
+    # The first master takes the second one's report for the request of a worker, and a worker is left without reply.
+    serve = (Repeat(2, (ReceiveAny("b"), Reply(8))),)
+    first = (*serve, ReceiveAny("b"))
+    program = (
+        If("index == 0", first),
+        If("index == 1", (Send("b", 8, 0),)),
+        If("index > 1", (Compute("1e9 * index"), Send("b", 8, 0), Receive("b", 0))),
+    )
+    with pytest.raises(UserError, match="waits forever"):
+        evaluated(Application("x", (Label("b", 4, program),)), system)
+
+
 def test_a_disk_that_is_used_at_overlapping_times_is_shared(system):
     disk = system.groups[0].node.disks[0]
     late_s = 0.1
@@ -199,8 +243,12 @@ def test_an_evaluator_that_does_not_fit_is_refused(system, model, evaluator, wor
             "label master, step 1: process 0 of master waits forever for a message",
         ),
         (
+            (Label("a", 2, (ReceiveAny("b"),)), Label("b", 1, (Send("a", 8, 0),))),
+            "label a, step 1: process 1 of a waits forever for a message",
+        ),
+        (
             (Label("a", 2, (ReceiveAny("a"),)), Label("b", 1, (Reply(8),))),
-            "waits forever for a message",
+            "label b, step 1: process 0 of b replies before it has received",
         ),
     ],
 )

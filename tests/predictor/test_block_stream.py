@@ -6,6 +6,7 @@ from platforms.errors import UserError
 from predictor.blocks import application as steps
 from predictor.blocks.application import Application, Label
 from predictor.blocks.processes.progression import Progression, Split
+from predictor.blocks.stream import expand as expand_module
 from predictor.blocks.stream.expand import Together, expand
 from predictor.blocks.stream.instructions import Collective, Compute, Loop, Receive, Send, executed
 
@@ -30,6 +31,37 @@ def test_turns_that_are_alike_are_a_loop_and_others_follow_each_other():
     rest = Loop(8, (compute[2],), where=HERE), Loop(4, (compute[7],), where=HERE)
     assert made.programs == ((compute[0], compute[1], *rest),)
     assert [times for _, times in executed(made.programs[0])] == [1, 1, 8, 4]
+
+
+def test_turns_with_the_same_values_are_made_once(monkeypatch):
+    made = []
+    real = expand_module.Compute
+    monkeypatch.setattr(expand_module, "Compute", lambda *given, **named: made.append(given) or real(*given, **named))
+    body = (
+        steps.If("k % 4 == 3", (steps.Compute("10 * (k % 8)"), steps.Repeat(2, (steps.Compute(5),)))),
+        steps.If("k % 4 != 3", (steps.Compute("k // 100"),)),
+    )
+    (program,) = stream_of(Label("p", 1, (steps.Repeat(200, body, "k"),))).programs
+    found = [one.operations for one, times in executed(program) for _ in range(times)]
+    wanted = [[10 * (k % 8), 5, 5] if k % 4 == 3 else [k // 100] for k in range(200)]
+    assert found == [operations for turn in wanted for operations in turn]
+    assert len(made) == 2 * 2 + 2  # 30 and 70 with a 5 each, 0 and 1
+
+
+def test_a_turn_is_not_taken_for_another_if_a_collective_or_an_inner_loop_uses_it():
+    inner = steps.Repeat("k + 1", (steps.Compute(1),))
+    body = (inner, steps.Broadcast(bytes="8 * k", root="p"), steps.Repeat(2, (steps.Compute("j + k"),), "j"))
+    (program,) = stream_of(Label("p", 1, (steps.Repeat(3, body, "k"),))).programs
+    found = [(getattr(one, "operations", None), times) for one, times in executed(program)]
+    sizes = [one.size_bytes for one, _ in executed(program) if isinstance(one, Collective)]
+    wanted = [[(1, k + 1), (None, 1), (k, 1), (1 + k, 1)] for k in range(3)]
+    assert found == [one for turn in wanted for one in turn] and sizes == [0, 8, 16]
+
+
+def test_an_error_of_one_turn_is_found_though_others_are_alike():
+    body = (steps.If("k % 2 == 0", (steps.Compute("1 / (k - 6) + 10"),)),)
+    with pytest.raises(UserError, match=r"step 1\.1\.1"):
+        stream_of(Label("p", 1, (steps.Repeat(8, body, "k"),)))
 
 
 def test_a_billion_turns_are_expanded_once():

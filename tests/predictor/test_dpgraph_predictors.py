@@ -20,7 +20,6 @@ from predictor.dpgraph.predictors import DPGRAPH, DPGRAPH_KNOWN
 from predictor.evidence.broker import Broker
 
 APPS = ("cg", "mg", "lu", "is", "ft", "ep")
-pytestmark = pytest.mark.xdist_group("graph-predictors")  # the tests share their simulations
 
 
 def target(app, grid, *, preset="S", mapping=block):

@@ -21,8 +21,10 @@ from predictor.dpgraph.instructions import (
     MESSAGE,
     RECV,
     SEND,
+    SLEEP,
     WAIT_RECEIVED,
     WAIT_SENT,
+    Choices,
     Instructions,
     Loop,
     Messages,
@@ -101,6 +103,8 @@ def test_the_constants_of_c_are_those_of_python():
     styles, sides = "LOOK_EACH LOOK_ANY LOOK_FOR LOOK_AGAIN".split(), "SIDE_SENT SIDE_RECEIVED SIDE_FOUND".split()
     names = [name.partition("_")[2] for name in (*styles, *sides)]
     assert [graph[name] for name in (*styles, *sides)] == [getattr(instructions, name) for name in names]
+    roles = {"NONE": "CLOSED", "SEND": "SENDS", "REPLY": "REPLIES", "RECEIVE": "RECEIVES", "ANY": "RECEIVES_ANY"}
+    assert [graph[f"ROLE_{name}"] for name in roles] == [getattr(instructions, name) for name in roles.values()]
     assert constants(GRAPH_H.with_name("state.h"))["PRECISION_S"] == fluid.PRECISION_S
     assert graph["MORE"] == fluid._MORE
     for found in (graph, structural):
@@ -172,6 +176,63 @@ def one_message(**changed):
         arrays["marks_s"],
         arrays["loop"],
     )
+
+
+def open_message(**changed):
+    """Rank 0 sends message 0 of 300 bytes, which rank 1 receives from any as number 1 and answers with message 2.
+
+    The answer is received by name, as number 3; 4 and 5 are like it, on the two pairs.
+    """
+    role = [instructions.SENDS, instructions.RECEIVES_ANY, instructions.REPLIES, instructions.RECEIVES, 0, 0]
+    choices = Choices(
+        role=np.array(role, np.uint8),
+        pair_of=np.array([0, -1, -1, 1, -1, -1], np.int32),
+        asked=np.array([0, -1, 0, 0, 0, 0], np.int32),
+        pair=np.array([1, 2]),  # 0 to 1, and 1 to 0
+        reply_first=np.array([4]),
+        label=np.zeros(2, np.int32),
+        took=np.full(6, -1, np.int32),
+    )._replace(**{name: value for name, value in changed.items() if name != "code"})
+    messages = np.zeros(2, MESSAGE)
+    messages["amount_bytes"], messages["factor"] = [300, 500], 1
+    code = changed.get("code", [SEND, WAIT_SENT, RECV, WAIT_RECEIVED, RECV, WAIT_RECEIVED, SEND, WAIT_SENT])
+    end_s = fluid.evaluate(
+        Instructions(
+            np.array(code, np.uint8), np.array([0, 0, 3, 3, 1, 1, 2, 2], np.int32), np.zeros(8), np.array([0, 4, 8])
+        ),
+        Messages(messages, np.array([0, 0, 0, 0, 0, 1], np.int32)),
+        Paths(np.full(1, 1e9), np.ones(1), np.array([0, 1]), np.zeros(1, np.int32), np.ones(1), np.full(1, 100.0)),
+        np.zeros(2),
+        np.empty((2, 1)),
+        choices=choices,
+    )
+    return end_s.tolist(), choices.took.tolist()
+
+
+def test_open_messages_meet_their_receives():
+    assert open_message() == ([8, 8], [-1, 0, -1, 2, -1, -1])  # 300 bytes there and 500 back, at 100 bytes/s
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"role": np.array([1, 4, 2, 3, 0, 9], np.uint8)},  # no such role
+        {"pair_of": np.array([2, -1, -1, 1, -1, -1], np.int32)},  # no such pair
+        {"pair_of": np.array([0, -1, -1, -1, -1, -1], np.int32)},
+        {"pair": np.array([1, 4])},  # of no rank
+        {"pair": np.array([2, 1])},  # not in order
+        {"pair": np.array([1, 3])},  # the reply has nobody
+        {"reply_first": np.array([5])},  # behind the last message
+        {"asked": np.array([0, -1, -1, 0, 0, 0], np.int32)},
+        {"label": np.array([0, -1], np.int32)},
+        {"label": np.array([0, 2], np.int32)},
+        {"label": np.zeros(1, np.int32)},  # not of all ranks
+        {"code": [SEND, WAIT_SENT, RECV, WAIT_RECEIVED, SLEEP, SLEEP, SEND, WAIT_SENT]},  # replies to nobody
+    ],
+)
+def test_open_messages_that_would_lead_outside_the_arrays_are_refused(changed):
+    with pytest.raises(ValueError, match="refuses its arguments"):
+        open_message(**changed)
 
 
 def looped(first, last, copies=2, fixed=0):

@@ -5,6 +5,7 @@ Most runs are faked: their times come from a known equation.
 
 import json
 import math
+from copy import deepcopy
 
 import numpy as np
 import pandas as pd
@@ -59,18 +60,32 @@ def time_s(target):
     return 100 * N**3 / P / slowest + (1e-7 * N**2 + 1e-5 * math.log(P) if target.nodes > 1 else 0)
 
 
-@pytest.fixture
-def run(pretend, tmp_path, capsys, monkeypatch):
-    """``run(text, name, time_s)``: the tables of a campaign by name, and what it printed with --json."""
+@pytest.fixture(scope="module")
+def finished():
+    """The tables, the output and the pictures of campaigns that tests share, by text and times."""
+    return {}
 
-    def do(text=SMALL, name="out", time_s=time_s, figures=False):
-        pretend(time_s, campaign)
-        if not figures:
+
+@pytest.fixture
+def run(pretend, tmp_path, capsys, monkeypatch, finished):
+    """``run(text, times)``: the tables of a campaign by name, and what it printed with --json.
+
+    A campaign that an earlier test has run is not run again, unless ``anew``.  Only that of SMALL draws pictures.
+    """
+
+    def do(text=SMALL, times=time_s, anew=False):
+        if not anew and (text, times) in finished:
+            return deepcopy(finished[text, times][:2])
+        pretend(times, campaign)
+        if anew or (text, times) != (SMALL, time_s):
             monkeypatch.setattr(plots, "write_figures", lambda *_: [])
         (tmp_path / "campaign.toml").write_text(text)
-        assert main([str(tmp_path / "campaign.toml"), "--json", "--out", str(tmp_path / name)]) == 0
-        tables = {path.stem: pd.read_csv(path) for path in (tmp_path / name).glob("*.csv")}
-        return tables, json.loads(capsys.readouterr().out)
+        assert main([str(tmp_path / "campaign.toml"), "--json", "--out", str(tmp_path / "out")]) == 0
+        tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "out").glob("*.csv")}
+        done = tables, json.loads(capsys.readouterr().out), list((tmp_path / "out").glob("*.png"))
+        if not anew:
+            finished[text, times] = done
+        return deepcopy(done[:2])
 
     return do
 
@@ -215,8 +230,9 @@ def test_a_real_choice_against_a_real_optimum(tmp_path, capsys):
 # Campaigns
 
 
-def test_a_campaign_end_to_end(run, tmp_path):
-    tables, printed = run(figures=True)
+def test_a_campaign_end_to_end(run, finished):
+    tables, printed = run()
+    assert finished[SMALL, time_s][2]  # pictures
     choices = tables["choices"]
     assert list(choices) == [*Row.__dataclass_fields__]
     # By hand, for each of 3 sizes: npt without noise and with 2 seeds of noise, ls with 2 seeds, nt, hcf, 2 static
@@ -247,7 +263,6 @@ def test_a_campaign_end_to_end(run, tmp_path):
         (0.02, 1): 48,
         (0.02, 2): 48,
     }
-    assert list(tmp_path.glob("out/*.png"))
 
 
 def test_the_summary_follows_from_the_choices(run):
@@ -303,7 +318,7 @@ def test_the_evidence_of_predictors_is_charged_by_size(run):
 @pytest.mark.parametrize(("more", "runs"), [('predictors = ["hcf"]', 2), ('static = ["(1,1,0,0,0,0)"]', 0)])
 def test_a_study_without_models_measures_nothing_for_them(pretend, tmp_path, capsys, more, runs):
     done = pretend(time_s, campaign)
-    text = STUDY + f"evaluation = [12, 40]\nnodes = [4, 4, 0]\nprocesses = [1, 1, 0]\n{more}"
+    text = '[[studies]]\napp = "himeno"\n' + f"evaluation = [12, 40]\nnodes = [4, 4, 0]\nprocesses = [1, 1, 0]\n{more}"
     (tmp_path / "campaign.toml").write_text(text)
     assert main([str(tmp_path / "campaign.toml"), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["choices"]
@@ -348,13 +363,13 @@ def test_n_t_models_do_not_know_the_size_that_is_chosen_for(run):
     def odd_s(target):
         return time_s(target) * (0.5 if target.problem.size == 12 else 1)
 
-    tables, _ = run(time_s=odd_s)
+    tables, _ = run(times=odd_s)
     choices = tables["choices"].query("model == 'N-T/NNLS' and size == 12")
     assert choices["delta"].to_list() == [pytest.approx(1.0, rel=1e-6)]
 
 
 def test_the_same_file_gives_the_same_tables(run):
-    first, again = run(name="first")[0], run(name="again")[0]
+    first, again = run()[0], run(anew=True)[0]
     assert set(first) == {"choices", "choices-summary", "configurations", "measurements"}
     for name, table in first.items():
         walls = [column for column in WALL_TIMES if column in table]
@@ -420,7 +435,7 @@ def test_probes_local_weights_and_small_sizes_in_a_campaign(run):
 
     model = '[[studies.models]]\nweights = "local"\noutliers = "cross-validate"\n'
     text = SMALL.partition("[[studies.models]]")[0].replace('["hcf"]', "[]\nsmall_below = 41")
-    tables, _ = run(text + model + model + "probe = 2\n", time_s=uneven_s)
+    tables, _ = run(text + model + model + "probe = 2\n", times=uneven_s)
     rows = tables["choices"].set_index(["model", "size"])
     name = "NP-T/NNLS, local weights, outliers by cross-validation"
     assert rows.loc[(name, 160), "epsilon"] > 1
@@ -454,83 +469,3 @@ def test_the_example_is_the_papers_evaluation(pytestconfig):
         assert (len(sizes), min(sizes), max(sizes), len(case.evaluation), max(case.evaluation)) == found
     assert studies["himeno"].study.limits == Limits((4, 4, 4), (2, 2, 1))
     assert studies["fft"].study.limits == Limits((8, 8, 8), (2, 2, 1))
-
-
-STUDY = '[[studies]]\napp = "himeno"\n'
-
-
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "[[studies]]"),
-        ("studies = 3", "studies"),
-        ("seeds = 0\n" + STUDY, "seeds"),
-        ('seeds = "x"\n' + STUDY, "seeds"),
-        ("seed = 3\n" + STUDY, "unknown key 'seed'"),
-        ('scenario = "nowhere"\n' + STUDY, "no such scenario"),
-        ('scenario = "nowhere.toml"\n' + STUDY, "nowhere.toml"),
-        ('network = "avian"\n' + STUDY, "gigabit"),
-        ("[[studies]]", "studies 1: 'app' is missing"),
-        ('[[studies]]\napp = "nope"', "studies 1, app: app 'nope': no such program"),
-        ('[[studies]]\napp = "cg"', "studies 1, app: size 1: cg has no free size"),
-        (STUDY, "studies 1: no models or other choices"),
-        (STUDY + "size = 3", "unknown key 'size'"),
-        (STUDY + "nodes = [4, 4]", "studies 1, nodes and processes"),
-        (STUDY + "nodes = [4, 4, 99]", "studies 1, nodes and processes: nodes: 99 nodes of"),
-        (STUDY + 'nodes = "4"', "nodes"),
-        (STUDY + "nodes = [0, 0, 0]", "studies 1, evaluation, params"),
-        (STUDY + "evaluation = []", "studies 1, evaluation"),
-        (STUDY + "evaluation = [0]", "studies 1, evaluation, params: size 0"),
-        (STUDY + "evaluation = [1.5]", "evaluation"),
-        (STUDY + "params = 3", "studies 1, params"),
-        (STUDY + "params = { speed = 3 }", "studies 1, evaluation, params: parameter 'speed'"),
-        (STUDY + "construction = [32, 32, 48]", "studies 1, construction: 32 is given more than once"),
-        (STUDY + "evaluation = [32, 64, 32]", "studies 1, evaluation: 32 is given more than once"),
-        (
-            '[[studies]]\napp = "fem"\nevaluation = [7777]\nstatic = ["(1,1,0,0,0,0)"]',
-            "has given its number of iterations (fem/iterations.csv), nor for 2 more of 3",
-        ),
-        (STUDY + "efficiency = 7", "studies 1, efficiency"),
-        (STUDY + 'predictors = ["oracle"]', "studies 1, predictors: predictor 'oracle'"),
-        (STUDY + 'static = ["4,1"]', "studies 1, static: (4,1) is not within"),
-        (STUDY + 'static = ["(8,1,0,0,0,0)"]', "studies 1, static: (8,1,0,0,0,0) is not within"),
-        (STUDY + 'static = ["four"]', "studies 1, static: configuration 'four'"),
-        (STUDY + '[[studies.models]]\nform = "xx"', "studies 1, models 1: form 'xx'"),
-        (STUDY + '[[studies.models]]\nfit = "xx"', "studies 1, models 1: fit 'xx'"),
-        (STUDY + '[[studies.models]]\nweights = "xx"', "studies 1, models 1: weights 'xx'"),
-        (STUDY + '[[studies.models]]\ndrop = ["P^9"]', "studies 1, models 1: term 'P^9'"),
-        (STUDY + "[[studies.models]]\nnoise = [-1]", "studies 1, models 1: noise -1"),
-        (STUDY + "[[studies.models]]\nnoise = 0.02", "noise"),
-        (STUDY + "[[studies.models]]\nglitches = 2", "studies 1, models 1: glitches below k = 2"),
-        (STUDY + "[[studies.models]]\nlargest = 48", "studies 1, models 1: N-T model"),
-        (STUDY + "[[studies.models]]\nlargest = 1", "studies 1, models 1: measurements"),
-        (STUDY + "construction = [32, 48]\n[[studies.models]]", "studies 1, models 1: N-T model"),
-        ("scenario = ", "not TOML"),
-    ],
-)
-def test_a_bad_file_gets_one_line_naming_file_and_key(pretend, refused, tmp_path, text, message):
-    done = pretend(time_s, campaign)
-    (tmp_path / "bad.toml").write_text(text)
-    refused(main, [str(tmp_path / "bad.toml")], "bad.toml", message)
-    assert not done.targets
-
-
-@pytest.mark.parametrize("option", ["--size 20", "--app himeno", "--scenario ichikawa", "--noise 0", "--efficiency 1"])
-def test_options_do_not_go_with_a_campaign_file(pretend, refused, tmp_path, option):
-    pretend(time_s, campaign)
-    (tmp_path / "campaign.toml").write_text(SMALL)
-    refused(main, [str(tmp_path / "campaign.toml"), *option.split()], f"{option.split()[0]}: does not go")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ("/nowhere.toml", "cannot be read"),
-        ("--scenario ichikawa --app himeno --size 20 --out DIR", "needs a campaign file"),
-        ("--scenario ichikawa --app himeno", "--size: not given"),
-        ("--scenario ichikawa --app himeno --size 20 --construction 8,10", "for the 4 terms"),
-    ],
-)
-def test_bad_options_get_one_line(pretend, refused, arguments, message):
-    pretend(time_s, command, campaign)
-    refused(main, arguments.split(), message)

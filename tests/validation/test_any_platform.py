@@ -24,7 +24,6 @@ from validation.comparison.compare import validate
 from validation.run import main
 
 DATA = Path(__file__).parents[1] / "platforms" / "data"
-pytestmark = pytest.mark.xdist_group("any-platform")  # recordings are shared
 
 # With these options a message takes latency + size / bandwidth.
 PLAIN = (("network/crosstraffic", "no"), ("smpi/bw-factor", "0:1"), ("smpi/lat-factor", "0:1"))

@@ -37,7 +37,6 @@ from validation.blocks.program import block_program
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CLUSTER = EXAMPLES / "blocks" / "cluster.toml"
-pytestmark = pytest.mark.xdist_group("block-applications")  # one worker compiles the program
 
 
 @pytest.fixture(scope="module")

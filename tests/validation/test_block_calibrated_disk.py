@@ -7,7 +7,6 @@ import pytest
 from predictor.blocks.cli import main as blocks
 from validation.blocks.cli import main as validate
 
-pytestmark = pytest.mark.xdist_group("block-applications")  # one worker compiles the program
 SYSTEM = """
 [lan]
 network = "gigabit-ethernet"

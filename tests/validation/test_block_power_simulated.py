@@ -9,7 +9,6 @@ from predictor.blocks.setting import Setting
 from validation.blocks import cli
 from validation.blocks.comparison import compare
 
-pytestmark = pytest.mark.xdist_group("block-applications")  # one worker compiles the program
 IDLE_W, BUSY_W = 4.0, 24.0  # of a node of grid4x2, which has one core of 40 Gflop/s
 SECOND = 40e9  # operations
 
@@ -44,6 +43,32 @@ def test_the_simulated_energy_follows_the_rule(runner, rule, wait, energy_j):
     assert found.simulated_j == pytest.approx(energy_j, rel=1e-3)  # the message takes 0.2 ms
     assert found.energy_error_pct == pytest.approx(0, abs=1e-4)
     assert found.power == rule
+
+
+TWO_UNITS = """
+[lan]
+network = "infiniband-qdr"
+[[lan.node]]
+count = 2
+bus = "pcie3-x16"
+[[lan.node.unit]]
+cpu = "xeon-e5-2670"
+power = { idle_w = 7, full_w = 100 }
+slots = {}
+[[lan.node.unit]]
+gpu = "tesla-k40"
+power = { idle_w = 4, full_w = 24 }
+"""
+
+
+def test_the_simulated_energy_counts_the_other_units_of_a_node_in_use(runner, tmp_path):
+    (tmp_path / "two.toml").write_text(TWO_UNITS)
+    system = system_named(str(tmp_path / "two.toml"))
+    speed = system.groups[1].unit.speed_flops
+    setting = Setting(Application("one", (Label("a", 1, (Compute(3 * speed),)),)), system)
+    found = compare(setting, lambda one: one.machine(), runner)
+    assert found.simulated_j == pytest.approx(3 * (24 + 7), rel=1e-6)  # the second node is not in use
+    assert found.evaluated_j == pytest.approx(found.simulated_j, rel=1e-6)
 
 
 def test_an_unknown_rule_is_refused_before_anything_is_simulated(capsys):

@@ -38,7 +38,6 @@ count = 2
 cpu = "xeon-e5-2670"
 disks = ["ssd-sata"]
 """
-pytestmark = pytest.mark.xdist_group("block-applications")  # one worker compiles the program
 
 
 @pytest.fixture

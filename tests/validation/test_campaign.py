@@ -18,6 +18,7 @@ from apps.errors import Stopped
 from apps.runs.dask_cluster import Cluster
 from apps.runs.runner import Runner
 from platforms.errors import UserError
+from platforms.files.caching import cache_folder
 from predictor.defaults.choice import default_predictors
 from validation.campaign import main, read_campaign
 from validation.comparison.compare import validate
@@ -202,13 +203,15 @@ def test_a_campaign_of_too_many_runs_is_refused_before_anything_runs(tmp_path, m
 
 # --- Dask ---
 
-one_cluster = pytest.mark.xdist_group("dask")  # one test worker starts the workers of the cluster
-
 
 @pytest.fixture(scope="module")
 def workers(tmp_path_factory):
-    """Two worker processes of one thread each, with their own cache folder, as on other machines."""
+    """Two worker processes of one thread each, with their own cache folder, as on other machines.
+
+    What is compiled there is the same, and they need not compile it.
+    """
     cache = tmp_path_factory.mktemp("workers")
+    (cache / "compiled").symlink_to(cache_folder() / "compiled")
     with (
         pytest.MonkeyPatch.context() as patch,
         LocalCluster(
@@ -227,7 +230,6 @@ def results(campaign, runner):
     return [{k: v for k, v in row.to_json().items() if "wall" not in k} for row in found]
 
 
-@one_cluster
 def test_a_dask_cluster_gives_the_results_of_the_pool(workers, campaign_file):
     campaign = read_campaign(campaign_file(SMALL))
     with Runner(jobs=2) as pool:
@@ -236,7 +238,6 @@ def test_a_dask_cluster_gives_the_results_of_the_pool(workers, campaign_file):
         assert results(campaign, runner) == expected
 
 
-@one_cluster
 def test_a_killed_worker_loses_nothing(workers, campaign_file):
     text = (
         'scenarios = ["grid4x4", "grid4x8", "grid3x9"]\nnetworks = ["gigabit", "metro"]\napps = ["mg"]\nclasses = ["A"]'
@@ -258,7 +259,6 @@ def test_a_killed_worker_loses_nothing(workers, campaign_file):
         assert found == results(campaign, pool)
 
 
-@one_cluster
 def test_a_runner_that_is_left_does_not_wait_for_the_workers(workers, campaign_file):
     (case,) = read_campaign(campaign_file('scenarios = ["grid4x2"]\napps = ["mg"]\nclasses = ["S"]')).cases
     stop = threading.Event()
@@ -268,7 +268,6 @@ def test_a_runner_that_is_left_does_not_wait_for_the_workers(workers, campaign_f
 
 
 @pytest.mark.slow
-@one_cluster
 def test_the_command_takes_a_scheduler(workers, campaign_file):
     file = campaign_file('scenarios = ["grid4x2"]\napps = ["mg"]\nclasses = ["S"]\npredictors = ["hcf", "dpgraph"]')
     command = ["-m", "validation.campaign", str(file), "--json", "--no-store", "--scheduler", workers.scheduler_address]

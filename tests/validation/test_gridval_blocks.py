@@ -15,7 +15,6 @@ count = 1
 program = [{ receive_from = "sender" }]
 """
 CLUSTER = "examples/blocks/cluster.toml"
-pytestmark = pytest.mark.xdist_group("block-applications")  # one worker compiles the program
 
 
 @pytest.fixture

@@ -38,8 +38,6 @@ from validation.regimes.thresholds import (
     thresholds,
 )
 
-pytestmark = pytest.mark.xdist_group("regimes")  # one worker makes the sweep
-
 
 def test_a_scaled_network_has_so_much_more_bandwidth_and_less_latency():
     # networks.toml, gigabit: 1 Gbit/s and 50 us, 10 Gbit/s and 50 us, 10 Gbit/s and 100 us; powers of two are exact.

@@ -30,8 +30,6 @@ from validation.report.gather import Invocation
 from validation.report.reporter import Reporter
 from validation.run import main
 
-pytestmark = pytest.mark.xdist_group("report")  # one worker makes the page that most tests use
-
 RUN = "--scenario grid4x2 --class S --app cg,is --predictor hcf,hcf-constant --iterations full"
 MINUS = "\N{MINUS SIGN}"
 ODD = "<script>alert(1)<b>$x$"  # name of a program

@@ -7,15 +7,14 @@ import base64
 import json
 import re
 import zlib
-from importlib.resources import files
 from itertools import pairwise
 
 import pytest
 
-from tests.chromium import headless
+from tests.chromium import axe, barriers, headless
 from validation.campaign import main as campaign
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("report-browser")]
+pytestmark = pytest.mark.browser
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 
 CAMPAIGN = """
@@ -151,15 +150,10 @@ def test_the_page_never_scrolls_sideways_and_every_picture_has_its_size(visit, s
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_that_keeps_people_out(visit, scheme):
-    axe = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
     driver = visit(scheme=scheme)
     driver.execute_script("document.querySelectorAll('details').forEach(one => { one.open = true; })")
-    driver.execute_script(files(axe).joinpath("axe.min.js").read_text("utf-8"))
-    found = driver.execute_async_script(
-        "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
-    )
-    broken = {one["id"]: [node["html"][:120] for node in one["nodes"][:3]] for one in found["violations"]}
-    assert broken == {}
+    found = axe(driver)
+    assert barriers(found) == {}
     assert len(found["passes"]) > 20
 
 

@@ -7,7 +7,6 @@ from lxml import html
 
 from validation.run import main
 
-pytestmark = pytest.mark.xdist_group("report-graph")
 MINUS = "\N{MINUS SIGN}"
 RUN = "--scenario grid4x2 --class S --app is --predictor dpgraph-known,hcf-constant"
 

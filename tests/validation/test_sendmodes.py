@@ -28,7 +28,6 @@ from validation.sendmodes.study import MODES
 WIRE_BPS = 12.5e6 * 0.941482  # 100 Mbit/s, less headers: smpi/bw-factor of network fast-ethernet
 LATENCY_S = 60e-6  # node link, switch, node link: 25 + 10 + 25 us
 HEADER_BYTES = 16  # SMPI adds them to every message
-pytestmark = pytest.mark.xdist_group("sendmodes")  # one worker makes the study
 
 
 @pytest.fixture(scope="module")

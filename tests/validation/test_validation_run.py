@@ -26,8 +26,6 @@ SUMMARY_COLUMNS = [
     *("mean_abs_energy_error_pct", "max_abs_energy_error_pct"),
 ]
 
-pytestmark = pytest.mark.xdist_group("validation-run")  # one worker makes the run that most tests use
-
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):

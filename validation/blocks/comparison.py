@@ -157,7 +157,7 @@ def simulated_energy_j(setting: Setting, record: RunRecord, power: str) -> float
     system's watts.
     """
     if power == POWER_RULES[0]:
-        return record.used_energy_j
+        return _nodes_energy_j(setting, record)
     machine = setting.machine(HARDWARE)
     first, firsts = 0, {}
     for label, count in setting.application.counts().items():
@@ -172,6 +172,17 @@ def simulated_energy_j(setting: Setting, record: RunRecord, power: str) -> float
     except OutOfRange:
         return None
     return math.fsum((*found.values(), others_j))
+
+
+def _nodes_energy_j(setting: Setting, record: RunRecord) -> float | None:
+    """Return the energy of the nodes in use, J: of all their units, with or without processes."""
+    hosts = set()
+    for host in dict.fromkeys(record.host):
+        unit, number = setting.system.find(host)
+        hosts |= {unit.node.host_name(number, one) for one in unit.node.units}
+    if record.energy_j is None or not record.energy_j.keys() >= hosts:
+        return None
+    return math.fsum(record.energy_j[host] for host in sorted(hosts))
 
 
 def _ranks(group: Group, firsts: Mapping[str, int]) -> list[int]:

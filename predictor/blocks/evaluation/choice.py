@@ -34,7 +34,6 @@ from predictor.blocks.stream.instructions import Stream
 GRAPH, COHORTS = "graph", "cohorts"
 EVALUATORS = (GRAPH, COHORTS)
 MOST_EVENTS = 4_000_000  # of a graph that is chosen without being asked for
-MOST_INSTRUCTIONS = 500_000  # of an application that is expanded without being asked for
 _CAUTION = "messages of different steps do not slow one another here: the time may be far too short"
 
 
@@ -93,7 +92,7 @@ def _graph_if_possible(application: Application, *, asked: bool, single: tuple[s
         problem = f"{processes} processes are more than the {MOST_PROCESSES} that it evaluates one by one"
     else:
         try:
-            stream = expand(application) if asked else expand(application, most=MOST_INSTRUCTIONS)
+            stream = expand(application)
             events = number_of_events(stream)
             if asked or events <= MOST_EVENTS:
                 return Choice(GRAPH, "messages may meet", stream)

@@ -20,16 +20,16 @@ from platforms.model.platform import Route
 from platforms.system import System
 from platforms.system.scheduler import Schedule
 from predictor.blocks.graph.disks import Disks
-from predictor.blocks.graph.events import SENT, Events, events_of
+from predictor.blocks.graph.events import Events, events_of
 from predictor.blocks.graph.parts import Dated
-from predictor.blocks.graph.sources import has_choices, settled
+from predictor.blocks.graph.sources import Pairs, has_choices, settled
 from predictor.blocks.graph.stretch import stretches_of
 from predictor.blocks.machines.machine import Group
 from predictor.blocks.stream.instructions import Compute, Stream, executed
 from predictor.dpgraph.dates import moments_of
 from predictor.dpgraph.evaluate import estimate, execute
 from predictor.dpgraph.network import NetworkModel
-from predictor.dpgraph.program import Sections
+from predictor.dpgraph.program import Program, Sections
 
 MOST_PROCESSES = 16_384  # as in a simulation
 _KEY_BITS, _TAG_BITS = 34, 11  # of groups and tags together, and of tags, which are from 0 down to -1000 minus an Op
@@ -83,17 +83,17 @@ def run_graph(stream: Stream, machine: Wired, *, dated: bool = False) -> GraphRu
     s_per_flop = [stretch / unit.speed_flops for stretch, unit in zip(stretches, units, strict=True)]
     hosts = s_per_flop, [unit.cores for unit in units]
 
-    def dates_of(tried: Events) -> list[np.ndarray]:
-        sections = Sections(Recording(tried.of_process, (), ()))
-        network = _network(sections, machine, placement, disks)
-        run = execute(sections.program(), network, placement, *hosts, to_the_end=False)
-        return [dates_s[marks == SENT] for marks, dates_s in zip(run.marks, run.marks_s, strict=True)]
+    def took(program: Program, open_pairs: Pairs) -> np.ndarray:
+        pairs = open_pairs | {divmod(pair, program.nranks) for pair in program.pairs.tolist()}
+        run = execute(program, _network(pairs, machine, placement, disks), placement, *hosts, to_the_end=False)
+        assert run.took is not None
+        return run.took
 
     if has_choices(events):
-        events = settled(stream, events, dates_of)
+        events = settled(stream, events, took)
     _check_received(stream, events)
     sections = Sections(Recording(events.of_process, (), ()))
-    network = _network(sections, machine, placement, disks)
+    network = _network(sections.partners, machine, placement, disks)
     found = estimate(sections, events.turns, network, placement, *hosts)
     work = [sum(t * one.operations for one, t in executed(p) if isinstance(one, Compute)) for p in stream.programs]
     operations = np.array(work, float)[list(stream.program_of)]
@@ -106,8 +106,8 @@ def run_graph(stream: Stream, machine: Wired, *, dated: bool = False) -> GraphRu
     )
 
 
-def _network(sections: Sections, machine: Wired, placement: tuple[str, ...], disks: Disks) -> NetworkModel:
-    pairs = {(placement[a], placement[b]) for a, b in sections.partners} | disks.pairs()
+def _network(partners: Pairs, machine: Wired, placement: tuple[str, ...], disks: Disks) -> NetworkModel:
+    pairs = {(placement[a], placement[b]) for a, b in partners} | disks.pairs()
     return disks.joined(machine.network(machine.system.routes(sorted(pairs | {pair[::-1] for pair in pairs}))))
 
 

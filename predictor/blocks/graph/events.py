@@ -36,7 +36,6 @@ from predictor.network.collectives import Call, steps
 TURNS = 3  # of the loop of iterations that are written: the first, one that stands for all others, and the last
 LEAST_TURNS = 8  # of the loop of iterations
 ANY, LATEST = -2, -3  # instead of the peer of a receive from any process (its tag: the label), and of a reply
-SENT = 150  # number of the mark before a send to a process that receives from any
 _COLLECTIVE_TAG = -1000  # minus the Op: the tag of a collective's messages
 _WHOLE = -1  # instead of the place of the loop of iterations in a program: there is none
 _Row = tuple[int, int, int, int, int, int, int, int, float, float, int]  # an EVENT
@@ -150,15 +149,14 @@ class _Writing:
     places: dict[str, int] = field(default_factory=dict)
     loops: list[int] = field(init=False)
     turns: int = field(init=False)
-    choosing: set[int] = field(init=False)  # processes that receive from any
     process: int = 0
     posts: int = 0  # sends and receives of the process so far
     begun: dict[int, list[int]] = field(default_factory=dict)  # numbers of the posts of each request
+    known: dict[int, tuple[np.ndarray, int]] = field(default_factory=dict)  # events and posts, by id of a loop's body
+    rows: dict[int, tuple[list[_Row], int]] = field(default_factory=dict)  # the same, by id of an instruction
 
     def __post_init__(self) -> None:
         self.loops, self.turns = _iterations(self.stream)
-        choosing = [any(isinstance(one, ReceiveAny) for one, _ in executed(p)) for p in self.stream.programs]
-        self.choosing = {process for process, number in enumerate(self.stream.program_of) if choosing[number]}
 
     def events(self) -> Events:
         """Return the events of all processes; many processes of equal programs have equal events."""
@@ -174,7 +172,7 @@ class _Writing:
 
     def _whole(self, program: Program, at: int) -> np.ndarray:
         """Return the events of a program, whose loop of iterations is at this place."""
-        self.posts, self.begun = 0, {}
+        self.posts, self.begun, self.known, self.rows = 0, {}, {}, {}
         parts = [_marks(Mark.START)]
         if at == _WHOLE:
             parts.append(self._part(program))
@@ -193,17 +191,37 @@ class _Writing:
         for one in program:
             if isinstance(one, Loop):
                 parts.append(np.array(rows, EVENT))
-                rows, before = [], self.posts
-                if closed(one):
-                    parts.append(np.tile(self._part(one.body), one.times))
-                    self.posts += (self.posts - before) * (one.times - 1)
+                rows = []
+                if id(one.body) in self.known or closed(one):
+                    turn, posts = self._turn(one)
+                    parts.append(np.tile(turn, one.times))
+                    self.posts += posts * one.times
                 else:
                     parts += [self._part(one.body) for _ in range(one.times)]
             else:
-                made = self._rows(one, 1 + self.places.setdefault(one.where, len(self.places)))
-                self.posts += sum(kind in (Kind.SEND, Kind.RECV) for kind, *_ in made)
+                made, posts = self._made(one)
+                self.posts += posts
                 rows += made
         return np.concatenate([*parts, np.array(rows, EVENT)])
+
+    def _turn(self, loop: Loop) -> tuple[np.ndarray, int]:
+        """Return the events of one turn of a closed loop, which are the same wherever it is, and its posts."""
+        if id(loop.body) not in self.known:
+            before = self.posts
+            turn = self._part(loop.body)
+            self.known[id(loop.body)] = turn, self.posts - before
+            self.posts = before
+        return self.known[id(loop.body)]
+
+    def _made(self, one: Instruction) -> tuple[list[_Row], int]:
+        """Return the events of an instruction, and its posts; they are kept if they do not depend on earlier posts."""
+        if id(one) in self.rows:
+            return self.rows[id(one)]
+        rows = self._rows(one, 1 + self.places.setdefault(one.where, len(self.places)))
+        made = rows, sum(kind in (Kind.SEND, Kind.RECV) for kind, *_ in rows)
+        if not isinstance(one, Wait) and getattr(one, "request", NONE) == NONE:
+            self.rows[id(one)] = made
+        return made
 
     def _rows(self, one: Instruction, site: int) -> list[_Row]:
         """Return the events of an instruction; the request of a WAIT is how many posts before it its own is."""
@@ -241,8 +259,6 @@ class _Writing:
         peers = range(one.first, one.first + one.count) if isinstance(one, Send) else (LATEST,)
         rows: list[_Row] = []
         for number, peer in enumerate(peers):
-            if peer in self.choosing or peer == LATEST:
-                rows.append((Kind.MARK, 0, SENT, 0, -1, 0, 0, 0, 0.0, 0.0, 0))
             rows.append((Kind.SEND, mode, 0, 0, peer, 0, 0, one.size_bytes, 0.0, 0.0, site))
             if isinstance(one, Send) and one.request != NONE:
                 self.begun.setdefault(one.request, []).append(self.posts + number)

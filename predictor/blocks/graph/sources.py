@@ -1,43 +1,25 @@
-"""Receives from any process: whose message each of them takes, found by evaluating the graph again and again.
+"""Receives from any process: whose message each of them takes, found by evaluating the graph once by date.
 
-A receive from any process takes the message that was sent first.  The dates of the sends tell which one that is, and
-they depend on the earlier choices only.  So each evaluation makes at least the first choice right that was wrong before
-it, and all those before stay right; the choices that no evaluation changes any more are those of the program.
+A receive from any process takes the message that was sent first.  In that evaluation the messages to processes that
+receive from any, and those that such processes send in reply, are open: they meet their receives when both are posted,
+as in SimGrid (predictor.dpgraph.instructions.Choices).
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Sequence
-from heapq import heappop, heappush
-from typing import NamedTuple
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 
-from apps.recording.events import Kind
+from apps.recording.events import Kind, Recording
 from platforms.errors import UserError
-from predictor.base import OutOfRange
-from predictor.blocks.graph.events import ANY, LATEST, SENT, Events
-from predictor.blocks.stream.instructions import NONE, Stream
+from predictor.blocks.graph.events import ANY, LATEST, Events
+from predictor.blocks.stream.instructions import Stream
+from predictor.dpgraph.instructions import NO_CHOICES, RECEIVES, RECEIVES_ANY, REPLIES, SENDS, Choices
+from predictor.dpgraph.program import OPEN, Program, Sections
 
-MOST_EVALUATIONS = 1000
-_SAME_S = 1e-9  # sends less than this apart count as simultaneous: they are taken in the order of the processes
-
-Dates = Sequence[np.ndarray]  # by process: dates of its marks SENT, s; NaN for those that it has not reached
-_Key = tuple[float, int, int]  # date of a send, its number among those of its pair, and its process
-
-
-class _Sends(NamedTuple):
-    """Messages to processes that receive from any: the earliest first, and in turns where nothing is known."""
-
-    date: np.ndarray  # in units of _SAME_S; infinity: not known
-    number: np.ndarray  # among the messages of its pair
-    source: np.ndarray
-    target: np.ndarray
-
-    def to(self, target: int) -> _Sends:
-        """Return the messages to a process."""
-        return _Sends(*(column[self.target == target] for column in self))
+Pairs = set[tuple[int, int]]  # source and target
 
 
 def has_choices(events: Events) -> bool:
@@ -45,121 +27,166 @@ def has_choices(events: Events) -> bool:
     return any(map(_chooses, events.of_process))
 
 
-def settled(stream: Stream, events: Events, dates_of: Callable[[Events], Dates]) -> Events:
+def settled(stream: Stream, events: Events, took: Callable[[Program, Pairs], np.ndarray]) -> Events:
     """Return the events in which every receive names its sender, and every reply its receiver.
 
     Args:
         stream: The instructions, for the labels of the processes.
         events: Their events.
-        dates_of: Function that evaluates events and returns the dates of the sends.
+        took: Function that evaluates a program with these pairs of processes, and returns the message that each open
+            receive took (Choices).
 
     Raises:
         UserError: If a process receives from any when no message is left for it, or replies to nobody.
-        OutOfRange: If the choices go on changing.
     """
-    resolved = _resolved(stream, events, _sends(events, None))
-    for _ in range(MOST_EVALUATIONS):
-        again = _resolved(stream, events, _sends(resolved, dates_of(resolved)))
-        if all(map(_same_peers, again.of_process, resolved.of_process)):
-            return again
-        resolved = again
-    problem = f"the order of its messages to receivers from any process changes after {MOST_EVALUATIONS} evaluations"
-    raise OutOfRange(stream.application.where, problem, "Simulate it: python -m validation.blocks")
+    for process, own in enumerate(events.of_process):
+        replies = np.flatnonzero(own["peer"] == LATEST)
+        if len(replies) and not (own["peer"][: replies[0]] == ANY).any():
+            where = events.places[int(own["site"][replies[0]]) - 1]
+            problem = f"{_name(stream, process)} replies before it has received"
+            raise UserError(where, problem, "Receive from any process first")
+    opened = _opened(events)
+    rank = np.repeat(np.arange(len(opened)), [len(own) for own in opened])
+    joined = np.concatenate(opened)
+    pairs = _possible(joined, rank)
+    _address(opened, pairs)
+    sends, receives = np.flatnonzero(joined["kind"] == Kind.SEND), np.flatnonzero(_open(joined, Kind.RECV))
+    taken = np.full(len(receives), -1)
+    if len(sends):
+        program = _with_choices(stream, Sections(Recording(tuple(opened), (), ())).program(), joined, rank, pairs)
+        taken = took(program, pairs)[len(sends) :]
+    source = np.append(rank[sends], -1)[taken]
+    borders = np.searchsorted(rank[receives], np.arange(len(opened) + 1))
+    made = [
+        _named(stream, events, process, source[borders[process] : borders[process + 1]])
+        for process in range(len(opened))
+    ]
+    return Events(tuple(made), events.places, events.turns)
 
 
 def _chooses(own: np.ndarray) -> bool:
     return bool((own["peer"] <= ANY).any())
 
 
-def _same_peers(one: np.ndarray, other: np.ndarray) -> bool:
-    return bool(np.array_equal(one["peer"], other["peer"]))
+def _name(stream: Stream, process: int) -> str:
+    return f"process {stream.indices[process]} of {stream.labels[process]}"
 
 
-def _sends(events: Events, dates_s: Dates | None) -> _Sends:
-    """Return the messages to processes that receive from any; without dates, those that name their receiver."""
-    targets, dates = [], []
+def _opened(events: Events) -> list[np.ndarray]:
+    """Return the events, those of open messages in the communicator OPEN."""
+    chooses = np.array([bool((own["peer"] == ANY).any()) for own in events.of_process])
+    replies = np.array([bool((own["peer"] == LATEST).any()) for own in events.of_process])
+    made = []
     for process, own in enumerate(events.of_process):
-        target = own["peer"][np.flatnonzero((own["kind"] == Kind.MARK) & (own["op"] == SENT)) + 1]
-        targets.append(target)
-        dates.append(np.full(len(target), np.inf) if dates_s is None else np.round(dates_s[process] / _SAME_S))
-    source = np.repeat(np.arange(len(targets)), [len(one) for one in targets])
-    target, date = np.concatenate(targets), np.nan_to_num(np.concatenate(dates), nan=np.inf, posinf=np.inf)
-    pair = source * len(targets) + target
-    order = np.argsort(pair, kind="stable")
-    begins = np.flatnonzero(np.diff(pair[order], prepend=-1))
-    number = np.empty(len(pair), np.int64)
-    number[order] = np.arange(len(pair)) - np.repeat(begins, np.diff([*begins, len(pair)]))
-    order = np.lexsort((source, number, date))
-    return _Sends(date[order], number[order], source[order], target[order])
+        own = own.copy()
+        own_comm = (own["comm"] == 0) & np.isin(own["kind"], (Kind.SEND, Kind.RECV))
+        sends, receives = own_comm & (own["kind"] == Kind.SEND), own_comm & (own["kind"] == Kind.RECV)
+        peer = np.maximum(own["peer"], 0)
+        is_open = (sends & (replies[process] | chooses[peer])) | (receives & (chooses[process] | replies[peer]))
+        own["comm"][is_open] = OPEN
+        made.append(own)
+    return made
 
 
-def _resolved(stream: Stream, events: Events, sends: _Sends) -> Events:
-    """Return the events with the choices that these dates of sends decide on."""
-    made = [
-        _chosen(stream, events, process, sends.to(process)) if _chooses(own) else own
-        for process, own in enumerate(events.of_process)
-    ]
-    return Events(tuple(made), events.places, events.turns)
-
-
-def _chosen(stream: Stream, events: Events, process: int, sends: _Sends) -> np.ndarray:
-    """Return the events of a process with the source of each receive, and the target of each reply."""
-    own = events.of_process[process].copy()
-    names = {name: number for number, name in enumerate(stream.application.counts())}
-    label = np.array([names[name] for name in stream.labels])
-    receives = np.flatnonzero((own["kind"] == Kind.RECV) & (own["comm"] == 0))
-    asked = own["tag"][receives]
-    if (own["peer"][receives] == ANY).all() and len(np.unique(asked)) == 1:  # it takes one after the other
-        sources = sends.source[(label[sends.source] == asked[0]) | (asked[0] == NONE)][: len(receives)]
-    else:
-        sources = _walked(own[receives], sends, label)
-    if len(sources) < len(receives):
-        where = events.places[int(own["site"][receives[len(sources)]]) - 1]
-        problem = f"process {stream.indices[process]} of {stream.labels[process]} waits forever for a message"
-        raise UserError(where, problem, "Check what the other processes do then")
-    chosen = receives[own["peer"][receives] == ANY]
-    own["peer"][receives], own["tag"][receives] = sources, 0
-    replies = np.flatnonzero(own["peer"] == LATEST)
-    before = np.searchsorted(chosen, replies) - 1
-    if (before < 0).any():
-        where = events.places[int(own["site"][replies[0]]) - 1]
-        problem = f"process {stream.indices[process]} of {stream.labels[process]} replies before it has received"
-        raise UserError(where, problem, "Receive from any process first")
-    own["peer"][replies] = own["peer"][chosen[before]]
-    return own
-
-
-def _walked(receives: np.ndarray, sends: _Sends, label: np.ndarray) -> list[int]:
-    """Return the source of each receive, up to the first from any for which no message is left."""
-    queues: dict[int, deque[_Key]] = {}
-    for key in zip(sends.date.tolist(), sends.number.tolist(), sends.source.tolist(), strict=True):
-        queues.setdefault(key[2], deque()).append(key)
-    heads: dict[int, list[_Key]] = {}  # by label; NONE: of all labels
-
-    def show(source: int) -> None:
-        for kind in (NONE, int(label[source])):
-            heappush(heads.setdefault(kind, []), queues[source][0])
-
-    for source in queues:
-        show(source)
-    found: list[int] = []
-    for peer, tag in zip(receives["peer"].tolist(), receives["tag"].tolist(), strict=True):
-        source = _first(heads.get(tag, []), queues) if peer == ANY else peer
-        if source == NONE:
-            break
-        found.append(source)
-        if queues.get(source):
-            queues[source].popleft()
-            if queues[source]:
-                show(source)
+def _open(joined: np.ndarray, kind: Kind) -> np.ndarray:
+    found: np.ndarray = (joined["kind"] == kind) & (joined["comm"] == OPEN)
     return found
 
 
-def _first(heap: list[_Key], queues: dict[int, deque[_Key]]) -> int:
-    """Return the source of the first message; NONE if there is none left."""
-    while heap:
-        source = heap[0][2]
-        if queues[source] and queues[source][0] == heap[0]:
-            return source
-        heappop(heap)  # another receive has taken it
-    return NONE
+def _possible(joined: np.ndarray, rank: np.ndarray) -> Pairs:
+    """Return the pairs of processes that may exchange open messages."""
+    sends, receives = (_open(joined, kind) & (joined["peer"] >= 0) for kind in (Kind.SEND, Kind.RECV))
+    pairs = _unique(rank[sends], joined["peer"][sends]) | _unique(joined["peer"][receives], rank[receives])
+    repliers = set(rank[joined["peer"] == LATEST].tolist())
+    answers = {(target, source) for source, target in pairs if target in repliers}
+    # A reply to a process that replies too may be answered in its turn.
+    answers |= {(target, source) for source, target in answers if target in repliers}
+    return pairs | answers
+
+
+def _unique(source: np.ndarray, target: np.ndarray) -> Pairs:
+    return set(zip(source.tolist(), target.tolist(), strict=True))
+
+
+def _address(opened: Iterable[np.ndarray], pairs: Pairs) -> None:
+    """Give each reply one of the possible receivers, which the evaluation replaces."""
+    possible = dict(pairs)
+    for process, own in enumerate(opened):
+        own["peer"][own["peer"] == LATEST] = possible.get(process, process)
+
+
+def _with_choices(stream: Stream, program: Program, joined: np.ndarray, rank: np.ndarray, pairs: Pairs) -> Program:
+    """Return the program with its open messages.
+
+    Args:
+        stream: The instructions, for the labels of the processes.
+        program: The program of the events.
+        joined: The events of all processes, before replies have receivers.
+        rank: The process of each event.
+        pairs: The pairs that may exchange open messages.
+    """
+    nranks, sends = program.nranks, joined[joined["kind"] == Kind.SEND]
+    receives, its_rank = joined[_open(joined, Kind.RECV)], rank[_open(joined, Kind.RECV)]
+    pair = np.array(sorted(a * nranks + b for a, b in pairs), np.int64)
+    is_reply, is_any = sends["peer"] == LATEST, receives["peer"] == ANY
+    role = np.where(sends["comm"] == OPEN, np.where(is_reply, REPLIES, SENDS), 0)
+    role = np.concatenate([role, np.where(is_any, RECEIVES_ANY, RECEIVES)])
+    source = np.concatenate([rank[joined["kind"] == Kind.SEND], receives["peer"]])
+    target = np.concatenate([sends["peer"], its_rank])
+    pair_of = np.searchsorted(pair, source * np.int64(nranks) + target)
+    answers = np.stack((sends["size_bytes"][is_reply], sends["mode"][is_reply]), axis=1)
+    classes, class_of = np.unique(answers, axis=0, return_inverse=True)
+    asked = np.concatenate([np.zeros(len(sends), np.int64), receives["tag"]])
+    asked[: len(sends)][is_reply] = class_of.ravel()
+    names = {name: number for number, name in enumerate(stream.application.counts())}
+    first = np.zeros(len(receives), np.int64)  # a receive has no message of its own: any will do
+
+    def with_more(own: np.ndarray, more: np.ndarray) -> np.ndarray:
+        return np.concatenate([own, own[first], more.astype(own.dtype)])
+
+    return replace(
+        program,
+        source=with_more(program.source, np.tile(pair // nranks, len(classes))),
+        destination=with_more(program.destination, np.tile(pair % nranks, len(classes))),
+        size_bytes=with_more(program.size_bytes, np.repeat(classes[:, 0], len(pair))),
+        mode=with_more(program.mode, np.repeat(classes[:, 1], len(pair))),
+        choices=Choices(
+            role.astype(np.uint8),
+            np.where((role == SENDS) | (role == RECEIVES), pair_of, -1).astype(np.int32),
+            asked.astype(np.int32),
+            pair,
+            np.array([len(role)]),
+            np.array([names[label] for label in stream.labels], np.int32),
+            NO_CHOICES.took,
+        ),
+    )
+
+
+def _named(stream: Stream, events: Events, process: int, sources: np.ndarray) -> np.ndarray:
+    """Return the events of a process with the source of each receive, and the target of each reply.
+
+    Args:
+        stream: The instructions, for error messages.
+        events: All events.
+        process: Number of the process.
+        sources: The sources of its open receives, in order; -1: it waits forever.
+
+    Raises:
+        UserError: If a receive from any waits forever.
+    """
+    if not _chooses(events.of_process[process]):
+        return events.of_process[process]
+    own = events.of_process[process].copy()
+    receives = np.flatnonzero((own["kind"] == Kind.RECV) & (own["comm"] == 0))
+    chosen = own["peer"][receives] == ANY
+    lost = np.flatnonzero(sources < 0)
+    if chosen[lost].any():  # the first one keeps the others waiting
+        where = events.places[int(own["site"][receives[lost[0]]]) - 1]
+        whom = "a message" if chosen[lost[0]] else _name(stream, int(own["peer"][receives[lost[0]]]))
+        problem = f"{_name(stream, process)} waits forever for {whom}"
+        raise UserError(where, problem, "Check what the other processes do then")
+    own["peer"][receives[chosen]], own["tag"][receives[chosen]] = sources[chosen], 0
+    replies = np.flatnonzero(own["peer"] == LATEST)
+    before = np.searchsorted(receives[chosen], replies) - 1
+    own["peer"][replies] = own["peer"][receives[chosen][before]]
+    return own

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import accumulate, groupby
 from math import ceil
 from typing import cast
@@ -53,6 +53,7 @@ from predictor.blocks.stream.instructions import (
     Stream,
     Wait,
 )
+from predictor.blocks.stream.turns import Question, Turns, is_told_by_values
 
 MOST_INSTRUCTIONS = 2_000_000  # of all distinct processes together
 
@@ -139,6 +140,9 @@ class _Expansion:
     known: dict[Hashable, Value] = field(default_factory=dict)  # `_value`, of the present process
     varying: dict[int, tuple[str, ...]] = field(default_factory=dict)  # loop variables, by id of the expression
     alike: dict[int, bool] = field(default_factory=dict)  # whether turns are alike, by id of the step
+    told: dict[int, bool] = field(default_factory=dict)  # `is_told_by_values`, by id of the step
+    asked: list[tuple[Question, Value]] = field(default_factory=list)  # of the present turn: expressions with `turn`
+    turn: str = ""  # variable of the loop whose turn is made
     together: bool = False  # whether equal processes are taken together
     labels: list[tuple[str, ...]] = field(default_factory=list)  # groups of collectives, for equal processes together
 
@@ -191,6 +195,8 @@ class _Expansion:
         key = (id(number), *(process.scope[name] for name in names))
         if key not in self.known:
             self.known[key] = number.value(process.scope, where)
+        if self.turn in names:
+            self.asked.append(((number, where), self.known[key]))
         return self.known[key]
 
     def _bytes(self, process: _Process, number: Number, where: str) -> int:
@@ -244,14 +250,28 @@ class _Expansion:
         else:
             if times > self.most:
                 raise self._too_many(where)
-            scopes = ({**process.scope, str(step.variable): turn} for turn in range(times))
-            made = (tuple(self._steps(step, step.steps, replace(process, scope=scope), where)) for scope in scopes)
-            turns = ((body, len(list(alike))) for body, alike in groupby(made))
+            turns = ((body, len(list(alike))) for body, alike in groupby(self._turns(process, step, times, where)))
         for body, count in turns:
             if body and count > 1:
                 yield Loop(count, body, where=where)
             else:
                 yield from body
+
+    def _turns(self, process: _Process, step: Repeat, times: int, where: str) -> Iterator[Program]:
+        """Yield the instructions of each turn; a turn whose expressions have the values of another one is not made."""
+        variable = str(step.variable)
+        if id(step) not in self.told:
+            self.told[id(step)] = not self.together and is_told_by_values(step)
+        known = Turns()
+        for turn in range(times):
+            one = replace(process, scope={**process.scope, variable: turn})
+            body = known.find(partial(self._value, one)) if self.told[id(step)] else None
+            if body is None:
+                self.asked, self.turn = [], variable
+                body = tuple(self._steps(step, step.steps, one, where))
+                if self.told[id(step)]:
+                    known.keep(self.asked, body)
+            yield body
 
     def _message(self, process: _Process, step: SendStep | ReceiveStep, where: str) -> Iterator[Instruction]:
         partner = step.to if isinstance(step, SendStep) else step.sender

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
+#include "rounds.h"
 #include "steps.h"
 
 /* Returns whether the parts first[i] to first[i + 1] make the whole. */
@@ -106,7 +107,7 @@ static bool are_jumps(const Input *input, int64_t rank)
     if (skip < 1 || i + skip > last || !is_plain(input, i, i + skip))
       return false;
   }
-  return input->looks == 0 || input->loop_first[rank] == input->loop_last[rank];
+  return !by_date(input) || input->loop_first[rank] == input->loop_last[rank];
 }
 
 static bool are_looks(const Input *input)
@@ -125,13 +126,47 @@ static bool are_looks(const Input *input)
   return true;
 }
 
+/* Returns whether an open message refers to what there is. */
+static bool is_open(const Input *input, int64_t i)
+{
+  switch (input->role[i]) {
+    case ROLE_SEND:
+    case ROLE_RECEIVE:
+      return input->pair_of[i] >= 0 && input->pair_of[i] < input->pairs;
+    case ROLE_REPLY: {
+      int64_t first = *input->reply_first, asked = input->asked[i];
+      return first >= 0 && asked >= 0 && first + (asked + 1) * input->pairs <= input->messages;
+    }
+    default:
+      return input->role[i] <= ROLE_ANY;
+  }
+}
+
+static bool are_choices(const Input *input)
+{
+  if (input->open == 0)
+    return true;
+  if (input->open > input->messages || input->parties != input->ranks)
+    return false;
+  for (int64_t p = 0; p < input->pairs; p++)
+    if (input->pair[p] < 0 || input->pair[p] / input->ranks >= input->ranks || (p > 0 && input->pair[p - 1] >= input->pair[p]))
+      return false;
+  for (int64_t r = 0; r < input->ranks; r++)
+    if (input->label[r] < 0 || input->label[r] >= input->ranks)
+      return false;
+  for (int64_t i = 0; i < input->open; i++)
+    if (!is_open(input, i))
+      return false;
+  return true;
+}
+
 int check(const Input *input, int64_t copies, int64_t fixed)
 {
   if (input->messages > MOST_OPERANDS || input->ranks > INT32_MAX || input->crossings > INT32_MAX || copies < 0)
     return BAD_INPUT;
   if (!divides(input->first, input->ranks, input->instructions) ||
       !divides(input->path_first, input->paths, input->crossings) || !are_parts(input, fixed) || !are_paths(input) ||
-      !are_looks(input))
+      !are_looks(input) || !are_choices(input))
     return BAD_INPUT;
   return check_waits(input, fixed);
 }

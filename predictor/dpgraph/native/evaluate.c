@@ -75,8 +75,8 @@ static int pass_date(Graph *graph, double now_s)
   return result == DONE ? change_rates(graph, now_s) : result;
 }
 
-/* As graph_run, where ranks look for messages: nothing is done before its date. */
-static int run_looks(Graph *graph, int64_t rates)
+/* As graph_run, in rounds: nothing is done before its date. */
+static int run_by_date(Graph *graph, int64_t rates)
 {
   while (rates > 0) {
     int result = rounds_run(graph);
@@ -101,8 +101,8 @@ static int run_looks(Graph *graph, int64_t rates)
 
 int graph_run(Graph *graph, int64_t rates)
 {
-  if (graph->input.looks > 0)
-    return run_looks(graph, rates);
+  if (by_date(&graph->input))
+    return run_by_date(graph, rates);
   while (rates > 0) {
     /* Ranks go on until they wait; their clocks may be ahead of the network's date. */
     int result = ranks_run(graph);

@@ -13,6 +13,9 @@ enum { SIDE_SENT, SIDE_RECEIVED, SIDE_FOUND };
 enum { LOOK_EACH, LOOK_ANY, LOOK_FOR, LOOK_AGAIN };
 enum { TESTS, ANY_TESTS, PROBES, COUNTERS }; /* Counter */
 
+/* Messages whose two ends are found during the evaluation: Choices of predictor/dpgraph/instructions.py. */
+enum { ROLE_NONE, ROLE_SEND, ROLE_REPLY, ROLE_RECEIVE, ROLE_ANY };
+
 /* The results of functions; predictor/native/library.py makes exceptions of those below zero. */
 enum { DONE = 0, MORE = 1, NO_MEMORY = -1, BAD_INPUT = -2 };
 
@@ -25,12 +28,13 @@ typedef struct {
 
 typedef struct {
   int64_t ranks, instructions, messages, kinds, paths, crossings, links, marks, dated, looks, wanted;
+  int64_t open, pairs, parties;
   const uint8_t *code; /* by instruction; see Instructions of predictor/dpgraph/instructions.py */
   const int32_t *argument;
   const double *value;
   const int64_t *first;
   const int64_t *loop_first, *loop_last; /* by rank: the instructions that are repeated */
-  const int32_t *kind;                   /* by message: the index of its kind */
+  int32_t *kind;                         /* by message: the index of its kind; that of a reply is written */
   const Message *message;                /* by kind */
   const double *bound_Bps; /* by path; see Paths of predictor/dpgraph/instructions.py */
   const double *penalty;
@@ -46,6 +50,12 @@ typedef struct {
   const uint8_t *expected;  /* by wanted operation: 1 if the recording has found it when the look is over */
   const double *look_s;     /* by Counter: time of the first look, s */
   const int64_t *grows;     /* 1: a look takes longer after each one in vain */
+  const uint8_t *role;      /* by message, for the first `open`: Role; see Choices of predictor/dpgraph/instructions.py */
+  const int32_t *pair_of, *asked;
+  const int64_t *pair;      /* in ascending order: source x ranks + target */
+  const int64_t *reply_first;
+  const int32_t *label;     /* by rank, if any message is open */
+  int32_t *took;            /* by receive, for the first `open` messages: the message that it took; -1: none */
   double *marks_s;          /* ranks x marks */
   double *end_s;            /* by rank */
   double *done_s;           /* by message, for the first `dated` outside of loops: when it arrives */

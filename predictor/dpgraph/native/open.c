@@ -2,9 +2,11 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "choices.h"
 #include "looks.h"
 #include "ranks.h"
 #include "room.h"
+#include "rounds.h"
 #include "steps.h"
 
 static void *array(int64_t count, size_t size)
@@ -22,7 +24,9 @@ static int allocate(Graph *graph)
   graph->crossing = array(input->crossings, sizeof *graph->crossing);
   graph->link = array(input->links, sizeof *graph->link);
   graph->reached = array(input->links, sizeof *graph->reached);
-  if (input->looks > 0 && looks_allocate(graph) != DONE)
+  if (by_date(input) && looks_allocate(graph) != DONE)
+    return NO_MEMORY;
+  if (input->open > 0 && choices_allocate(graph) != DONE)
     return NO_MEMORY;
   if (!graph->rank || !graph->parts || !graph->woken || !graph->path || !graph->crossing || !graph->link || !graph->reached)
     return NO_MEMORY;
@@ -113,6 +117,7 @@ int graph_close(Graph *graph)
   free(graph->taken);
   free(graph->alias);
   free(graph->differs);
+  choices_free(graph);
   free(graph);
   return DONE;
 }

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "choices.h"
 #include "looks.h"
 #include "room.h"
 #include "starts.h"
@@ -198,6 +199,57 @@ int ranks_run(Graph *graph)
   return result;
 }
 
+/* Lets an open receive take a message.  Returns DONE or NO_MEMORY. */
+static int meet(Graph *graph, int32_t receive, int32_t sent, double now_s)
+{
+  Posted *posted = &graph->posted[sent];
+  int32_t waiting = graph->posted[receive].receiver;
+  int result = post_receive(graph, subject(graph, 0, (uint32_t)sent), now_s);
+  if (waiting == NOBODY)
+    return result;
+  if (posted->done_s != NEVER)
+    ranks_wake(graph, waiting, now_s);
+  else
+    posted->receiver = waiting;
+  return result;
+}
+
+static int send(Graph *graph, int32_t rank, int32_t number, double now_s)
+{
+  int role = choices_role(graph, number);
+  if (role == ROLE_REPLY && !choices_address(graph, rank, number))
+    return BAD_INPUT;
+  int result = post_send(graph, subject(graph, graph->rank[rank].base, (uint32_t)number), now_s);
+  if (result != DONE || (role != ROLE_SEND && role != ROLE_REPLY))
+    return result;
+  int32_t receive = choices_sent(graph, number);
+  return receive == NOTHING ? DONE : meet(graph, receive, number, now_s);
+}
+
+static int receive(Graph *graph, int32_t rank, int32_t number, double now_s)
+{
+  int role = choices_role(graph, number);
+  if (role != ROLE_RECEIVE && role != ROLE_ANY)
+    return post_receive(graph, subject(graph, graph->rank[rank].base, (uint32_t)graph->alias[number]), now_s);
+  Posted *posted = &graph->posted[number];
+  if (posted->received_s != NEVER || (role == ROLE_ANY && graph->choosing.any[rank] != NOTHING))
+    return BAD_INPUT;
+  posted->received_s = now_s;
+  int32_t sent = choices_received(graph, rank, number);
+  return sent == NOTHING ? DONE : meet(graph, number, sent, now_s);
+}
+
+/* Returns the message that a rank waits for with a number of its own; NOTHING if it is not known, and the rank waits. */
+static int32_t received_as(Graph *graph, int32_t rank, int32_t number)
+{
+  int role = choices_role(graph, number);
+  if (role != ROLE_RECEIVE && role != ROLE_ANY)
+    return graph->alias[number];
+  if (graph->input.took[number] == NOTHING)
+    graph->posted[number].receiver = rank;
+  return graph->input.took[number];
+}
+
 int ranks_act(Graph *graph, int32_t number, double now_s)
 {
   Rank *rank = &graph->rank[number];
@@ -237,16 +289,16 @@ int ranks_act(Graph *graph, int32_t number, double now_s)
         return DONE;
       }
       case SEND:
-        result = post_send(graph, subject(graph, rank->base, operand), now_s);
+        result = send(graph, number, (int32_t)operand, now_s);
         break;
       case RECV:
-        result = post_receive(graph, subject(graph, rank->base, (uint32_t)graph->alias[operand]), now_s);
+        result = receive(graph, number, (int32_t)operand, now_s);
         break;
-      default:
-        if (code != WAIT_SENT)
-          operand = (uint32_t)graph->alias[operand];
-        if (awaited_s(&graph->posted[rank->base + operand], code, number) == INFINITY)
+      default: {
+        int32_t awaited = code == WAIT_SENT ? (int32_t)operand : received_as(graph, number, (int32_t)operand);
+        if (awaited == NOTHING || awaited_s(&graph->posted[rank->base + awaited], code, number) == INFINITY)
           return DONE;
+      }
     }
     rank->at++;
     looks_queue(graph, number);

@@ -118,6 +118,25 @@ typedef struct {
   double before_Bps; /* the flow's rate before the change */
 } Changed;
 
+/* A list of messages, by the first and the last; NOTHING: it is empty. */
+typedef struct {
+  int32_t head, tail;
+} Queue;
+
+/* The messages whose ends are not known beforehand (choices.h). */
+typedef struct {
+  int64_t labels;
+  Queue *sent;     /* by target and label of the source: messages that nobody has received, in the order of their sends */
+  Queue *of_pair;  /* by pair: the same messages, then by pair: receives of this source that wait for a message */
+  int32_t *before, *after; /* by message: its neighbours in `sent` */
+  int32_t *next;           /* by message or receive: the next one of the pair */
+  int32_t *pair;           /* by message: its pair */
+  int64_t *turn;           /* by message: its place in the order of all sends */
+  int64_t turns;
+  int32_t *any;    /* by rank: the receive from any that waits; NOTHING */
+  int32_t *latest; /* by rank: the source of the latest receive from any; NOBODY */
+} Choosing;
+
 struct Graph {
   Input input;
   uint32_t *step_of; /* the instructions as steps (steps.h), and the values of those that have one */
@@ -158,6 +177,7 @@ struct Graph {
   bool *differs;       /* by look: it finds another operation than in the recording */
   uint8_t *taken;      /* by message: bits 1 << Side of the operations that looks have completed */
   int64_t count[COUNTERS]; /* a look takes so many times the time of the first one: SimGrid's ranks share the counters */
+  Choosing choosing;
   int64_t turns, vain; /* vain: looks in vain since a rank went on */
   int64_t step;     /* number of the date */
   Changed *changed; /* flows whose rates may change */

@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "rounds.h"
+
 /* The steps that have been made. */
 typedef struct {
   int64_t steps, values;
@@ -26,7 +28,7 @@ static void make_part(Graph *graph, int64_t from, int64_t to, Made *made)
       operand = 0;
     } else if (code == WAIT_SENT && input->message[input->kind[operand]].detached) {
       continue;
-    } else if (code == RECV && i + 1 < to && input->code[i + 1] == WAIT_RECEIVED && input->looks == 0 &&
+    } else if (code == RECV && i + 1 < to && input->code[i + 1] == WAIT_RECEIVED && !by_date(input) &&
                input->argument[i + 1] == operand) {
       code = RECEIVE;
       i++;

@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from apps.emulation.requirements import check_machine
 from platforms.errors import UserError
+from tests.waiting import until
 
 HERE = Path(__file__).parent
 PEERS = [sys.executable, str(HERE / "peers.py")]
@@ -32,7 +32,6 @@ def reason_not_to():
 
 pytestmark = [
     pytest.mark.machine,
-    pytest.mark.xdist_group("emulated"),  # one grid at a time: they share a processor
     pytest.mark.skipif(bool(reason_not_to()), reason=reason_not_to() or "-"),
 ]
 
@@ -191,28 +190,20 @@ def start():
         one.wait()
 
 
-def wait_until(what, seconds=60):
-    end = time.monotonic() + seconds
-    while not (found := what()) and time.monotonic() < end:
-        time.sleep(0.02)
-    assert found
-    return found
-
-
 @pytest.mark.parametrize("victim", ["command", "first", "keeper", "router"])
 def test_kill_9_leaves_nothing(tmp_path, start, victim):
     before = namespaces()
     sign = tmp_path / "runs"
     command = ["sh", "-c", f"$GRIDVAL_ENTER c2-0 'touch {sign}; exec sleep 1000'"]
     started = start(*command, stderr=subprocess.PIPE, text=True)
-    wait_until(sign.exists)
+    assert until(sign.exists, 60)
     first, keeper, router, *_ = family = descendants(started.pid)
     assert len(family) == 5  # and the shell, and the command in the node
     assert namespaces() - before
     os.kill({"command": started.pid, "first": first, "keeper": keeper, "router": router}[victim], signal.SIGKILL)
     status = started.wait(10)
-    wait_until(lambda: not any(Path(f"/proc/{process}").exists() for process in family))
-    wait_until(lambda: namespaces() <= before)
+    assert until(lambda: not any(Path(f"/proc/{process}").exists() for process in family), 60)
+    assert until(lambda: namespaces() <= before, 60)
     told = started.stderr.read()
     if victim == "command":
         assert status == -signal.SIGKILL
@@ -225,11 +216,11 @@ def test_kill_9_leaves_nothing(tmp_path, start, victim):
 def test_an_interrupt_ends_the_grid(tmp_path, start):
     sign = tmp_path / "runs"
     started = start("sh", "-c", f"touch {sign}; sleep 1000")
-    wait_until(sign.exists)
+    assert until(sign.exists, 60)
     family = descendants(started.pid)
     started.send_signal(signal.SIGINT)
     assert started.wait(10) == 130
-    wait_until(lambda: not any(Path(f"/proc/{process}").exists() for process in family))
+    assert until(lambda: not any(Path(f"/proc/{process}").exists() for process in family), 60)
 
 
 @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="each grid needs a processor")

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +21,7 @@ from apps.runs.runner import Runner
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.store import Store
+from tests.waiting import until
 
 WAIT_S = 60
 SLEEPS = """
@@ -38,13 +38,6 @@ int main(int argc, char **argv)
   return 0;
 }
 """
-
-
-def wait_until(condition):
-    end = time.monotonic() + WAIT_S
-    while not condition():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.02)
 
 
 def running(words):
@@ -99,7 +92,7 @@ def test_whatever_a_runner_does_on_a_machine_ends_when_the_runner_is_closed(hang
     with Runner(jobs=1) as runner:
         thread = threading.Thread(target=do, args=(runner,))
         thread.start()
-        wait_until((tmp_path / "started").exists)
+        assert until((tmp_path / "started").exists, WAIT_S)
     thread.join(WAIT_S)
     assert len(raised) == 1
     assert not running("sleep 86398")
@@ -115,7 +108,7 @@ def test_an_interrupt_ends_mpirun_with_its_ranks_and_keeps_what_was_finished(loc
     (tmp_path / "first").touch()
     marked = os.environ | {"INTERRUPTED": str(tmp_path)}
     with subprocess.Popen(words, env=marked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as command:
-        wait_until((tmp_path / "second").is_symlink)
+        assert until((tmp_path / "second").is_symlink, WAIT_S)
         assert len(running_with(f"INTERRUPTED={tmp_path}")) >= 4  # the command, mpirun, two ranks
         command.send_signal(signal.SIGINT)
         _, said = command.communicate(timeout=WAIT_S)
@@ -133,7 +126,7 @@ def test_a_second_interrupt_does_not_reach_the_command_that_cancels(hanging, tmp
     stop = threading.Event()
 
     def when_started():
-        wait_until((tmp_path / "started").exists)
+        assert until((tmp_path / "started").exists, WAIT_S)
         stop.set()
 
     threading.Thread(target=when_started).start()

@@ -4,7 +4,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +16,7 @@ from apps.runs.simulate import simulate
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from tests.slurm import missing, running_slurm
+from tests.waiting import until
 
 pytestmark = [pytest.mark.machine, pytest.mark.skipif(missing() != "", reason=missing())]
 EXAMPLES = Path(__file__).parents[3] / "examples" / "machines"
@@ -78,17 +78,10 @@ def test_an_interrupt_ends_the_job(machine, tmp_path):
     )
     words = [sys.executable, "-m", "apps.run", "--machine", str(machine.path), "--program", str(source), "--no-store"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as command:
-        _wait_until(lambda: " R " in queue())
+        assert until(lambda: " R " in queue(), 60, every_s=0.1)
         command.send_signal(signal.SIGINT)
         _, said = command.communicate(timeout=60)
     assert command.returncode == 130 and said.startswith("interrupted")
-    _wait_until(lambda: queue() == "")
+    assert until(lambda: queue() == "", 60, every_s=0.1)
     processes = subprocess.run(["ps", "-eo", "args"], capture_output=True, text=True, check=True).stdout
     assert "/endless-" not in processes
-
-
-def _wait_until(condition):
-    end = time.monotonic() + 60
-    while not condition():
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.1)

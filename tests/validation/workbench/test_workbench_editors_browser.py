@@ -12,14 +12,14 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from tests.chromium import LARGE, SMALL, barriers, headless, wide_pages
+from tests.chromium import LARGE, SMALL, axe, barriers, headless, until, wide_pages
 from validation.workbench.application import application
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.editing import drafts
 from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import open_project
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-browser")]
+pytestmark = pytest.mark.browser
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 
@@ -84,13 +84,6 @@ def visit(browser, server):
         return browser
 
     return opened
-
-
-def until(driver, condition):
-    end_s = time.monotonic() + LIMIT_S
-    while not driver.execute_script(f"return {condition}"):
-        assert time.monotonic() < end_s, (condition, driver.find_element("tag name", "main").text)
-        time.sleep(0.1)
 
 
 def write(driver, name, text):
@@ -355,4 +348,5 @@ def test_no_editor_is_wider_than_its_window(visit, size):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_that_keeps_people_out_of_the_editors(visit, scheme):
-    assert barriers(visit, PAGES, scheme) == {}
+    found = {path: barriers(axe(visit(path, SMALL if scheme == "dark" else LARGE, scheme))) for path in PAGES}
+    assert found == {path: {} for path in PAGES}

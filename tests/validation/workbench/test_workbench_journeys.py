@@ -7,14 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
-from tests.chromium import LARGE, SMALL, barriers, headless, wide_pages
+from tests.chromium import LARGE, SMALL, axe, barriers, headless, until
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-journeys")]
+pytestmark = pytest.mark.browser
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 
 LIMIT_S = 240
@@ -84,13 +83,6 @@ def trim(path):
         whole = taken.convert("RGB")
     drawn = ImageChops.difference(whole, Image.new("RGB", whole.size, "white")).getbbox()
     whole.crop((0, 0, whole.width, min(whole.height, drawn[3] + 20))).quantize(64).save(path, optimize=True)
-
-
-def until(driver, condition):
-    end_s = time.monotonic() + LIMIT_S
-    while not driver.execute_script(f"return {condition}"):
-        assert time.monotonic() < end_s, driver.find_element("tag name", "main").text
-        time.sleep(0.1)
 
 
 def text(driver, part="main"):
@@ -268,10 +260,10 @@ def pages(suites):
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
 def test_axe_finds_nothing_and_no_page_is_wider_than_its_window(server, ann, suites, size, scheme):
-    def visit(path, size, scheme="light"):
+    found = {}
+    for path in pages(suites):
         show(ann, server.url + path, size, scheme)
-        return ann
-
-    assert wide_pages(visit, pages(suites), size) == []
-    found = barriers(visit, pages(suites), scheme, size)
-    assert found == {}, json.dumps([f"{key}: {value}" for key, value in found.items()], indent=1)
+        assert ann.execute_script("return document.documentElement.scrollWidth") <= size[0], path
+        if kept_out := barriers(axe(ann)):
+            found[path] = kept_out
+    assert found == {}, json.dumps(found, indent=1)

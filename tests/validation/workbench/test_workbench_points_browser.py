@@ -18,7 +18,7 @@ from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import open_project
 
-pytestmark = [pytest.mark.browser, pytest.mark.xdist_group("workbench-points")]
+pytestmark = pytest.mark.browser
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 

@@ -18,11 +18,13 @@
  *   bcast|scatter|gather|reduce|allreduce|allgather|alltoall|barrier GROUP BYTES ROOT    BYTES: MPI's count; ROOT: place in the group
  *   read|write DISK BYTES
  *   repeat TIMES ... again      do the instructions in between TIMES times
- * The timed section begins at the same moment for all ranks; it ends for each rank after its last instruction. */
+ * The timed section begins at the same moment for all ranks, which act in their order then; it ends for each rank after
+ * its last instruction. */
 #include <mpi.h>
 #include <simgrid/barrier.h>
 #include <simgrid/host.h>
 #include <simgrid/s4u.hpp>
+#include <simgrid/semaphore.h>
 #include <smpi/smpi.h>
 
 #include <algorithm>
@@ -54,6 +56,7 @@ struct Instruction {
  * folds them onto a few pages and copies no message. */
 struct Common {
   sg_bar_t all;
+  std::vector<sg_sem_t> turn; // by rank: it may go on to the start; and one more
   char *out, *in;
 };
 
@@ -89,7 +92,7 @@ public:
 
   void run()
   {
-    sg_barrier_wait(common_->all); /* all ranks start at the same moment, without messages */
+    start_together();
     MPI_Pcontrol(START);
     run_until("end", 0);
     MPI_Pcontrol(STOP);
@@ -107,6 +110,18 @@ private:
   std::vector<Instruction> code_;
   std::vector<MPI_Request> posted_;
   std::map<int, std::vector<MPI_Request>> begun_; // by number of the request
+
+  /* All ranks start at the same moment, without messages.  They come from the making of their communicators in any order,
+   * and would begin in that order. */
+  void start_together() const
+  {
+    sg_barrier_wait(common_->all);
+    const auto rank = static_cast<size_t>(rank_);
+    if (rank > 0)
+      sg_sem_acquire(common_->turn[rank]);
+    sg_sem_release(common_->turn[rank + 1]); /* the last rank's too: each takes as many steps as the one before it */
+    sg_barrier_wait(common_->all);
+  }
 
   void read_disks(std::istream& file)
   {
@@ -205,6 +220,8 @@ private:
     if (common == nullptr) {
       common      = new Common;
       common->all = sg_barrier_init(static_cast<unsigned>(ranks_));
+      for (int rank = 0; rank <= ranks_; rank++)
+        common->turn.push_back(sg_sem_init(0));
       common->out = static_cast<char*>(SMPI_SHARED_MALLOC(bytes));
       common->in  = static_cast<char*>(SMPI_SHARED_MALLOC(bytes));
       sg_host_set_data(hosts[0], common);
