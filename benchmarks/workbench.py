@@ -36,6 +36,11 @@ LARGE_OF_AN_APPLICATION = {
     "applications": "master-slave.toml", "systems": "merpsys.toml", "n:slave1": "1-100",
     "v:operations": ", ".join(f"{number}e9" for number in range(1, 101)),
 }  # fmt: skip
+# The same number on a SimGrid file, with 1,000 numbers of ranks.
+LARGE_XML = {
+    "platforms": ["large.xml"], "apps": ["ep"], "classes": ["S", "W", "A", "B", "C"], "predictors": ["hcf"],
+    "mappings": ["block", "cyclic"], "ranks": "1-1000",
+}  # fmt: skip
 SUITE = 'scenarios = ["grid3x9"]\n'
 
 
@@ -181,11 +186,13 @@ def measure(pid: int, port: int, requests: int, streams: int) -> None:
     suite = {**sent, **LARGE}
     show(pid, "suite of 10,000 runs queued, counted once more before", "2 s", lambda: browser.ask("/panel", suite))
     browser.ask("/queue/2/cancel", sent)
-    sent = {**sent, "suite_name": "points"}
-    of_one = {**sent, **LARGE_OF_AN_APPLICATION}
-    title = "suite of 10,000 runs of an application queued"
-    show(pid, title, "2 s", lambda: browser.ask("/panel/applications", of_one))
+    suite = {**sent, **LARGE_XML, "suite_name": "xml"}
+    show(pid, "the same on a SimGrid file, for the first time", "2 s", lambda: browser.ask("/panel", suite))
     browser.ask("/queue/3/cancel", sent)
+    suite = {**sent, **LARGE_OF_AN_APPLICATION, "suite_name": "points"}
+    title = "suite of 10,000 runs of an application queued, checked once more before"
+    show(pid, title, "2 s", lambda: browser.ask("/panel/applications", suite))
+    browser.ask("/queue/4/cancel", sent)
     many_requests(pid, port, requests, streams)
     print(f"| largest memory of the server | 200 MB | {int(of_process(pid, 'VmHWM')) / 1000:.0f} MB |")
 
@@ -218,11 +225,11 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=10_000, help="requests in a row (default: 10000)")
     parser.add_argument("--streams", type=int, default=50, help="open event streams (default: 50)")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile("w+") as said:
         folder, store = Path(name) / "project", Path(name) / "store"
         fill(folder, store)
         words = [sys.executable, "-m", "validation.workbench", "--port", "0", "--jobs", "1", "--store", str(store)]
-        server = subprocess.Popen([*words, str(folder)], stdout=subprocess.PIPE, text=True)
+        server = subprocess.Popen([*words, str(folder)], stdout=subprocess.PIPE, stderr=said, text=True)
         try:
             port = int(re.search(r":(\d+)/", server.stdout.readline())[1])
             time.sleep(2)  # its reader starts beside it
@@ -232,6 +239,10 @@ def main() -> None:
         finally:
             server.terminate()
             server.wait()
+            said.seek(0)
+            text = said.read()
+            if not text.startswith("interrupted"):  # which it says at its end
+                print(text, file=sys.stderr, end="")
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def _check_any(looked: Sequence[SuitePoint]) -> None:
     end_s = time.monotonic() + _LOOKED_S
     for one in looked:
         try:
-            setting_from_arguments(one.args)
+            _processes(one)
         except UserError as err:
             refused.append(err)
         else:
@@ -100,7 +100,7 @@ def _evaluations(
             break
         many += 1
         try:
-            processes = sum(setting_from_arguments(one.args).schedule.counts.values())
+            processes = _processes(one)
             for model in suite.models:
                 point = one.with_model(model)
                 if is_kept(point, store):
@@ -122,6 +122,15 @@ def _evaluations(
     if refused:
         lines.append(f"{number_of(len(refused), 'run')} will fail: {refused[0]}")
     return lines, sound, many, time_s or 0.0
+
+
+def _processes(one: SuitePoint) -> int:
+    """Return the number of processes of a point.
+
+    Raises:
+        UserError: It cannot be placed.
+    """
+    return sum(setting_from_arguments(one.args).schedule.counts.values())
 
 
 def _simulations(sound: Sequence[SuitePoint], store: Store | None, jobs: int) -> list[str]:
