@@ -138,7 +138,7 @@ def expanded(folder: Path, text: str) -> list[list[Any]]:
     latest: dict[str, Application] = {}  # by file: all points of an application change the same counts and variables
     with chdir(folder):
         for point in found.points:
-            # A number in place of a number takes a tenth of the time of a number in place of an expression.
+            # A number in place of a number takes a fraction of the time of a number in place of an expression.
             one = replace(point, application=latest.get(point.args.application, point.application))
             latest[one.args.application] = one.changed
             values = one.values()
