@@ -159,6 +159,7 @@ def test_what_cannot_be_evaluated_has_an_error_line(divided, capsys):
         ("--over rank", "--over: goes only with --vary"),
         ("--no-store", "--no-store: goes only with --vary"),
         ("--vary nodes=1", "no label or variable 'nodes'"),
+        ("--vary costs=1,2", "--vary costs=...: costs is a list. Vary numbers"),
         ("--vary rank=1,2 --over work", "--over work: this is not varied"),
         ("--vary rank=1,2 --vary rank=4", "rank is varied twice"),
         ("--vary rank=1,2 --jobs 0", "--jobs 0: not positive"),
@@ -168,7 +169,7 @@ def test_what_cannot_be_evaluated_has_an_error_line(divided, capsys):
 )
 def test_wrong_options_are_one_line(tmp_path, words, message, capsys):
     path = tmp_path / "divided.toml"
-    path.write_text(DIVIDED)
+    path.write_text(DIVIDED.replace("[variables]", "[variables]\ncosts = [1, 2]"))
     assert main(["run", str(path), "--system", "grid4x8", *words.split()]) == 2
     err = capsys.readouterr().err
     assert message in err

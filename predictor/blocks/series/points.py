@@ -52,6 +52,8 @@ def points_of(args: argparse.Namespace) -> list[Point]:
     for name in values:
         if name not in known:
             raise UserError(f"{VARY} {name}=...", f"no label or variable {name!r}", nearest(name, known))
+        if isinstance(application.variables.get(name), tuple):
+            raise UserError(f"{VARY} {name}=...", f"{name} is a list", f"Vary numbers; --set {name}=... gives a list")
     kinds = {name: "count" if name in labels else "set" for name in (*labels, *application.variables)}
     return [Point(chosen, _with(args, chosen, kinds)) for chosen in combinations(values)]
 
