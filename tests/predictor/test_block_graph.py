@@ -18,10 +18,10 @@ from predictor.blocks.application import (
     Send,
 )
 from predictor.blocks.evaluation import choice
-from predictor.blocks.evaluation.choice import COHORTS, GRAPH
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.graph import evaluate as graph
 from predictor.blocks.graph import events
+from predictor.blocks.names import COHORTS, GRAPH
 from predictor.blocks.setting import Setting
 from predictor.dpgraph.known import DEFAULTS
 
@@ -151,7 +151,11 @@ def test_labels_without_processes_do_not_count_among_those_that_are_received_fro
     def took_s(*unused, sender="b"):
         served = (ReceiveAny(sender), Reply(8)) * 2
         worker = (Send("master", 8), Receive("master")) * 2
-        labels = (*(Label(name, 0, (Compute(1),)) for name in unused), Label("master", 1, served), Label("b", 1, worker))
+        labels = (
+            *(Label(name, 0, (Compute(1),)) for name in unused),
+            Label("master", 1, served),
+            Label("b", 1, worker),
+        )
         return evaluated(Application("x", labels), system).time_s
 
     assert took_s("a", "p") == took_s() > 0
