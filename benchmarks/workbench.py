@@ -9,6 +9,7 @@ event streams are open, and the largest memory of the server's process, without 
 import argparse
 import http.client
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -29,6 +30,11 @@ LARGE = {
     "platforms": ["two-hundred.toml"], "apps": ["ep"], "classes": ["S", "W", "A", "B", "C"], "predictors": ["hcf"],
     "mappings": ["block", "cyclic"], "ranks": "1-200",
     "networks": ["gigabit", "metro", "continental", "infiniband", "fast-ethernet"],
+}  # fmt: skip
+# 100 numbers of slaves with 100 numbers of operations each.
+LARGE_OF_AN_APPLICATION = {
+    "applications": "master-slave.toml", "systems": "merpsys.toml", "n:slave1": "1-100",
+    "v:operations": ", ".join(f"{number}e9" for number in range(1, 101)),
 }  # fmt: skip
 # The same number on a SimGrid file, with 1,000 numbers of ranks.
 LARGE_XML = {
@@ -87,6 +93,9 @@ def fill(folder: Path, store: Path) -> None:
     queue.tables.close()
     (project.platforms / "large.xml").write_text(platform_xml())
     clusters = "[[clusters]]\nnodes = 50\nspeed_gflops = 40\n" * 4
+    root = Path(__file__).parents[1]
+    shutil.copy(root / "examples" / "blocks" / "master-slave.toml", project.applications)
+    shutil.copy(root / "examples" / "systems" / "merpsys.toml", project.platforms)
     (project.platforms / "two-hundred.toml").write_text(f'network = "gigabit"\n{clusters}')
 
 
@@ -173,12 +182,17 @@ def measure(pid: int, port: int, requests: int, streams: int) -> None:
     )
     show(pid, "20,000 results as CSV", "", lambda: browser.ask("/results.csv"))
     token = re.search(r'name="form_token" value="(\w+)"', browser.ask("/platforms"))[1]
-    suite = {**LARGE, "form_token": token, "suite_name": "large", "user": "Ann"}
+    sent = {"form_token": token, "suite_name": "large", "user": "Ann"}
+    suite = {**sent, **LARGE}
     show(pid, "suite of 10,000 runs queued, counted once more before", "2 s", lambda: browser.ask("/panel", suite))
-    browser.ask("/queue/2/cancel", {"form_token": token})
-    suite = {**LARGE_XML, "form_token": token, "suite_name": "xml", "user": "Ann"}
+    browser.ask("/queue/2/cancel", sent)
+    suite = {**sent, **LARGE_XML, "suite_name": "xml"}
     show(pid, "the same on a SimGrid file, for the first time", "2 s", lambda: browser.ask("/panel", suite))
-    browser.ask("/queue/3/cancel", {"form_token": token})
+    browser.ask("/queue/3/cancel", sent)
+    suite = {**sent, **LARGE_OF_AN_APPLICATION, "suite_name": "points"}
+    title = "suite of 10,000 runs of an application queued, checked once more before"
+    show(pid, title, "2 s", lambda: browser.ask("/panel/applications", suite))
+    browser.ask("/queue/4/cancel", sent)
     many_requests(pid, port, requests, streams)
     print(f"| largest memory of the server | 200 MB | {int(of_process(pid, 'VmHWM')) / 1000:.0f} MB |")
 

@@ -16,6 +16,7 @@ from pathlib import Path
 from apps.child.keeper.program import keeper_program
 from apps.errors import SimulationError, Stopped
 from apps.results.inputs import Inputs
+from platforms.files.interrupts import interrupts_held
 
 OUTPUT_LIMIT_BYTES = 256 << 20  # large, because a kernel prints the record of a large run as one line
 LOG_LIMIT_BYTES = 256 << 10
@@ -69,28 +70,18 @@ def run_bounded(
     ended_by_system = _ended_for_memory()
     started_s = time.perf_counter()
     report, write_end = os.pipe()
+    keeper: subprocess.Popen[bytes] | None = None
     try:
         try:
-            keeper = subprocess.Popen(
-                [
-                    *(str(program), str(os.getpid()), str(write_end)),
-                    *(word for path, limit in limits.items() for word in (str(path), str(limit))),
-                    *command,
-                ],
-                cwd=working_folder or folder,
-                env=environment,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                pass_fds=(write_end,),
-                start_new_session=True,
-            )
-        finally:
-            os.close(write_end)
-        try:
+            words = [str(program), str(os.getpid()), str(write_end)]
+            words += [word for path, limit in limits.items() for word in (str(path), str(limit))]
+            with interrupts_held():  # an unknown keeper would go on, and write into a folder that is being removed
+                keeper = _started([*words, *command], working_folder or folder, environment, write_end)
             reason = _wait(report, started_s, time_limit_s, stop)
         finally:
-            _end(keeper)
+            with interrupts_held():
+                if keeper is not None:
+                    _end(keeper)
         said = os.read(report, 4096).split()
     finally:
         os.close(report)
@@ -113,6 +104,25 @@ def run_bounded(
         lost=os.strerror(problem) if problem else "",
         memory_ran_out=_ended_for_memory() > ended_by_system,
     )
+
+
+def _started(
+    command: Sequence[str], folder: Path, environment: dict[str, str] | None, write_end: int
+) -> subprocess.Popen[bytes]:
+    """Start the keeper, and close the end of the pipe that it writes to."""
+    try:
+        return subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            pass_fds=(write_end,),
+            start_new_session=True,
+        )
+    finally:
+        os.close(write_end)
 
 
 def _wait(report: int, started_s: float, time_limit_s: float | None, stop: threading.Event) -> str:

@@ -17,6 +17,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from platforms.errors import UserError
+from platforms.files.interrupts import interrupts_held
 from platforms.files.locks import still_named, try_lock
 
 _PREFIX = "grid-validator-scratch-"
@@ -46,7 +47,8 @@ def scratch_folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
     remedy = f"Make room there, or set {'TMPDIR' if parent is None else 'GRID_VALIDATOR_CACHE'} to another folder"
     folder, handle, path = None, None, None
     try:
-        folder, handle = _locked_folder(kind, place)
+        with interrupts_held():  # a folder that is made is known here, and removed
+            folder, handle = _locked_folder(kind, place)
         path = _plain_path(folder, handle)
         yield path
     except OSError as err:
@@ -55,10 +57,11 @@ def scratch_folder(kind: str, parent: Path | None = None) -> Iterator[Path]:
             raise UserError(f"folder {folder or place}", f"cannot be written: {err.strerror}", remedy) from err
         raise
     finally:
-        if folder is not None:
-            shutil.rmtree(folder, ignore_errors=True)
-        if handle is not None:
-            os.close(handle)
+        with interrupts_held():
+            if folder is not None:
+                shutil.rmtree(folder, ignore_errors=True)
+            if handle is not None:
+                os.close(handle)
 
 
 @contextmanager

@@ -1,6 +1,7 @@
 """The installed SimGrid: its version, and the check at start-up that it can be used."""
 
 import functools
+import hashlib
 import importlib.machinery
 import json
 import os
@@ -59,7 +60,7 @@ def check_simgrid() -> None:
     module = _python_module()
     if module is not None:
         _check_same(version, _ask_python_module(module), f"Python's module simgrid ({module})")
-    write_atomically(_memory(), json.dumps({"fingerprint": fingerprint, "version": version}).encode())
+    write_atomically(_memory(fingerprint), json.dumps({"fingerprint": fingerprint, "version": version}).encode())
 
 
 def _smpirun() -> Path:
@@ -173,14 +174,19 @@ def _stamp(file: Path | None) -> str:
     return f"{file} {status.st_mtime_ns} {status.st_size}"
 
 
-def _memory() -> Path:
-    return cache_folder() / "simgrid-check.json"
+def _memory(fingerprint: list[str]) -> Path:
+    """Return the file that keeps the result for the examined files, whatever their times and sizes.
+
+    Each set of files has its own, because several environments of Python may share the cache folder.
+    """
+    paths = "\n".join(stamp.rsplit(" ", 2)[0] for stamp in fingerprint)
+    return cache_folder() / f"simgrid-check-{hashlib.sha256(os.fsencode(paths)).hexdigest()[:16]}.json"
 
 
 def _remembered(fingerprint: list[str]) -> str | None:
     """Return the kept version if it was found for this fingerprint, else None."""
     try:
-        known = json.loads(_memory().read_bytes())
+        known = json.loads(_memory(fingerprint).read_bytes())
     except (OSError, ValueError):
         return None
     if not isinstance(known, dict) or known.get("fingerprint") != fingerprint:

@@ -20,7 +20,9 @@ stands for the number of processes of the label) and ``index``, the number of th
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from platforms.errors import UserError, nearest
 from predictor.blocks.checks import check_labels, check_name, check_named_steps, check_requests, place_names
@@ -86,12 +88,15 @@ class Application:
     steps: tuple[NamedSteps, ...] = ()
     functions: Mapping[str, Number] = field(default_factory=dict, hash=False)  # by head, such as "cost(n, k)"
     given: tuple[Label, ...] = field(init=False, compare=False, repr=False)  # the labels before their expansion
+    _expanded: tuple[Label, ...] = field(init=False, compare=False, repr=False)  # the given labels, expanded
+    _helpers: Mapping[str, Expression] = field(init=False, compare=False, repr=False)  # of lists and functions
+    _own: Mapping[str, Expression] = field(init=False, compare=False, repr=False)  # what differs by process
+    _numbers: Mapping[str, float] = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         where = self.where or f"application {self.name!r}"
-        object.__setattr__(self, "where", where)
-        object.__setattr__(self, "given", self.labels)
-        object.__setattr__(self, "variables", self._parsed())
+        self._set(where=where, given=self.labels)
+        self._set(variables={name: parsed(value, self._variable(name)) for name, value in self.variables.items()})
         if not self.labels:
             raise UserError(where, "no labels", "Give at least one, with count and program")
         names = [*self.variables, *(label.name for label in self.labels)]
@@ -99,36 +104,42 @@ class Application:
             check_name(name, where)
             if names.count(name) > 1:
                 raise UserError(where, f"the name {name!r} is given twice", "Rename one of them")
-        helpers = self._helpers()
-        variables = self._numbers_given()
-        known = frozenset((*variables, *helpers, *(label.name for label in self.labels)))
-        check_names({**variables, **helpers}, known | {"index"} | place_names(self.labels), where)
-        own = self.own_variables()
+        labels = [label.name for label in self.labels]
+        self._set(_helpers=definitions(self._parsed, self.functions, labels, where))
+        variables = {**self._singles(), **self._helpers}
+        known = frozenset((*variables, *labels))
+        check_names(variables, known | {"index"} | place_names(self.labels), where)
+        self._set(_own=self._differing())
         check_named_steps(self.steps, self.labels, known, where)
-        check_labels(self.labels, self.steps, known, own, where)
-        self.numbers()
-        expansion = Expansion({one.name: one for one in self.steps}, {**helpers, **own}, known)
-        object.__setattr__(self, "labels", tuple(expansion.expanded(label, where) for label in self.labels))
+        check_labels(self.labels, self.steps, known, self._own, where)
+        self._set(_numbers=self._evaluated())
+        expansion = Expansion({one.name: one for one in self.steps}, {**self._helpers, **self._own}, known)
+        self._set(labels=tuple(expansion.expanded(label, where) for label in self.labels))
         for label in self.labels:
             check_requests(label.program, f"{where}, label {label.name}")
+        self._set(_expanded=self.labels)
 
-    def _parsed(self) -> dict[str, Expression | tuple[Expression, ...]]:
-        return {name: parsed(value, f"{self.where}, variable {name}") for name, value in self.variables.items()}
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
-    def _helpers(self) -> dict[str, Expression]:
-        """Return the definitions of lists and functions."""
-        return definitions(self._parsed(), self.functions, [label.name for label in self.labels], self.where)
+    def _variable(self, name: str) -> str:
+        return f"{self.where}, variable {name}"
 
-    def _numbers_given(self) -> dict[str, Expression]:
+    @property
+    def _parsed(self) -> Mapping[str, Expression | tuple[Expression, ...]]:
+        return cast(Mapping[str, Expression | tuple[Expression, ...]], self.variables)  # since __post_init__
+
+    def _singles(self) -> dict[str, Expression]:
         """Return the variables without lists."""
-        return {name: value for name, value in self._parsed().items() if isinstance(value, Expression)}
+        return {name: value for name, value in self._parsed.items() if isinstance(value, Expression)}
 
-    def own_variables(self) -> dict[str, Expression]:
+    def _differing(self) -> dict[str, Expression]:
         """Return the variables, lists and functions whose values differ by process.
 
         They use ``index`` or a place in a grid.  The keys are names in expressions.
         """
-        variables = {**self._numbers_given(), **self._helpers()}
+        variables = {**self._singles(), **self._helpers}
         places = {"index"} | place_names(self.labels)
         found: set[str] = set()
         while new := {n for n, one in variables.items() if n not in found and one.names & (places | found)}:
@@ -143,14 +154,19 @@ class Application:
         """Return the value of every variable and the number of processes of every label, by name.
 
         Variables that each process has for itself are left out.
+        """
+        return dict(self._numbers)
+
+    def _evaluated(self) -> dict[str, float]:
+        """Return what ``numbers`` returns.
 
         Raises:
             UserError: If a variable or a count has no valid value.
         """
         found: dict[str, float] = {}
         open_names: list[str] = []
-        own, helpers = self.own_variables(), self._helpers()
-        given = (*self._numbers_given().items(), *((label.name, label.count) for label in self.labels))
+        own, helpers = self._own, self._helpers
+        given = (*self._singles().items(), *((label.name, label.count) for label in self.labels))
         expressions = {name: Expression.of(value) for name, value in given if value is not None and name not in own}
         for name, expression in expressions.items():
             self._check_same(name, expression, own)
@@ -187,7 +203,7 @@ class Application:
         return found
 
     def _place(self, name: str) -> str:
-        return f"{self.where}, {f'variable {name}' if name in self.variables else f'label {name}, count'}"
+        return self._variable(name) if name in self.variables else f"{self.where}, label {name}, count"
 
     def _check_same(self, name: str, expression: Expression, own: Mapping[str, Expression]) -> None:
         """Refuse a variable or a count that uses what differs by process."""
@@ -197,8 +213,7 @@ class Application:
 
     def counts(self) -> dict[str, int]:
         """Return the number of processes of each label."""
-        numbers = self.numbers()
-        return {label.name: int(numbers[label.name]) for label in self.labels}
+        return {label.name: int(self._numbers[label.name]) for label in self.labels}
 
     def changed(
         self, *, counts: Mapping[str, Number] | None = None, variables: Mapping[str, Given] | None = None
@@ -219,13 +234,41 @@ class Application:
             for name in given:
                 if name not in known:
                     raise UserError(self.where, f"no {kind} {name!r}", nearest(name, known) if known else "It has none")
-        labels = tuple(replace(label, count=counts.get(label.name, label.count)) for label in self.given)
-        return replace(self, labels=labels, variables={**self.variables, **variables})
+        labels = tuple(
+            replace(label, count=counts[label.name]) if label.name in counts else label for label in self.given
+        )
+        values = {name: parsed(value, self._variable(name)) for name, value in variables.items()}
+        if self._is_alike(labels, values):
+            return self._with_numbers(labels, values)
+        return replace(self, labels=labels, variables={**self.variables, **values})
+
+    def _is_alike(self, labels: tuple[Label, ...], values: Mapping[str, Expression | tuple[Expression, ...]]) -> bool:
+        """Return whether no check and no expansion would give another result with these counts and variables.
+
+        This holds where each expression uses the names that the one before it uses: programs name the variables, and
+        contain the definitions only of lists, functions and what differs by process.
+        """
+        pairs: list[tuple[object, object]] = [(values[name], self._parsed[name]) for name in values]
+        pairs += [(new.count, old.count) for new, old in zip(labels, self.given, strict=True) if new is not old]
+        return self._own.keys().isdisjoint(values) and all(
+            isinstance(new, Expression) and isinstance(old, Expression) and new.names == old.names for new, old in pairs
+        )
+
+    def _with_numbers(self, labels: tuple[Label, ...], values: Mapping[str, Any]) -> Application:
+        """Return a copy with the counts of other labels and these variables, without checking the programs again."""
+        expanded = tuple(
+            one if label is before else replace(one, count=label.count)
+            for label, before, one in zip(labels, self.given, self._expanded, strict=True)
+        )
+        made = copy(self)
+        made._set(given=labels, labels=expanded, _expanded=expanded, variables={**self.variables, **values})
+        made._set(_numbers=made._evaluated())
+        return made
 
     def with_labels(self, labels: tuple[Label, ...]) -> Application:
         """Return a copy with the programs of other labels; ``changed`` still begins with the labels of this one."""
         made = replace(self, labels=labels)
-        object.__setattr__(made, "given", self.given)
+        made._set(given=self.given, _expanded=self._expanded)
         return made
 
 

@@ -1,6 +1,8 @@
 """Processes that run simulations: they end, and their output is kept."""
 
 import os
+import signal
+import subprocess
 
 import pytest
 
@@ -23,3 +25,19 @@ def test_output_that_could_not_be_written_is_empty(tmp_path):
     done = run_bounded(["echo", "lost"], folder=tmp_path / "none", time_limit_s=None, working_folder=tmp_path)
     assert (done.status, done.output, done.log) == (0, "", "")
     assert done.lost == os.strerror(2)
+
+
+def test_a_signal_at_the_moment_when_a_keeper_has_started_ends_it(tmp_path, monkeypatch):
+    started = []
+
+    class Interrupted(subprocess.Popen):
+        def __init__(self, *args, **options):
+            super().__init__(*args, **options)
+            started.append(self.pid)
+            os.kill(os.getpid(), signal.SIGINT)  # before the caller knows the process
+
+    monkeypatch.setattr(subprocess, "Popen", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_bounded(["sleep", "20"], folder=tmp_path, time_limit_s=20)
+    with pytest.raises(ProcessLookupError):  # ended, and waited for
+        os.kill(started[0], 0)

@@ -3,8 +3,13 @@
 import errno
 import fcntl
 import os
+import signal
+import tempfile
+
+import pytest
 
 from platforms.files import locks, scratch
+from platforms.files.interrupts import interrupts_held
 
 
 def test_a_file_system_without_locks_is_done_without(monkeypatch, tmp_path):
@@ -33,3 +38,51 @@ def test_what_is_swept_before_it_is_locked_is_made_anew(monkeypatch, tmp_path):
     with scratch.scratch_file(tmp_path) as (_, path):
         assert path.is_file() and len(swept) == 2 and path not in swept
     assert list(tmp_path.iterdir()) == []
+
+
+def hangup_after(function):
+    """Return the function, followed by a signal that arrives before its caller knows the result."""
+
+    def called(*args, **options):
+        result = function(*args, **options)
+        os.kill(os.getpid(), signal.SIGHUP)
+        return result
+
+    return called
+
+
+@pytest.fixture
+def interrupting():
+    """SIGHUP raises KeyboardInterrupt, as in every command."""
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGHUP, interrupt)
+    yield interrupt
+    assert signal.signal(signal.SIGHUP, before) is interrupt  # it was put back
+
+
+def test_a_signal_at_the_moment_when_a_folder_is_made_leaves_none(monkeypatch, tmp_path, interrupting):
+    monkeypatch.setattr(tempfile, "mkdtemp", hangup_after(tempfile.mkdtemp))
+    with pytest.raises(KeyboardInterrupt), scratch.scratch_folder("test", tmp_path):
+        raise AssertionError
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_while_a_folder_is_removed_leaves_none(monkeypatch, tmp_path, interrupting):
+    monkeypatch.setattr(os, "unlink", hangup_after(os.unlink))
+    with pytest.raises(KeyboardInterrupt), scratch.scratch_folder("test", tmp_path) as folder:
+        for name in ("a", "b"):
+            (folder / name).write_text("")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_signals_wait_until_the_outermost_end(interrupting):
+    reached = []
+    with pytest.raises(KeyboardInterrupt), interrupts_held():
+        with interrupts_held():
+            os.kill(os.getpid(), signal.SIGHUP)
+            reached.append("inner")
+        reached.append("outer")
+    assert reached == ["inner", "outer"]

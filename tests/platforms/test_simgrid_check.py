@@ -90,3 +90,15 @@ def test_a_version_is_remembered_until_a_file_changes(prefix):
     os.utime(smpirun, ns=(status.st_atime_ns, status.st_mtime_ns + 10**9))
     with pytest.raises(UserError, match=r"smpirun has version 9\.2, but the headers"):
         simgrid.check_simgrid()
+
+
+def test_environments_that_share_the_cache_folder_do_not_forget_each_others_check(prefix, monkeypatch):
+    other = prefix.parent / "python"
+    other.symlink_to(sys.executable)
+    first, asked = sys.executable, []
+    ask = simgrid._ask_smpirun
+    monkeypatch.setattr(simgrid, "_ask_smpirun", lambda smpirun: (asked.append(sys.executable), ask(smpirun))[1])
+    for python in (first, str(other), first, str(other)):
+        monkeypatch.setattr(sys, "executable", python)
+        simgrid.check_simgrid()
+    assert asked == [first, str(other)]

@@ -41,6 +41,52 @@ def test_counts_and_variables_can_be_changed_and_depend_on_each_other():
     assert application.changed(counts={"worker": "2 * levels"}).counts() == {"worker": 8}
 
 
+VARIED = {
+    "n": 4, "size": "8 * n", "own": "index + n", "list": [1, "n"], "side": 2,
+}  # fmt: skip
+
+
+def varied(variables, count=4):
+    """An application whose programs use variables in every way."""
+    program = (
+        Repeat("n", (Compute("cost(own) + list[index % 2] + size"),)),
+        Send("x", "size", at="neighbour(0, 1)"), Receive("x", at="neighbour(0, -1)"),
+    )  # fmt: skip
+    labels = (Label("x", None, program, grid=("side", 2), periodic=(True, True)), Label("y", count, program[:1]))
+    return Application("varied", labels, {**VARIED, **variables}, functions={"cost(k)": "k * n"})
+
+
+@pytest.mark.parametrize(
+    "variables", [{"n": 7}, {"n": "2.5"}, {"size": "n + 1"}, {"own": 3}, {"own": "index * n"}, {"list": "[5, n, n]"},
+                  {"side": 3}, {"side": "n"}, {"n": "index"}, {"n": "size"}, {"n": "1 / 0"}, {"size": "unknown"},
+                  {"n": "2 +"}],
+)  # fmt: skip
+@pytest.mark.parametrize("count", [4, 9, "n", 1.5])
+def test_a_changed_application_is_the_one_that_is_described_so(variables, count):
+    def outcome(make):
+        try:
+            made = make()
+        except UserError as err:
+            return str(err)
+        return made, made.given, made.variables, made.functions, made.numbers(), made.counts()
+
+    wanted = outcome(lambda: varied(variables, count))
+    assert outcome(lambda: varied({}).changed(counts={"y": count}, variables=variables)) == wanted
+    near = {"n": 5, **dict.fromkeys(variables, 6)} if "list" not in variables else {"list": [6]}
+    twice = varied({}).changed(counts={"y": 6}, variables=near)
+    again = {"n": VARIED["n"], **variables}
+    assert outcome(lambda: twice.changed(counts={"y": count}, variables=again)) == wanted
+
+
+def test_programs_are_not_checked_again_for_other_numbers(monkeypatch):
+    known = varied({})
+    monkeypatch.setattr("predictor.blocks.application.check_labels", None)
+    changed = known.changed(counts={"y": 12}, variables={"n": 3, "size": "5 * n"})
+    assert changed.counts() == {"x": 4, "y": 12} and changed.numbers()["size"] == 15
+    with pytest.raises(TypeError):
+        known.changed(variables={"own": 3})  # the programs contain its definition
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [

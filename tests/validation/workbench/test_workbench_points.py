@@ -216,6 +216,12 @@ def test_points_are_evaluated_simulated_and_kept(client, send, desk, made):
     assert "boss" in one and "mean power, W" in one and "simulated" in one
 
 
+def test_a_suite_is_queued_if_one_of_its_first_points_can_be_placed(client, send, desk):
+    refused = send("/panel/applications", {**FORM, "n:helper": "20, 21"})
+    assert refused.status_code == 400 and "20 processes, but 8 free slots" in refused.text
+    assert send("/panel/applications", {**FORM, "n:helper": "20, 8"}).headers["location"] == "/queue/1"
+
+
 def test_the_probability_of_success_follows_the_failure_rate(client, send, desk, made):
     text = client.get("/panel/applications/part", params={**FORM, "failure_rate": "often"}).text
     assert "&#39;often&#39; is not a rate" in text and "it is told there" in text

@@ -107,14 +107,14 @@ class Desk:
                 self._shown.popitem(last=False)
         return self._shown[key]
 
-    def count(self, text: str) -> Counted:
-        """Return the size of a suite.
+    def count(self, text: str, *, planned: bool = True) -> Counted:
+        """Return the size of a suite, and its plan if it is wanted.
 
         Raises:
             UserError: The suite is wrong.
         """
         check_files(self.project, text)
-        found = self._read("count", text=text, store=str(self.project.store), jobs=self.project.jobs)
+        found = self._read("count", text=text, store=str(self.project.store), jobs=self.project.jobs, planned=planned)
         return Counted(found["runs"], found["predictions"], tuple(found["plan"]))
 
     def describe(self, applications: Sequence[str], systems: Sequence[str]) -> dict[str, Any]:

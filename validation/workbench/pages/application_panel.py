@@ -80,7 +80,7 @@ async def queue(request: Request) -> Response:
         try:
             user = checked_user(str(given.get("user", "")))
             text = text_of_form(desk.project, form)
-            desk.count(text)  # raises an error for what cannot be run
+            desk.count(text, planned=False)  # raises an error for what cannot be run
             name = save(desk.project, form.name, text)
             if given.get("then") == "save":
                 return remember(moved(f"{HERE}?{urlencode({'suite': name})}"), user)

@@ -28,7 +28,7 @@ _LOOKED_S = 0.8  # longest time to look up evaluations, and again to look up sim
 _SAMPLED_S = 0.6  # longest time of evaluations that are made for an estimate
 
 
-def counted(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str, Any]]:
+def counted(folder: Path, text: str, store: str, jobs: int, *, planned: bool) -> Iterator[dict[str, Any]]:
     """Yield how many runs and evaluations a suite has, and its plan in words.
 
     Args:
@@ -36,12 +36,19 @@ def counted(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str
         text: The suite.
         store: Folder of the store.
         jobs: Number of runs at a time.
+        planned: Whether the plan is wanted; it takes most of the time.
 
     Raises:
         UserError: The suite is wrong, or none of its first points can be placed.
     """
     found = SuitePoints(folder, text)
     looked = found.points[: max(1, MOST_LOOKED_UP // len(found.models))]
+    size = {"runs": len(found.points), "predictions": len(found.points) * len(found.models)}
+    if not planned:
+        with chdir(folder):
+            _check_any(looked)
+        yield {**size, "plan": []}
+        return
     with ExitStack() as stack:
         kept = None
         if (Path(store) / DATABASE).exists():
@@ -54,7 +61,23 @@ def counted(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str
             lines.insert(0, f"of the first {number_of(many, 'run')}{told}")
         if found.suite.simulate and sound:
             lines += _simulations(sound, kept, jobs)
-    yield {"runs": len(found.points), "predictions": len(found.points) * len(found.models), "plan": lines}
+    yield {**size, "plan": lines}
+
+
+def _check_any(looked: Sequence[SuitePoint]) -> None:
+    """Raise what is wrong with the first point, unless another one that is tried can be placed."""
+    refused: list[UserError] = []
+    end_s = time.monotonic() + _LOOKED_S
+    for one in looked:
+        try:
+            _processes(one)
+        except UserError as err:
+            refused.append(err)
+        else:
+            return
+        if time.monotonic() > end_s:
+            break
+    raise refused[0]
 
 
 def _evaluations(
@@ -77,7 +100,7 @@ def _evaluations(
             break
         many += 1
         try:
-            processes = sum(setting_from_arguments(one.args).schedule.counts.values())
+            processes = _processes(one)
             for model in suite.models:
                 point = one.with_model(model)
                 if is_kept(point, store):
@@ -99,6 +122,15 @@ def _evaluations(
     if refused:
         lines.append(f"{number_of(len(refused), 'run')} will fail: {refused[0]}")
     return lines, sound, many, time_s or 0.0
+
+
+def _processes(one: SuitePoint) -> int:
+    """Return the number of processes of a point.
+
+    Raises:
+        UserError: It cannot be placed.
+    """
+    return sum(setting_from_arguments(one.args).schedule.counts.values())
 
 
 def _simulations(sound: Sequence[SuitePoint], store: Store | None, jobs: int) -> list[str]:

@@ -28,7 +28,7 @@ from validation.workbench.work.campaigns import campaign_now, content_of
 MOST_LOOKED_UP = 3000  # runs whose store entries are looked up and whose time is estimated
 
 
-def count(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str, Any]]:
+def count(folder: Path, text: str, store: str, jobs: int, *, planned: bool = True) -> Iterator[dict[str, Any]]:
     """Yield how many runs and predictions a suite has, and its plan in words as --dry-run prints it.
 
     Args:
@@ -36,12 +36,13 @@ def count(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str, 
         text: The suite.
         store: Folder of the store.
         jobs: Number of runs at a time.
+        planned: Whether the plan of a suite of applications is wanted.
     """
     if is_of_applications(text):
         # Imported here for a quick start: workers that only read platforms and campaigns do not need it.
         from validation.workbench.work.counting import counted
 
-        yield from counted(folder, text, store, jobs)
+        yield from counted(folder, text, store, jobs, planned=planned)
         return
     campaign = campaign_now(folder, text)
     cases = campaign.cases
