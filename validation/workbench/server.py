@@ -45,6 +45,11 @@ class _Protocol(H11Protocol):
         self._timer.cancel()
         super().connection_lost(exc)
 
+    def on_response_complete(self) -> None:
+        """Wait for another request from now on."""
+        self._waits_since_s = None  # requests between two looks are not seen by them
+        super().on_response_complete()
+
     def _look(self) -> None:
         now_s = self.loop.time()
         if self.conn.their_state is not h11.IDLE:  # a request is being read or answered
