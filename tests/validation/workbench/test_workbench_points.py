@@ -345,6 +345,8 @@ def test_results_are_filtered_sorted_and_drawn_over_the_values_of_points(client,
 
 def test_two_suites_are_compared_by_the_values_of_their_points(client, done):
     assert "second (2)" in client.get("/results/figure?over=v:helper").text  # without suites of kernels, of all suites
+    offered = client.get("/results/compare?first=2").text
+    assert re.findall(r'<option value="(\d)" selected', offered) == ["2", "1"]  # never a suite beside itself
     text = client.get("/results/compare?first=1&second=2").text
     assert "2 predictions are in both" in text and "1 only in the first, 1 only in the second" in text
     assert "work 1e+09 in the first and 4e+09 in the second" in text and "Evaluated times differ by" in text
