@@ -26,7 +26,7 @@ class Pair:
 
     @property
     def simulated(self) -> bool:
-        """Whether the run was simulated in both suites."""
+        """True if the run was simulated in both suites."""
         return self.first["simulated_s"] is not None and self.second["simulated_s"] is not None
 
     @property
