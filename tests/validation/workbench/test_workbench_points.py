@@ -25,6 +25,7 @@ from validation.workbench.project.suite_files import SuiteForm, text_of_form
 from validation.workbench.queue.points import point_of, varied_names
 from validation.workbench.queue.states import Queue
 from validation.workbench.queue.tables import Tables
+from validation.workbench.web.answers import _percent
 from validation.workbench.work import evaluating, points, reading
 from validation.workbench.work.running import Running
 
@@ -138,6 +139,27 @@ def test_a_value_that_a_command_line_cannot_vary_is_refused():
         variables_of("min(1, 2), 3", "v")
 
 
+def test_a_product_that_is_too_large_is_told_by_its_size(client):
+    values = {**FORM, "n:helper": "1-1000", "v:work": ", ".join(map(str, range(1, 201)))}
+    text = client.get("/panel/applications/part", params=values).text
+    assert "a product of 200,000 runs. Ask for at most 10,000." in text and len(text) < 2000
+
+
+@pytest.mark.parametrize("page", ["/platforms/small.toml", "/systems/small.toml"])
+def test_a_system_leads_to_the_panels_of_applications_and_of_kernels(client, project, monkeypatch, desk, page):
+    if page.startswith("/platforms"):
+        monkeypatch.setattr(desk, "show", lambda **_: {"text": "small", "hosts": 4})
+    text = client.get(page).text
+    assert 'href="/panel/applications?systems=small.toml">Use in a suite of applications<' in text
+    assert 'href="/panel?platforms=small.toml">Use in a suite of kernels<' in text
+    assert 'name="systems" value="small.toml" checked' in client.get("/panel/applications?systems=small.toml").text
+
+
+def test_a_saved_application_leads_to_its_panel(client):
+    link = 'href="/panel/applications?applications=two.toml">Use in a suite<'
+    assert link in client.get("/applications/two.toml").text
+
+
 def test_odd_addresses_and_forms_are_answered_in_one_line(client, send, project):
     (project.applications / "power.toml").write_text(TWO.replace("work", "power"))
     (project.applications / "broken.toml").write_text("[labels")
@@ -200,7 +222,10 @@ def test_points_are_evaluated_simulated_and_kept(client, send, desk, made):
     made()
     assert states(desk, 1) == {"done": 4, "failed": 2}
     shown = client.get("/queue/1").text
-    assert "20 processes, but 8 free slots" in shown and "helper = 20, work = 1e9" in shown and "report" not in shown
+    assert "20 processes, but 8 free slots" in shown and "helper = 20, work = 1e9" in shown
+    assert "Write the report page" not in shown and "has no report page" in shown
+    for place in ("figure?suite=1", "front?suite=1", "compare?first=1"):
+        assert f'href="/results/{place}"' in shown and client.get(f"/results/{place}").status_code == 200
     rows = list(csv.DictReader(io.StringIO(client.get("/results.csv?suite=1").text)))
     assert len(rows) == 8 and {row["predictor"] for row in rows} == {"simgrid", "hardware"}
     for row in rows:
@@ -273,6 +298,22 @@ def test_a_simulation_that_fails_leaves_the_evaluations_and_their_numbers(client
     assert [row["id"] for row in rows] == [1, 2] and all(row["simulated_s"] for row in rows)
 
 
+def test_all_reasons_of_a_run_are_told(client, send, desk, made, monkeypatch):
+    def failing(setting, runner):
+        raise SimulationError("out of memory")
+
+    def refused(some, store, jobs):
+        return [UserError("it", f"number {number} is refused", "Take another") for number, _ in enumerate(some)]
+
+    monkeypatch.setattr(evaluating, "simulate", failing)
+    monkeypatch.setattr(evaluating, "evaluations", refused)
+    send("/panel/applications", {**FORM, "models": ["simgrid", "hardware"], "simulate": "yes"})
+    made()
+    shown = client.get("/queue/1").text
+    for reason in ("out of memory", "model simgrid: it: number 0 is refused", "model hardware: it: number 1 is"):
+        assert reason in shown
+
+
 def test_what_the_store_has_is_told_before_the_suite_is_queued_again(client, send, made):
     values = {**FORM, "n:helper": "1, 2"}
     assert "0 in the store, 2 to make" in client.get("/panel/applications/part", params=values).text
@@ -297,6 +338,8 @@ def test_results_are_filtered_sorted_and_drawn_over_the_values_of_points(client,
     assert [int(one) for one in re.findall(r'data-title="helper">(\d+)<', text)] == [4, 2, 1]
     assert "1 result." in client.get("/results?suite=1&v:helper=2").text
     assert client.get("/results?suite=1&sort=v:nothing").status_code == 400
+    assert '<option value="4000000000.0">4e9</option>' in client.get("/results?suite=1&other=2").text
+    assert "3 results." in client.get("/results?suite=1&other=2&v:work=4000000000.0").text
     figure = client.get("/results/figure?suite=1&show=speedup&over=v:helper").text
     assert "Speed-up over helper" in figure and "the point on 2 processes" in figure
     both = client.get("/results/figure?suite=1&other=2&over=suite").text
@@ -308,9 +351,24 @@ def test_results_are_filtered_sorted_and_drawn_over_the_values_of_points(client,
 
 def test_two_suites_are_compared_by_the_values_of_their_points(client, done):
     assert "second (2)" in client.get("/results/figure?over=v:helper").text  # without suites of kernels, of all suites
+    offered = client.get("/results/compare?first=2").text
+    assert re.findall(r'<option value="(\d)" selected', offered) == ["2", "1"]  # never a suite beside itself
     text = client.get("/results/compare?first=1&second=2").text
     assert "2 predictions are in both" in text and "1 only in the first, 1 only in the second" in text
     assert "work 1e+09 in the first and 4e+09 in the second" in text and "Evaluated times differ by" in text
+
+
+def test_a_simulated_suite_and_one_that_is_not_are_compared_by_their_evaluations(client, send, done, made):
+    send("/panel/applications", {**FORM, "suite_name": "third", "n:helper": "2, 4", "v:work": "4e9", "simulate": "yes"})
+    made()
+    for first, second in ((2, 3), (3, 2)):
+        text = client.get(f"/results/compare?first={first}&second={second}").text
+        assert "Evaluated times differ by +0.00 %" in text  # the same points, evaluated by the same model
+        assert 'data-title="processes"' in text and 'data-title="model"' in text and 'data-title="ranks"' not in text
+
+
+def test_a_percentage_that_rounds_to_nothing_has_no_sign_of_its_own():
+    assert [_percent(one) for one in (-1e-14, 1e-14, -0.005001, 0.5)] == ["+0.00", "+0.00", "-0.01", "+0.50"]
 
 
 def test_the_commands_give_the_same_result_to_the_last_digit(client, done, project, monkeypatch, capsys):

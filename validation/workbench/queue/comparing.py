@@ -25,9 +25,14 @@ class Pair:
     second: Mapping[str, Any]
 
     @property
+    def simulated(self) -> bool:
+        """True if the run was simulated in both suites."""
+        return self.first["simulated_s"] is not None and self.second["simulated_s"] is not None
+
+    @property
     def change_pct(self) -> float | None:
         """The change of the simulated time from the first suite to the second; of the predicted one without it."""
-        key = "predicted_s" if self.first["simulated_s"] is None else "simulated_s"
+        key = "simulated_s" if self.simulated else "predicted_s"
         return _change_pct(self.first[key], self.second[key])
 
     @property
@@ -65,7 +70,7 @@ class Comparison:
     def mean_change_pct(self) -> float | None:
         """The mean change of the times of all common runs."""
         changes = {
-            (pair.first["run"], pair.case["predictor"] if pair.first["simulated_s"] is None else ""): pair.change_pct
+            (pair.first["run"], "" if pair.simulated else pair.case["predictor"]): pair.change_pct
             for pair in self.pairs
         }
         known = [change for change in changes.values() if change is not None]

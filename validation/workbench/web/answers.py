@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import time
 from typing import Any
 from urllib.parse import unquote
@@ -14,9 +15,11 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 from platforms.errors import printable
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.tokens import FIELD, Tokens
+from validation.workbench.project.application_suites import written
 
 NAME = "workbench_name"  # cookie
 MOST_NAME = 40
+_REAL = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?", re.ASCII)
 _UNKNOWN = "\N{EN DASH}"
 
 
@@ -77,7 +80,7 @@ def _templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("validation.workbench.web", "templates"), autoescape=True, trim_blocks=True,
         lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    made.filters |= {"value": _value, "when": _when, "size": _size, "percent": _percent}
+    made.filters |= {"value": _value, "when": _when, "size": _size, "percent": _percent, "choice": _choice}
     return made
 
 
@@ -91,7 +94,13 @@ def _value(value: object, digits: int = 5) -> str:
 
 
 def _percent(value: float | None) -> str:
-    return _UNKNOWN if value is None else f"{value:+.2f}"
+    """Return a percentage for a cell; one that rounds to nothing has no sign of its own."""
+    return _UNKNOWN if value is None else f"{round(value, 2) + 0.0:+.2f}"
+
+
+def _choice(text: str) -> str:
+    """Return a value that SQLite gives as text for a list to choose from: large numbers as a user writes them."""
+    return written(float(text)) if _REAL.fullmatch(text) else text
 
 
 def _when(seconds: float) -> str:

@@ -70,20 +70,20 @@ def _outcome(suite: SuitePoints, one: SuitePoint, known: str, runner: Runner, st
     _ = setting.schedule  # raises the error that all models would
     points = [one.with_model(model) for model in suite.models]
     found = evaluations(points, store, 1)
-    record, reason = None, ""
+    record, reasons = None, []
     if suite.suite.simulate:
         try:
             record = simulate(setting, runner)
         except (UserError, SimulationError) as err:
-            reason = str(err)
+            reasons.append(str(err))
     rows = []
     for point, result in zip(points, found, strict=True):
         if isinstance(result, UserError):
-            reason = f"model {point.args.model}: {result}"
+            reasons.append(f"model {point.args.model}: {result}")
         else:
             cautions = [*setting.cautions(point.args.model), *result.cautions]
             rows.append(_row(one, point.args.model, result, setting, record, cautions))
-    return {"results": rows, "reason": reason}
+    return {"results": rows, "reason": " ".join(reasons)}
 
 
 def _row(

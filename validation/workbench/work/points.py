@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import json
+import math
 from collections.abc import Iterator, Mapping
 from contextlib import chdir
 from dataclasses import dataclass, replace
@@ -87,9 +88,8 @@ class SuitePoints:
         with chdir(folder):
             self.applications = {name: read_application(Path(within_project(name))) for name in self.suite.applications}
             self._check_names()
+            self._check_size()
             self.points = [one for name in self.suite.applications for one in self._points(name)]
-        if len(self.points) > MOST_RUNS:
-            raise UserError("suite", f"{len(self.points)} runs", f"Ask for at most {MOST_RUNS}")
         self._contents: dict[tuple[str, str], str] = {}
 
     def _check_names(self) -> None:
@@ -105,6 +105,16 @@ class SuitePoints:
                     what = "label" if key == "counts" else "variable"
                     remedy = nearest(name, dict.fromkeys(known)) if known else "The applications have none"
                     raise UserError(f"suite, {key}, {name}", f"no application has such a {what}", remedy)
+
+    def _check_size(self) -> None:
+        """Refuse a product that is too large, before it is made."""
+        given, runs = {**self.suite.counts, **self.suite.variables}, 0
+        lists = math.prod(map(len, (self.suite.systems, self.suite.policies, self.suite.powers)))
+        for one in self.applications.values():
+            own = {*_names(one, "counts"), *_names(one, "variables")} & given.keys()
+            runs += lists * math.prod(len(given[name]) for name in own)
+        if runs > MOST_RUNS:
+            raise UserError("suite", f"a product of {runs:,} runs", f"Ask for at most {MOST_RUNS:,}")
 
     def _points(self, name: str) -> Iterator[SuitePoint]:
         application = self.applications[name]
