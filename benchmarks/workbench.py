@@ -30,6 +30,11 @@ LARGE = {
     "mappings": ["block", "cyclic"], "ranks": "1-200",
     "networks": ["gigabit", "metro", "continental", "infiniband", "fast-ethernet"],
 }  # fmt: skip
+# The same number on a SimGrid file, with 1,000 numbers of ranks.
+LARGE_XML = {
+    "platforms": ["large.xml"], "apps": ["ep"], "classes": ["S", "W", "A", "B", "C"], "predictors": ["hcf"],
+    "mappings": ["block", "cyclic"], "ranks": "1-1000",
+}  # fmt: skip
 SUITE = 'scenarios = ["grid3x9"]\n'
 
 
@@ -171,6 +176,9 @@ def measure(pid: int, port: int, requests: int, streams: int) -> None:
     suite = {**LARGE, "form_token": token, "suite_name": "large", "user": "Ann"}
     show(pid, "suite of 10,000 runs queued, counted once more before", "2 s", lambda: browser.ask("/panel", suite))
     browser.ask("/queue/2/cancel", {"form_token": token})
+    suite = {**LARGE_XML, "form_token": token, "suite_name": "xml", "user": "Ann"}
+    show(pid, "the same on a SimGrid file, for the first time", "2 s", lambda: browser.ask("/panel", suite))
+    browser.ask("/queue/3/cancel", {"form_token": token})
     many_requests(pid, port, requests, streams)
     print(f"| largest memory of the server | 200 MB | {int(of_process(pid, 'VmHWM')) / 1000:.0f} MB |")
 
@@ -203,11 +211,11 @@ def main() -> None:
     parser.add_argument("--requests", type=int, default=10_000, help="requests in a row (default: 10000)")
     parser.add_argument("--streams", type=int, default=50, help="open event streams (default: 50)")
     args = parser.parse_args()
-    with tempfile.TemporaryDirectory() as name:
+    with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile("w+") as said:
         folder, store = Path(name) / "project", Path(name) / "store"
         fill(folder, store)
         words = [sys.executable, "-m", "validation.workbench", "--port", "0", "--jobs", "1", "--store", str(store)]
-        server = subprocess.Popen([*words, str(folder)], stdout=subprocess.PIPE, text=True)
+        server = subprocess.Popen([*words, str(folder)], stdout=subprocess.PIPE, stderr=said, text=True)
         try:
             port = int(re.search(r":(\d+)/", server.stdout.readline())[1])
             time.sleep(2)  # its reader starts beside it
@@ -217,6 +225,10 @@ def main() -> None:
         finally:
             server.terminate()
             server.wait()
+            said.seek(0)
+            text = said.read()
+            if not text.startswith("interrupted"):  # which it says at its end
+                print(text, file=sys.stderr, end="")
 
 
 if __name__ == "__main__":

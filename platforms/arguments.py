@@ -256,16 +256,57 @@ def check_usable(platform: Platform, placement: Placement) -> None:
     Raises:
         PlatformError: A host is switched off at the start, or there is no route between two hosts.
     """
+    check_all_usable(platform, [placement])
+
+
+def check_all_usable(platform: Platform, placements: Sequence[Placement]) -> None:
+    """Check all placements on a platform as ``check_usable`` does; hosts that many of them share are checked once.
+
+    Raises:
+        PlatformError: As ``check_usable`` does, for the first placement that is not usable.
+    """
     if platform.network is not None:
         return
     # Imported here for a quick start: it is slow to import.
     from platforms.read.read import check_connected
 
-    for change in platform.changes_for(placement):
-        if change.kind == "state" and change.resource == "host" and change.from_s == 0:
-            problem = f"host {change.name!r} is switched off when a run begins, by its state profile"
-            raise PlatformError(f"platform {platform.name}", problem, "Leave it out (--clusters, --hostfile)")
-    check_connected(loadable(platform), placement, shown=platform.path)
+    for placement in placements:
+        for change in platform.changes_for(placement):
+            if change.kind == "state" and change.resource == "host" and change.from_s == 0:
+                problem = f"host {change.name!r} is switched off when a run begins, by its state profile"
+                raise PlatformError(f"platform {platform.name}", problem, "Leave it out (--clusters, --hostfile)")
+    path = loadable(platform)
+    largest = _largest(placements)
+    if len(largest) < len(placements):
+        try:
+            for one in largest:
+                check_connected(path, one, shown=platform.path)
+            return
+        except PlatformError:
+            pass  # the first placement without a route is found below, for the message
+    for placement in placements:
+        check_connected(path, placement, shown=platform.path)
+
+
+def _largest(placements: Sequence[Placement]) -> list[Placement]:
+    """Return placements whose connections imply those of all others.
+
+    A placement stands for those on some of its hosts, if SimGrid checks all pairs of both, or only some pairs of both
+    with the same first host.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from platforms.read.read import MOST_PAIRWISE
+
+    found: list[tuple[frozenset[str], Placement]] = []
+    distinct = {frozenset(one): one for one in reversed(placements)}
+    for hosts, placement in sorted(distinct.items(), key=lambda item: -len(item[0])):
+        small = len(hosts) <= MOST_PAIRWISE
+        if not any(
+            hosts <= others and (len(others) <= MOST_PAIRWISE if small else other[0] == placement[0])
+            for others, other in found
+        ):
+            found.append((hosts, placement))
+    return [placement for _, placement in found]
 
 
 def _placement(args: argparse.Namespace, platform: Platform, nranks: int | None) -> Placement:

@@ -7,6 +7,7 @@ import pytest
 
 from tests import waiting
 
+SMALL, LARGE = (400, 800), (1400, 900)  # windows, width and height in pixels
 LIMIT_S = 240  # longest wait for a page
 
 
@@ -47,3 +48,15 @@ def axe(driver):
 def barriers(found):
     """Return what keeps people from using a page: the first places by rule, of what ``axe`` has found."""
     return {one["id"]: [node["html"][:160] for node in one["nodes"][:3]] for one in found["violations"]}
+
+
+def wide_pages(visit, paths, size):
+    """Return the pages that are wider than a window of this size.
+
+    Args:
+        visit: Opens a page in a window and returns the driver; its arguments are the path and the size.
+        paths: The paths of the pages.
+        size: One of SMALL and LARGE.
+    """
+    width = "return document.documentElement.scrollWidth"
+    return [path for path in paths if visit(path, size).execute_script(width) > size[0]]

@@ -24,7 +24,7 @@ from apps.results.cautions import Cautions
 from apps.runs.plan import Plan, rough_duration, wall_s
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
-from platforms.arguments import check_usable, read_platforms
+from platforms.arguments import check_all_usable, read_platforms
 from platforms.command import CommandParser
 from platforms.errors import UserError, known_names
 from platforms.files.checked_toml import CheckedTable, read_checked
@@ -155,7 +155,7 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Campaign:
     for mapping in mappings:
         if mapping not in MAPPINGS:
             raise UserError(f"{path}, mappings", f"no mapping {mapping!r}", known_names(mapping, MAPPINGS))
-    placements = list(_placements(table, platforms, mappings))
+    placements = _placements(table, platforms, mappings)
     count = len(settings) * len(placements) * len(problems)
     if count > MOST_CASES:
         raise UserError(str(path), f"a product of {count} runs", f"Ask for at most {MOST_CASES}")
@@ -194,13 +194,16 @@ def _problems(table: CheckedTable, folder: Path) -> list[Problem]:
 
 def _placements(
     table: CheckedTable, platforms: Sequence[Platform], mappings: Sequence[str]
-) -> Iterator[tuple[str, Platform, Placement]]:
+) -> list[tuple[str, Platform, Placement]]:
     ranks: list[int | None] = [*_numbers(table, "ranks")] or [None]
     each = _numbers(table, "ranks_per_host") or [1]
-    for mapping, platform, per_host, count in product(mappings, platforms, each, ranks):
-        placement = MAPPINGS[mapping](platform, count or per_host * len(platform.hosts), per_host)
-        check_usable(platform, placement)
-        yield mapping, platform, placement
+    found = [
+        (mapping, platform, MAPPINGS[mapping](platform, count or per_host * len(platform.hosts), per_host))
+        for mapping, platform, per_host, count in product(mappings, platforms, each, ranks)
+    ]
+    for platform in platforms:
+        check_all_usable(platform, [placement for _, other, placement in found if other is platform])
+    return found
 
 
 def _numbers(table: CheckedTable, key: str) -> list[int]:

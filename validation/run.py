@@ -73,7 +73,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--truth", metavar="FILE.csv",
         help="compare with times measured on a real machine instead of simulated ones: columns app (or program), "
-        "platform, ranks, time_s (docs/programs/own-program.md)",
+        "platform, ranks, time_s, and if they matter class, network, mapping (docs/programs/own-program.md)",
     )  # fmt: skip
     add_timeline_argument(parser)
     parser.add_argument("--out", metavar="DIR", help="write results.csv, summary.csv and a figure per app there")

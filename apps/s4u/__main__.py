@@ -21,7 +21,7 @@ import simgrid
 
 from apps.results.energy import plugin_options
 from apps.s4u.energy import Meter
-from apps.s4u.inputs import Watch
+from apps.s4u.inputs import Watch, compile_from_sources
 from apps.s4u.ranks import Rank
 from apps.s4u.section import output
 from apps.s4u.versions import start_actor
@@ -89,6 +89,7 @@ def _program(job: dict[str, Any], result: Path) -> Callable[[Rank], None]:
         played = Problem(job["kernel"], tuple(job["parameters"].items()), shares=tuple(job["shares"]))
         return Player(played, len(job["hosts"])).main
     path = Path(job["program"])
+    compile_from_sources()
     sys.path.insert(0, str(path.parent))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     assert spec is not None and spec.loader is not None  # its name ends in .py

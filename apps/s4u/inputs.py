@@ -12,7 +12,7 @@ import random
 import sys
 import time
 from collections.abc import Callable
-from importlib.machinery import EXTENSION_SUFFIXES
+from importlib.machinery import EXTENSION_SUFFIXES, SourceFileLoader
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -38,6 +38,23 @@ def _is_pythons(path: str) -> bool:
 def _is_import(frame: FrameType) -> bool:
     """Return whether Python's import looks at a folder; the modules that it finds there are noted themselves."""
     return frame.f_code.co_filename.startswith("<frozen importlib")
+
+
+def compile_from_sources() -> None:
+    """Let modules that are not installed be compiled from their sources, and keep nothing compiled beside them.
+
+    Python takes a compiled module for current if the source's size and second of change are the same, so that a number
+    that is changed within a second would go unseen.
+    """
+    found = SourceFileLoader.path_stats
+    installed = tuple(f"{prefix}{os.sep}" for prefix in (sys.prefix, sys.base_prefix))
+
+    def path_stats(self: SourceFileLoader, path: str) -> Any:
+        if not os.path.abspath(path).startswith(installed):
+            raise OSError("nothing compiled is used")  # as importlib's loaders say it
+        return found(self, path)
+
+    SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign]
 
 
 class Watch:

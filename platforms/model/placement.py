@@ -187,6 +187,8 @@ def _slots(platform: Platform, nranks: int, ranks_per_host: RanksPerHost) -> lis
             problem = f"{nranks} ranks do not fit: the hosts have {number_of(room, 'core')}"
             raise PlatformError(where, problem, f"Give at most {number_of(room, 'rank')}, or a host file")
         return [[host.name for host in cluster.hosts for _ in range(host.cores)] for cluster in platform.clusters]
+    if ranks_per_host == 1 and nranks <= room:  # which fits any host: large suites ask often
+        return [[host.name for host in cluster.hosts] for cluster in platform.clusters]
     weakest: Host = min(platform.hosts, key=lambda host: host.cores)
     if ranks_per_host > weakest.cores:
         cores = f"{weakest.cores} core{'s' if weakest.cores > 1 else ''}"

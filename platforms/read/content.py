@@ -87,7 +87,7 @@ def _read(path: Path) -> tuple[bytes, dict[str, bytes]]:
     try:
         content = input_bytes(path, most_bytes=MOST_BYTES)
         named = {}
-        for name in dict.fromkeys(_named_files(content)) if path.suffix != ".so" else ():
+        for name in dict.fromkeys(named_files(content)) if path.suffix != ".so" else ():
             _check_found_first(path, name)
             if os.path.isfile(path.parent / name):
                 named[name] = input_bytes(path.parent / name, most_bytes=MOST_PROFILE_BYTES)
@@ -99,7 +99,7 @@ def _read(path: Path) -> tuple[bytes, dict[str, bytes]]:
 
 def _hash(content: bytes, named: Mapping[str, bytes]) -> str:
     digest = hashlib.sha256(content)
-    for name in _named_files(content) if named else ():
+    for name in named_files(content) if named else ():
         if name in named:
             digest.update(hashlib.sha256(named[name]).digest())
     return digest.hexdigest()
@@ -112,11 +112,11 @@ def profiles(path: Path) -> dict[str, Path]:
     """
     if path.suffix == ".so":
         return {}
-    named = {name: path.parent / name for name in _named_files(input_bytes(path, most_bytes=MOST_BYTES))}
+    named = {name: path.parent / name for name in named_files(input_bytes(path, most_bytes=MOST_BYTES))}
     return {name: file for name, file in named.items() if os.path.isfile(file)}
 
 
-def _named_files(content: bytes) -> list[str]:
+def named_files(content: bytes) -> list[str]:
     """Return the names of files in a platform, with XML's escapes replaced; a platform declares no other entities."""
     return [_named(match) for match in _NAMED_FILES.finditer(content)]
 

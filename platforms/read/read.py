@@ -32,6 +32,7 @@ from platforms.simgrid.compiling import compile_once
 from platforms.simgrid.repairs import loaded_first, simgrid_identity
 
 TIME_LIMIT_S = 120.0
+MOST_PAIRWISE = 512  # hosts up to which describe.cpp checks the routes of all pairs
 _HELPER = Path(__file__).with_name("describe.cpp")
 _REASON = re.compile(r"(?:\[\w+/(?:CRITICAL|ERROR)\]|what\(\):)\s*(?:Uncaught exception [\w:]+(?: by \S+)?: )?(.+)")
 _EMPTY_REASONS = ("Current backtrace:", "Backtrace:")
@@ -97,9 +98,9 @@ def read_routes(path: str | Path, pairs: Sequence[tuple[str, str]], *, shown: st
 def check_connected(path: str | Path, hosts: Iterable[str], *, shown: str | Path | None = None) -> None:
     """Check that there is a route from each of these hosts to each other one.
 
-    With more than 512 hosts, only the routes between each host and the first one, and between each host and its
-    predecessor, are checked.  Routes from a host to itself are not checked: not every platform has them, and not every
-    program needs them.
+    With more than MOST_PAIRWISE hosts, only the routes between each host and the first one, and between each host and
+    its predecessor, are checked.  Routes from a host to itself are not checked: not every platform has them, and not
+    every program needs them.
 
     Args:
         path: The platform file.

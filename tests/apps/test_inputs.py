@@ -2,7 +2,10 @@
 
 import hashlib
 import json
+import os
+import py_compile
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -255,6 +258,19 @@ def test_what_a_program_in_python_reads_counts(kept, here, tmp_path, monkeypatch
             (here / "second").touch()
         assert kept.time_s(path) == pytest.approx(float(content) / SPEED_FLOPS, rel=1e-6)
     assert kept.made == 2 and not kept.said
+
+
+def test_modules_compiled_within_the_second_of_a_change_are_not_used(kept, here, tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONDONTWRITEBYTECODE", raising=False)
+    module, path = tmp_path / "work.py", tmp_path / "program.py"
+    path.write_text(PYTHON.format("from work import WORK as flops"))
+    module.write_text("WORK = 4e9\n")
+    os.utime(module, (1e9, 1e9))
+    compiled = Path(py_compile.compile(str(module), doraise=True))
+    module.write_text("WORK = 8e9\n")  # as long as before, and with the same second of change
+    os.utime(module, (1e9, 1e9))
+    assert kept.time_s(path) == pytest.approx(8e9 / SPEED_FLOPS, rel=1e-6)
+    assert list(compiled.parent.iterdir()) == [compiled]  # nothing is left beside the user's files
 
 
 def test_python_packages_and_relative_imports_belong_to_the_program(tmp_path):

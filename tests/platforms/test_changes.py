@@ -2,7 +2,7 @@
 
 import pytest
 
-from platforms.arguments import check_usable
+from platforms.arguments import check_all_usable, check_usable
 from platforms.errors import PlatformError
 from platforms.model.platform import Change
 from platforms.read.read import check_connected, read_platform
@@ -74,6 +74,26 @@ def test_hosts_without_a_way_are_refused_in_simgrids_words(data, name, hosts, sa
     with pytest.raises(PlatformError, match=said) as error:
         check_connected(data / f"{name}.xml", hosts)
     assert "\n" not in str(error.value)
+
+
+def test_placements_that_share_hosts_are_checked_once(data, monkeypatch):
+    platform = read_platform(data / "crossbar.xml")
+    names = [host.name for host in platform.hosts]
+    asked = []
+    monkeypatch.setattr("platforms.read.read.check_connected", lambda path, hosts, shown: asked.append(tuple(hosts)))
+    check_all_usable(platform, [tuple(names[:size]) for size in range(1, len(names) + 1)])
+    assert asked == [tuple(names)]
+    asked.clear()
+    check_all_usable(platform, [(names[0], names[1]), (names[1], names[0]), (names[1], names[2])])
+    assert sorted(map(sorted, asked)) == [sorted(names[:2]), sorted(names[1:3])]
+
+
+def test_the_first_placement_without_a_way_is_told_although_others_are_larger(data):
+    platform = read_platform(data / "no_route.xml")
+    alone = [("alice",), ("alice", "bob"), ("bob",)]
+    with pytest.raises(PlatformError, match="route alice to bob"):
+        check_all_usable(platform, alone)
+    check_all_usable(platform, [("alice",), ("bob",)])
 
 
 def test_a_way_to_itself_is_not_asked_for(data):

@@ -46,4 +46,4 @@ def test_measured_times_may_name_a_program_as_results_do(tmp_path):
     (tmp_path / "t.csv").write_text("program,platform,ranks,time_s\n'=a,p,2,1.5\n")
     program = SimpleNamespace(name="=a", label=None)
     times = read_measured(tmp_path / "t.csv").times_s
-    assert times == {(program.name, program.label, "p", 2): 1.5}
+    assert times == {(program.name, program.label, "p", 2, None, None): 1.5}

@@ -5,6 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from apps.programs.problem import problem
+from apps.spec.target import Target
+from platforms.errors import UserError
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import MAPPINGS
+from platforms.read.read import materialise
 from validation.comparison.truth import read_measured
 from validation.run import main
 
@@ -72,4 +78,23 @@ def test_a_class_may_be_named(tmp_path):
     (tmp_path / "t.csv").write_text(
         "app,class,platform,ranks,time_s\ncg,B,p,4,2\ncg,,p,4,3\ncg,B,p,4,4\ncg,B,p,4,2.5\n"
     )
-    assert dict(read_measured(tmp_path / "t.csv").times_s) == {("cg", "B", "p", 4): 2.5, ("cg", None, "p", 4): 3.0}
+    found = read_measured(tmp_path / "t.csv")
+    assert found.time_s("cg", "p", 4, classes=("B", None), networks=(None,), mappings=(None,)) == 2.5
+    assert found.time_s("cg", "p", 4, classes=("S", None), networks=(None,), mappings=(None,)) == 3.0
+
+
+def test_a_network_and_a_mapping_may_be_named(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "app,platform,network,mapping,ranks,time_s\nep,grid4x2,metro,,8,2\nep,grid4x2,gigabit,cyclic,8,3\n"
+    )
+    found = read_measured(tmp_path / "t.csv")
+    known = [
+        (network, mapping)
+        for network in ("metro", "gigabit") for mapping in ("block", "cyclic")
+        for platform in [materialise(named_grid("grid4x2", network))]
+        if found.knows(Target(problem("ep", "S"), platform, MAPPINGS[mapping](platform, 8)))
+    ]  # fmt: skip
+    assert known == [("metro", "block"), ("metro", "cyclic"), ("gigabit", "cyclic")]
+    (tmp_path / "t.csv").write_text("app,platform,mapping,ranks,time_s\nep,grid4x2,cylic,8,2\n")
+    with pytest.raises(UserError, match=r"line 2, mapping: no mapping 'cylic'\. .*cyclic"):
+        read_measured(tmp_path / "t.csv")

@@ -6,8 +6,9 @@ import csv
 import io
 import math
 import statistics
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,12 +16,14 @@ from apps.results.record import RunRecord
 from apps.runs.engines import run_identity
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from platforms.errors import UserError
+from platforms.errors import PlatformError, UserError, known_names
 from platforms.files.reading import input_bytes
 from platforms.files.spreadsheets import cell_text
+from platforms.model.placement import MAPPINGS
 
 N = TypeVar("N", int, float)
-_Key = tuple[str, str | None, str, int]  # app, class, platform and ranks
+_Key = tuple[str, str | None, str, int, str | None, str | None]  # app, class, platform, ranks, network and mapping
+_Optional = str | None
 _NEEDED = ("platform", "ranks", "time_s")
 _NAMES = ("app", "program")  # either
 
@@ -48,16 +51,41 @@ class MeasuredTimes:
         return self._time_s(target) is not None
 
     def _time_s(self, target: Target) -> float | None:
-        app, where = target.problem.name, (target.platform.name, target.nranks)
-        of_class = self.times_s.get((app, target.problem.label, *where))
-        return self.times_s.get((app, None, *where)) if of_class is None else of_class
+        where = target.problem.name, target.platform.name, target.nranks
+        mappings = [key[5] for key in self.times_s if key[5] is not None]
+        fitting = [one for one in dict.fromkeys(mappings) if _is_mapped(target, one)]
+        return self.time_s(
+            *where, classes=(target.problem.label, None), networks=(target.platform.network, None),
+            mappings=(*fitting, None),
+        )  # fmt: skip
+
+    def time_s(
+        self, app: str, platform: str, ranks: int, *, classes: Sequence[_Optional], networks: Sequence[_Optional],
+        mappings: Sequence[_Optional],
+    ) -> float | None:  # fmt: skip
+        """Return the time of a case, s; None: it was not measured.
+
+        Args:
+            app: Kernel or program.
+            platform: The name of the platform.
+            ranks: Number of ranks.
+            classes: Classes that fit, the best first; None stands for rows that do not tell it.
+            networks: Networks that fit.
+            mappings: Mappings that fit.
+        """
+        keys = (
+            (app, one, platform, ranks, network, mapping)
+            for one, network, mapping in product(classes, networks, mappings)
+        )
+        return next((self.times_s[key] for key in keys if key in self.times_s), None)
 
 
 def read_measured(path: str | Path) -> MeasuredTimes:
-    """Read measured times from a CSV file with the columns app (or program), platform, ranks, time_s, optionally class.
+    """Read measured times from a CSV file with the columns app (or program), platform, ranks, time_s.
 
-    Column ``platform`` is the name of the scenario or of the platform file; ``app`` is the name of the kernel or of the
-    program's file without its extension.  Several rows of one case are repeated runs, whose median is taken.
+    The columns class, network and mapping are optional; a row without them is for any.  Column ``platform`` is the name
+    of the scenario or of the platform file; ``app`` is the name of the kernel or of the program's file without its
+    extension.  Several rows of one case are repeated runs, whose median is taken.
 
     Raises:
         UserError: The file cannot be read or a line is wrong; the error names the line.
@@ -93,7 +121,18 @@ def _row(row: Mapping[str, str | None], where: str) -> tuple[_Key, float]:
         raise UserError(where, "no app or program, or no platform", "Fill in every column")
     ranks = _number(values.get("ranks", ""), int, f"{where}, ranks")
     time_s = _number(values.get("time_s", ""), float, f"{where}, time_s")
-    return (app, values.get("class") or None, values["platform"], ranks), time_s
+    rest = values.get("network") or None, values.get("mapping") or None
+    if rest[1] is not None and rest[1] not in MAPPINGS:
+        raise UserError(f"{where}, mapping", f"no mapping {rest[1]!r}", known_names(rest[1], MAPPINGS))
+    return (app, values.get("class") or None, values["platform"], ranks, *rest), time_s
+
+
+def _is_mapped(target: Target, mapping: str) -> bool:
+    """Return whether a mapping places the ranks of a target as they are placed, one on each host."""
+    try:
+        return MAPPINGS[mapping](target.platform, target.nranks, 1) == target.placement
+    except PlatformError:  # they do not fit so
+        return False
 
 
 def _number(text: str, kind: Callable[[str], N], where: str) -> N:

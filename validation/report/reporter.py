@@ -37,19 +37,25 @@ class Reporter:
         path: File of the report; None: nothing is collected or written.
         invocation: The command.
         cautions: The cautions about the runs, complete when the context ends; None: none.
+        keep_part: After an error or interrupt, write the outcomes so far; False: write nothing.
+        progress: Takes a description of what is being written, the steps done and their number; None: the terminal
+            shows it.
 
     Raises:
         UserError: The file cannot be written or is not named .html; raised before anything is run.
     """
 
-    def __init__(self, path: str | None, invocation: Invocation, cautions: Cautions | None = None):
+    def __init__(
+        self, path: str | None, invocation: Invocation, cautions: Cautions | None = None, *, keep_part: bool = True,
+        progress: Callable[[str, int, int], None] | None = None,
+    ):  # fmt: skip
         if path is not None:
             if path and not path.lower().endswith((".html", ".htm")):
                 raise UserError(f"{OPTION} {path}", "a report is an HTML page", "Name it .html")
             if path and not os.path.exists(os.path.dirname(path) or "."):
                 usable_folder(OPTION, os.path.dirname(path))
             check_writable(OPTION, path)
-        self._path = path
+        self._path, self._keep_part, self._progress = path, keep_part, progress
         self._gathered = Gathered(invocation)
         self._cautions = Cautions() if cautions is None else cautions
         self._known: dict[tuple[Any, ...], int] = {}
@@ -134,7 +140,7 @@ class Reporter:
         return runs[place]
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, _: object) -> None:
-        if self._path is None or (kind is not None and not self._gathered.rows):
+        if self._path is None or (kind is not None and not (self._keep_part and self._gathered.rows)):
             return
         if kind is not None:
             self._gathered.interrupted = str(error) or kind.__name__
@@ -145,7 +151,8 @@ class Reporter:
         from validation.report.timelines import MOST_TIMELINES
 
         started = time.perf_counter()
-        with closing(Progress()) as progress:
+        with closing(Progress()) as terminal:
+            progress = self._progress or terminal
             steps = count()
             total = 1 + min(MOST_TIMELINES, len({case.target.problem.name for case in self._gathered.cases}))
             total += min(MOST_GRAPHS, len(self._gathered.graphs))

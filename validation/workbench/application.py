@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
@@ -14,7 +15,7 @@ from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.guard import BODY_S, PAUSE_S, Guard
 from validation.workbench.guard.tokens import Tokens
 from validation.workbench.pages.routes import ROUTES
-from validation.workbench.web.answers import missing_page, user_error_page
+from validation.workbench.web.answers import missing_page, trouble_page, user_error_page
 
 
 def application(
@@ -43,7 +44,12 @@ def application(
         routes=ROUTES,
         lifespan=lifespan,
         middleware=[Middleware(Guard, tokens=tokens, bound=bound, body_s=body_s, pause_s=pause_s)],
-        exception_handlers={UserError: user_error_page, 404: missing_page},
+        exception_handlers={
+            UserError: user_error_page,
+            OSError: trouble_page,
+            sqlite3.OperationalError: trouble_page,
+            404: missing_page,
+        },
     )
     made.state.desk, made.state.tokens = desk, tokens
     return made

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
-from collections.abc import Iterator
+import sqlite3
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from types import FrameType
+from typing import TypeVar
 
+import h11
 import uvicorn
 from filelock import FileLock, Timeout
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from platforms.errors import UserError
 from validation.workbench.application import application
@@ -17,8 +22,38 @@ from validation.workbench.guard.hosts import is_loopback
 from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import Project
 
+_Made = TypeVar("_Made")
 MOST_CONNECTIONS = 300  # further ones get the status 503
+HEADERS_S = 10.0  # time for the headers of a request
 _END_S = 3  # time that open requests get at the end
+
+
+class _Protocol(H11Protocol):
+    """A connection that is closed if a request does not begin, or its headers do not end, for some time.
+
+    Without it a few hundred half requests would take all connections for good.
+    """
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Begin to wait for a request."""
+        super().connection_made(transport)
+        self._waits_since_s: float | None = None
+        self._look()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop waiting."""
+        self._timer.cancel()
+        super().connection_lost(exc)
+
+    def _look(self) -> None:
+        now_s = self.loop.time()
+        if self.conn.their_state is not h11.IDLE:  # a request is being read or answered
+            self._waits_since_s = None
+        elif self._waits_since_s is None:
+            self._waits_since_s = now_s
+        elif now_s - self._waits_since_s >= HEADERS_S:
+            self.transport.close()
+        self._timer = self.loop.call_later(HEADERS_S / 4, self._look)
 
 
 class _Server(uvicorn.Server):
@@ -42,11 +77,12 @@ def serve(project: Project, *, address: str, port: int) -> int:
         KeyboardInterrupt: Always at the end, with the number of runs that wait, if any do.
     """
     with _alone(project), _listening(address, port) as listening:
-        desk, tokens = Desk(project), Tokens(project.secret())
+        desk, tokens = _written(project, lambda: Desk(project)), Tokens(_written(project, project.secret))
         _print_address(project, tokens, listening, address)
         config = uvicorn.Config(
             application(desk, tokens, bound=address), log_level="warning", access_log=False, server_header=False,
-            limit_concurrency=MOST_CONNECTIONS, timeout_keep_alive=5, timeout_graceful_shutdown=_END_S, ws="none",
+            http=_Protocol, limit_concurrency=MOST_CONNECTIONS,
+            timeout_keep_alive=5, timeout_graceful_shutdown=_END_S, ws="none",
         )  # fmt: skip
         try:
             with suppress(KeyboardInterrupt):  # raised again below, with what it means for the queue
@@ -58,6 +94,23 @@ def serve(project: Project, *, address: str, port: int) -> int:
     raise KeyboardInterrupt
 
 
+def _written(project: Project, make: Callable[[], _Made]) -> _Made:
+    """Return what a function makes in the private folder of a project.
+
+    Raises:
+        UserError: The folder cannot be written, or its queue is damaged.
+    """
+    try:
+        return make()
+    except (OSError, sqlite3.Error) as err:
+        raise _unwritable(project, err) from err
+
+
+def _unwritable(project: Project, err: OSError | sqlite3.Error) -> UserError:
+    why = err.strerror if isinstance(err, OSError) else err
+    return UserError(str(project.private), f"{why}", "Make room, or mend or remove it")
+
+
 @contextmanager
 def _alone(project: Project) -> Iterator[None]:
     """Hold the lock of a project.  It is free again when the process has ended, whatever the reason."""
@@ -67,6 +120,8 @@ def _alone(project: Project) -> Iterator[None]:
     except Timeout:
         remedy = "Use that one, or name another folder"
         raise UserError(str(project.folder), "another workbench has this folder open", remedy) from None
+    except OSError as err:
+        raise _unwritable(project, err) from err
     try:
         yield
     finally:

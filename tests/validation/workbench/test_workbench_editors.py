@@ -120,8 +120,8 @@ def test_an_error_of_a_system_is_at_its_part(project, broken, part):
     text = FIGURE_1.replace(*broken)
     (found,) = checking.check_system(project.folder, "one.toml", text, {}, "fastest")
     tree = tree_of(tomllib.loads(text))
-    assert mark_error(tree, found["wrong"][0], "wrong").id == part
-    assert found["wrong"][0].startswith("one.toml") and str(project.folder) not in str(found)
+    assert mark_error(tree, found["wrong"][0][0], "wrong").id == part
+    assert found["wrong"][0][0].startswith("one.toml") and str(project.folder) not in str(found)
     drawn = elements_of(tree, {})
     assert any("wrong" in one["classes"] for one in drawn) or part == "system"
 
@@ -136,7 +136,7 @@ def test_an_error_of_an_application_is_at_its_line_and_step(project, broken, lin
     text = MASTER_SLAVE.replace(*broken)
     (found,) = checking.check_application(project.folder, "app.toml", text)
     programs = programs_of(tomllib.loads(text), places_of(text))
-    assert mark_step(programs, found["wrong"][0], "wrong") == line
+    assert mark_step(programs, found["wrong"][0][0], "wrong") == line
     assert [step.place for one in programs for step in one.all_steps() if step.error] == ([place] if place else [])
     if line:
         assert broken[1].partition(" = ")[2] in text.split("\n")[line - 1]
@@ -151,14 +151,14 @@ def test_a_list_is_shown_as_a_user_types_it():
 
 def test_a_wan_whose_last_lan_was_removed_asks_for_one(project):
     (found,) = checking.check_system(project.folder, "one.toml", '[wan]\nnetwork = "wan-metro"\n', {}, "fastest")
-    assert found["wrong"] == ["one.toml, wan", "a WAN without levels", "Add a LAN"]
+    assert found["wrong"] == [["one.toml, wan", "a WAN without levels", "Add a LAN"]]
 
 
 def test_an_error_in_named_steps_is_at_the_step_that_is_wrong_and_not_at_its_call():
     text = (ROOT / "examples" / "blocks" / "stencil.toml").read_text("utf-8").replace('wait = "edge"', 'wait = "edgy"')
     (found,) = checking.check_application(Path(), "app.toml", text)
     programs = programs_of(tomllib.loads(text), places_of(text))
-    assert text.split("\n")[mark_step(programs, found["wrong"][0], "wrong") - 1].strip() == '{ wait = "edgy" },'
+    assert text.split("\n")[mark_step(programs, found["wrong"][0][0], "wrong") - 1].strip() == '{ wait = "edgy" },'
 
 
 @pytest.mark.parametrize(
@@ -318,3 +318,20 @@ def test_an_application_runs_on_systems_of_the_list_alone(client, send, name):
     assert client.get("/applications/ms.toml/run", params={"system": name}).status_code == 400
     answer = client.get("/applications/ms.toml/run", params={"system": "grid4x2", "model": "/etc/passwd"})
     assert answer.status_code == 400 and "is not known" in answer.text
+
+
+def test_a_part_that_is_written_within_a_value_says_so_at_its_place(client, change, project):
+    text = 'name = "x"\n[lan]\nnetwork = "gigabit-ethernet"\nnode = [{ cpu = "xeon-e5-2670" }]\n'
+    (project.platforms / "one.toml").write_text(text)
+    page = client.get("/systems/one.toml?part=lan.node.0").text
+    assert "within a value on line 4" in page and 'value="op-copy"' not in page and 'id="op-delete"' not in page
+    assert re.search(r'<input id="set-cpu"[^>]* disabled>', page)
+    assert "within a value" not in client.get("/systems/one.toml?part=lan").text
+    assert change("/systems/one.toml", "copy", part="lan.node.0").status_code == 400
+
+
+def test_a_step_that_is_a_table_of_its_own_says_so_at_its_place(client, project):
+    (project.applications / "one.toml").write_text("[labels.p]\ncount = 2\n[[labels.p.program]]\ncompute = 1\n")
+    page = client.get("/applications/one.toml?part=labels.p.program.0").text
+    assert "a table of its own" in page and 'id="step"' not in page and 'id="op-add"' not in page
+    assert "a table of its own" not in client.get("/applications/one.toml").text

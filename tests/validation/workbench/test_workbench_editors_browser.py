@@ -1,5 +1,7 @@
 """The editors of the workbench in Chromium: a system from nothing, by keyboard alone, and nothing that is lost."""
 
+import errno
+import os
 import shutil
 import socket
 import threading
@@ -10,9 +12,10 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from tests.chromium import axe, barriers, headless, until
+from tests.chromium import LARGE, SMALL, axe, barriers, headless, until, wide_pages
 from validation.workbench.application import application
 from validation.workbench.dispatch.desk import Desk
+from validation.workbench.editing import drafts
 from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import open_project
 
@@ -21,7 +24,6 @@ pytest.importorskip("selenium.webdriver", reason="selenium is not installed: mak
 keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 
 ROOT = Path(__file__).parents[3]
-SMALL, LARGE = (400, 800), (1400, 900)
 LIMIT_S = 120
 
 
@@ -56,6 +58,8 @@ def server(tmp_path_factory):
     examples = ROOT / "examples"
     shutil.copy(examples / "systems" / "merpsys.toml", made.project.platforms / "figure-1.toml")
     shutil.copy(examples / "blocks" / "stencil.toml", made.project.applications)
+    text = (examples / "blocks" / "stencil.toml").read_text("utf-8")
+    (made.project.applications / "wrong.toml").write_text(text.replace("compute = ", "kompute = "))
     made.start()
     yield made
     made.stop()
@@ -297,15 +301,49 @@ def test_what_is_typed_survives_a_reload_going_back_and_an_end_of_the_server(vis
     assert driver.find_element("id", "text").get_attribute("value").startswith("# two\n# one\n")
 
 
+def test_what_is_typed_while_the_disk_is_full_is_sent_when_there_is_room(visit, monkeypatch):
+    driver = visit("/applications/stencil.toml")
+    until(driver, "document.documentElement.classList.contains('scripted')")
+    with monkeypatch.context() as full:
+        full.setattr(drafts, "write_whole", no_room)
+        driver.find_element("id", "text").send_keys(keys.CONTROL, keys.HOME, keys.NULL, "# three\n")
+        until(driver, "document.getElementById('sending').textContent.includes('No space left on device')")
+    until(driver, "document.getElementById('sending').hidden")
+    driver.refresh()
+    assert driver.find_element("id", "text").get_attribute("value").startswith("# three\n")
+
+
+def no_room(*_):
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_the_lines_of_all_errors_are_marked_and_the_button_leads_from_one_to_the_next(visit, server):
+    text = (ROOT / "examples" / "blocks" / "stencil.toml").read_text("utf-8")
+    wrong = [str(number) for number, line in enumerate(text.split("\n"), 1) if "{ compute = " in line]
+    driver = visit("/applications/wrong.toml")
+    marked = "Array.from(document.querySelectorAll('.wrong-line'), (one) => one.textContent)"
+    until(driver, f"{marked}.length > 0")
+    assert driver.execute_script(f"return {marked}") == wrong and len(wrong) == 3
+    button = driver.find_element("id", "to-line")
+    for number, line in enumerate([*wrong, wrong[0]]):
+        assert button.text == f"Go to line {line}, with an error, {number % 3 + 1} of 3"
+        button.click()
+        chosen = (
+            "const t = document.getElementById('text'); return t.value.slice(0, t.selectionStart).split('\\n').length"
+        )
+        assert driver.execute_script(chosen) == int(line)
+    logged = driver.get_log("browser")
+    assert all("507" in one["message"] for one in logged)  # of the full disk of the test before
+
+
 PAGES = ("/systems/new", "/systems/figure-1.toml?part=lan.node.1&n:slave1=20", "/hardware", "/applications",
-         "/applications/stencil.toml", "/applications/stencil.toml/run?system=figure-1.toml&v:px=2")  # fmt: skip
+         "/applications/stencil.toml", "/applications/wrong.toml",
+         "/applications/stencil.toml/run?system=figure-1.toml&v:px=2")  # fmt: skip
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
 def test_no_editor_is_wider_than_its_window(visit, size):
-    for path in PAGES:
-        driver = visit(path, size)
-        assert driver.execute_script("return document.documentElement.scrollWidth") <= size[0], path
+    assert wide_pages(visit, PAGES, size) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

@@ -11,12 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.chromium import axe, barriers, headless, until
+from tests.chromium import LARGE, SMALL, axe, barriers, headless, until
 
 pytestmark = pytest.mark.browser
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 
-SMALL, LARGE = (400, 800), (1400, 900)
 LIMIT_S = 240
 
 

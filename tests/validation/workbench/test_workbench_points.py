@@ -341,7 +341,7 @@ def test_timelines_and_reports_are_refused_in_one_line(client, send, done):
     from validation.workbench.work.showing import report
 
     with pytest.raises(UserError, match="no timeline and no report page"):
-        next(report(done.project.folder, done.text_of(1), str(done.project.store), "report.html", "first"))
+        next(report(done.project.folder, done.text_of(1), str(done.project.store), "report.html", "first", tell=print))
 
 
 def test_runs_of_a_killed_server_wait_again_and_cancelled_ones_stay(desk, project, send):

@@ -13,6 +13,7 @@ from validation.workbench.project.folder import open_project
 from validation.workbench.project.own_programs import program_files
 from validation.workbench.project.suite_files import SuiteForm, check_files, read_form, text_of_form
 from validation.workbench.queue.results import ResultsView
+from validation.workbench.queue.suites import Case
 from validation.workbench.work import showing
 from validation.workbench.work.tables import parquet
 
@@ -42,6 +43,30 @@ def test_measured_times_stand_beside_the_simulated_ones(client, project, done):
     assert "7.5<" in client.get("/results/2").text and "measured" in client.get("/results/figure?over=ranks").text
 
 
+def add_case(desk, row, number, **of_case):
+    (desk.project.private / "queued" / f"{number}.toml").write_text(SUITE)
+    case = Case(0, **{"platform": "grid4x2", "network": "gigabit", "app": "cg", "preset": "S", "ranks": 2,
+                      "mapping": "block", "efficiency": "reference", "platform_hash": "h", **of_case})  # fmt: skip
+    desk.queue.add("more", "Ann", [case])
+    (run,) = desk.queue.take(1).runs.values()
+    desk.queue.finish(run, [row("hcf")])
+
+
+@pytest.mark.parametrize(("key", "value"), [("network", "metro"), ("mapping", "cyclic")])
+def test_measured_times_stand_only_beside_the_run_that_they_mean(client, desk, project, done, row, key, value):
+    project.measured.mkdir()
+    (project.measured / "a.csv").write_text("app,platform,class,ranks,time_s\ncg,grid4x2,S,2,7.25\n")
+    assert client.get("/results").text.count("7.25<") == 1  # one network and one mapping: no other run can be meant
+    add_case(desk, row, 2, **{key: value})
+    text = client.get("/results").text
+    assert "7.25<" not in text and f"a.csv: no {key}, and the results of grid4x2 have" in text
+    assert "7.25<" not in client.get("/results/2").text
+    (project.measured / "a.csv").write_text(f"app,platform,class,ranks,{key},time_s\ncg,grid4x2,S,2,{value},7.125\n")
+    text = client.get("/results").text
+    assert text.count("7.125<") == 1 and "a.csv" not in text
+    assert "7.125<" not in client.get("/results/2").text and "7.125<" in client.get("/results/4").text
+
+
 def test_wrong_or_foreign_files_of_measured_times_are_told(client, project, done, tmp_path):
     project.measured.mkdir()
     (project.measured / "a.csv").write_text("app,ranks\ncg,2\n")
@@ -54,7 +79,7 @@ def test_wrong_or_foreign_files_of_measured_times_are_told(client, project, done
 def test_a_suite_is_removed_after_a_question(client, send, desk, done):
     desk.record(1)
     (desk.project.private / "reports").mkdir()
-    desk.report_of(done).write_text("x")
+    desk.reports.path(done).write_text("x")
     text = client.get("/queue/1/remove").text
     assert "Remove suite first of Ann?" in text and "3 runs leave the queue" in text and desk.queue.suites()
     assert send("/queue/1/remove").headers["location"] == "/queue"
@@ -93,15 +118,6 @@ def test_the_timeline_is_recorded_once_and_then_shown(client, send, desk, done):
     assert answer.headers["content-type"].startswith("text/javascript") and "class Timeline" in answer.text
 
 
-def test_the_report_is_a_file_to_download_and_no_page_of_the_workbench(client, send, desk, done):
-    assert client.get("/queue/1/report.html").status_code == 400
-    assert send("/queue/1/report").headers["location"] == "/queue/1/report.html"
-    answer = client.get("/queue/1/report.html")
-    assert answer.headers["content-disposition"] == 'attachment; filename="first.html"'
-    assert "unsafe" not in answer.headers["content-security-policy"]
-    assert "Download the report page" in client.get("/queue/1").text
-
-
 def test_there_is_no_report_before_all_runs_are_done(client, send, desk, cases):
     (desk.project.private / "queued" / "1.toml").write_text(SUITE)
     desk.queue.add("first", "Ann", cases(3))
@@ -131,7 +147,7 @@ def test_a_report_of_too_many_runs_names_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(showing, "MOST_REPORTED", 1)
     text = 'scenarios = ["grid4x2"]\napps = ["ep"]\nclasses = ["S"]\nranks = [2, 4]\npredictors = ["hcf"]\n'
     with pytest.raises(UserError, match=r"gridval campaign suites/a\.toml --report"):
-        list(showing.report(tmp_path, text, str(tmp_path), "x.html", "a"))
+        list(showing.report(tmp_path, text, str(tmp_path), "x.html", "a", tell=print))
 
 
 def test_the_timeline_of_a_changed_platform_is_not_recorded(tmp_path):

@@ -14,6 +14,7 @@ from typing import Any
 from platforms.errors import UserError
 from platforms.files.writing import write_whole
 from validation.workbench.dispatch.dispatcher import Dispatcher
+from validation.workbench.dispatch.reports import Reports
 from validation.workbench.project.folder import Project
 from validation.workbench.project.suite_files import check_files
 from validation.workbench.queue.states import Queue
@@ -24,7 +25,7 @@ from validation.workbench.work.process import Worker, WorkerEnded
 _SHOWN = 16  # platforms whose descriptions and pictures are kept in memory
 _LIMIT_S = 120.0  # to read a platform or a suite, or to evaluate an application
 _CHECK_S = 15.0  # to check a draft
-_SHOWING_S = 900.0  # to record a timeline, or to write a report or another table
+_SHOWING_S = 900.0  # to record a timeline, or to write another table
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,7 @@ class Desk:
         self.project = project
         self.queue = Queue(Tables(project.private / "queue.sqlite"))
         self.dispatcher = Dispatcher(project, self.queue, self.text_of)
+        self.reports = Reports(project, self.queue.changes)
         self._stopped, self._left = False, 0
         self.closing = False  # the server ends; pages must not wait any more
         self._reader = Worker(project)
@@ -66,6 +68,7 @@ class Desk:
             self._left = self._count_left()
             for worker in (self._reader, self._checker, self._evaluator, self._shower):
                 worker.stop()
+            self.reports.stop()
             self.dispatcher.stop()
             self.queue.tables.close()
 
@@ -162,9 +165,10 @@ class Desk:
             UserError: There is no such suite.
         """
         self.dispatcher.cancel(number)
+        self.reports.cancel(number)
         self.queue.remove(number)
         recorded = (self.project.private / "timelines").glob(f"{number}-*.json")
-        for path in (self._queued(number), self.report_of(number), *recorded):
+        for path in (self._queued(number), self.reports.path(number), *recorded):
             path.unlink(missing_ok=True)
 
     def timeline(self, run: int) -> dict[str, Any] | None:
@@ -185,23 +189,18 @@ class Desk:
         found = self._show("timeline", text=text, case=known["number"], known=known["platform_hash"])
         write_whole(_made(self._timeline(run)), json.dumps(found).encode())
 
-    def report_of(self, suite: int) -> Path:
-        """Return the path of a suite's report page, which may not be there yet."""
-        return self.project.private / "reports" / f"{suite}.html"
-
     def write_report(self, number: int) -> None:
-        """Write the report page of a suite.
+        """Have the report page of a suite written; ``reports`` tells how far it is.
 
         Raises:
-            UserError: Not all of its runs are done, or there are too many.
+            UserError: Not all of its runs are done, or it names code that this server does not run.
         """
         suite, text = self.queue.suite(number), self.text_of(number)
         if suite.counts[DONE] < suite.total:
             problem = f"{suite.counts[DONE]} of {suite.total} runs are done"
             raise UserError("report", problem, "Wait for the others, or try the failed ones again")
         check_files(self.project, text)
-        path = str(_made(self.report_of(number)))
-        self._show("report", text=text, store=str(self.project.store), path=path, name=suite.name)
+        self.reports.ask(number, suite.name, text)
 
     def as_parquet(self, lines: Iterable[str]) -> bytes:
         """Return a table in CSV as Parquet.

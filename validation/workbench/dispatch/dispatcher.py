@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import TypeVar
 
 from platforms.errors import UserError
 from validation.workbench.project.folder import Project
@@ -12,6 +16,7 @@ from validation.workbench.queue.states import Queue
 from validation.workbench.queue.suites import Job
 from validation.workbench.work.process import Worker, WorkerEnded
 
+_Value = TypeVar("_Value")
 _LOOK_S = 5.0  # longest time between two looks at the queue
 _PAUSE_S = 2.0  # after a worker that could not begin
 
@@ -30,7 +35,7 @@ class Dispatcher:
     def __init__(self, project: Project, queue: Queue, text_of: Callable[[int], str]):
         self._project, self._queue, self._text_of = project, queue, text_of
         self._stopped = threading.Event()
-        self._lock = threading.Lock()
+        self._lock, self._beginning, self._begun = threading.Lock(), threading.Lock(), False
         self._at_work: dict[int, tuple[int, Worker]] = {}  # suite and worker by number of the place
         self.trouble = ""  # why no run can be made, such as a scheduler that does not answer
         places = 1 if project.scheduler is not None else project.jobs
@@ -41,7 +46,6 @@ class Dispatcher:
 
     def start(self) -> None:
         """Begin with the runs that wait; those that ran when the last server ended wait again."""
-        self._queue.give_back()
         for thread in self._threads:
             thread.start()
 
@@ -53,7 +57,8 @@ class Dispatcher:
         for thread in self._threads:
             if thread.ident is not None:  # it was started
                 thread.join()
-        self._queue.give_back()
+        with suppress(sqlite3.OperationalError):  # the disk is full: the next server does it
+            self._queue.give_back()
 
     def cancel(self, suite: int) -> None:
         """Cancel the runs of a suite, those that are being made too."""
@@ -72,10 +77,14 @@ class Dispatcher:
     def _work(self, place: int) -> None:
         """Make runs until the dispatcher is stopped."""
         worker = Worker(self._project)
+        with self._beginning:
+            if not self._begun:
+                self._kept(self._queue.give_back)
+            self._begun = True
         try:
             while not self._stopped.is_set():
                 seen = self._queue.changes.count
-                if not self._queue.waits():
+                if not self._kept(self._queue.waits):
                     self._queue.changes.wait(seen, _LOOK_S)
                     continue
                 try:
@@ -85,11 +94,21 @@ class Dispatcher:
                     self._stopped.wait(_PAUSE_S)
                     continue
                 self._say_trouble("")
-                job = self._queue.take(most)
+                job = self._kept(partial(self._queue.take, most))
                 if job is not None:
                     self._make(place, worker, job)
         finally:
             worker.stop()
+
+    def _kept(self, change: Callable[[], _Value]) -> _Value | None:
+        """Make a change of the queue, again and again while its file cannot be written; None: that is the end."""
+        while True:
+            try:
+                return change()
+            except sqlite3.OperationalError as err:
+                self._say_trouble(f"{self._project.private}: {err}. Make room, or mend it.")
+                if self._stopped.wait(_PAUSE_S):
+                    return None
 
     def _say_trouble(self, text: str) -> None:
         if text != self.trouble:
@@ -106,7 +125,8 @@ class Dispatcher:
             numbers = list(job.runs)
             hashes = [job.hashes[number] for number in numbers]
             for answer in worker.ask("run", text=text, cases=numbers, hashes=hashes):
-                self._queue.finish(left.pop(answer["case"]), answer["results"], answer["reason"])
+                run = left.pop(answer["case"])
+                self._kept(partial(self._queue.finish, run, answer["results"], answer["reason"]))
             reason = "the suite as it was queued has no such run any more. Queue it again."
         except UserError as err:
             reason = str(err)
@@ -118,4 +138,4 @@ class Dispatcher:
             with self._lock:
                 self._at_work.pop(place, None)
         for run in left.values():  # a run that was cancelled stays so
-            self._queue.finish(run, [], reason)
+            self._kept(partial(self._queue.finish, run, [], reason))

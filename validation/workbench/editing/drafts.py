@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -12,12 +13,13 @@ from typing import Any
 
 from platforms.errors import UserError
 from platforms.files.writing import write_whole
-from validation.workbench.project.folder import Project, checked_name, file_within
+from validation.workbench.project.folder import Project, checked_name, file_within, place_within
 
 KINDS = ("platforms", "applications")  # folders of the project whose files have drafts
 ENDING = ".toml"
 MOST_BYTES = 256 << 10
 MOST_VERSIONS = 200  # that undo goes back
+MOST_DRAFTS = 500  # of a kind: lists read them all
 _STATE = "state.json"
 
 
@@ -155,7 +157,7 @@ class Draft:
         if self.is_stale and not over:
             problem = "it was changed in the folder since the draft began"
             raise UserError(f"file {self.name!r}", problem, "Save over it, or discard the draft to see what it has now")
-        write_whole(self._file, self.version.text.encode())
+        write_whole(place_within(self._file.parent, self.name), self.version.text.encode())
         if self.version.positions:
             self._layout.parent.mkdir(parents=True, exist_ok=True)
             write_whole(self._layout, json.dumps(self.version.positions).encode())
@@ -233,15 +235,21 @@ def begin(project: Project, kind: str, name: str, text: str) -> str:
     """Begin the draft of a new file with a text, and return the name of the file.
 
     Raises:
-        UserError: The name is not plain, or is taken by a file or a draft.
+        UserError: The name is not plain, or is taken by a file or a draft; or there are MOST_DRAFTS.
     """
     name = checked_name(name, "name of the file") + ENDING
     folder = drafts_folder(project, kind) / name
-    if (project.folder / kind / name).exists() or folder.exists():
+    if place_within(project.folder / kind, name).exists() or folder.exists():
         raise UserError(f"file {name}", "the project has a file or a draft of this name", "Choose another name")
+    if folder.parent.is_dir() and len(os.listdir(folder.parent)) >= MOST_DRAFTS <= len(unsaved(project, kind)):
+        raise UserError("draft", f"there are {MOST_DRAFTS} already", "Save or discard some of them")
     folder.mkdir(parents=True)
-    write_whole(folder / "0.json", json.dumps({"text": text, "positions": {}}).encode())
-    write_whole(folder / _STATE, json.dumps(vars(_State(stamp=1))).encode())
+    try:
+        write_whole(folder / "0.json", json.dumps({"text": text, "positions": {}}).encode())
+        write_whole(folder / _STATE, json.dumps(vars(_State(stamp=1))).encode())
+    except OSError:
+        shutil.rmtree(folder, ignore_errors=True)  # the name stays free
+        raise
     return name
 
 

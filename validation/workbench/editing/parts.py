@@ -14,7 +14,7 @@ TITLES = {
     "system": "System", "wan": "WAN", "lan": "LAN", "node": "Nodes", "unit": "Unit", "disk": "Disk", "link": "Link",
 }  # fmt: skip
 _MOST_PARTS = 4000
-_NUMBERED = re.compile(r"(wan|lan|node|unit|links)(?: (\d+))?")  # tables in the places of errors
+NUMBERED = re.compile(r"(wan|lan|node|unit|links)(?: (\d+))?")  # tables in the places of errors
 _NAMED = re.compile(r"\b(wan|lan|node|unit|disk) '([^']+)'")
 
 
@@ -90,7 +90,7 @@ def mark_error(tree: Part, where: str, text: str) -> Part:
     """Put an error at the part that its place names, and return this part; without one that is the system."""
     path: Path = ()
     for word in where.split(", ")[1:]:
-        match = _NUMBERED.fullmatch(word)
+        match = NUMBERED.fullmatch(word)
         if match is None:
             break
         path = (*path, match[1], *([int(match[2]) - 1] if match[2] else []))
@@ -99,7 +99,7 @@ def mark_error(tree: Part, where: str, text: str) -> Part:
     for kind, name in _NAMED.findall(where):
         inside = [one for one in part.all_parts() if one.kind == kind and one.name == name]
         part = inside[0] if inside else part
-    part.error = text
+    part.error = f"{part.error} {text}".strip()
     return part
 
 

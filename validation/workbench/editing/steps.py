@@ -115,10 +115,20 @@ def mark_error(programs: list[Program], where: str, text: str) -> int | None:
             continue
         named = {step.place: step for step in program.all_steps()}
         if place in named:
-            named[place].error = text
+            named[place].error = f"{named[place].error} {text}".strip()
             return named[place].line
-        program.error = text
+        program.error = f"{program.error} {text}".strip()
         return program.line
+    return None
+
+
+def variable_line(places: Places, where: str) -> int | None:
+    """Return the line of the variable or function that an error's place names; None: it names something else."""
+    for key, kind in (("variables", "variable"), ("functions", "function")):
+        named = re.search(rf", {kind} (\w+)", where)
+        for path in places.values:
+            if named and len(path) == 2 and path[0] == key and str(path[1]).partition("(")[0].strip() == named[1]:
+                return places.line_of(path)
     return None
 
 

@@ -20,8 +20,9 @@ from validation.workbench.dispatch.desk import Desk
 from validation.workbench.editing import drafts
 from validation.workbench.editing.applications import EXAMPLE_FILES, ApplicationEdit, example, path_of
 from validation.workbench.editing.drafts import Draft
-from validation.workbench.editing.steps import EXAMPLES, Program, mark_error, programs_of
-from validation.workbench.pages.editor import act, draft_fields, line_in, sound_values
+from validation.workbench.editing.steps import EXAMPLES, Program, mark_error, programs_of, variable_line
+from validation.workbench.pages import editor
+from validation.workbench.pages.editor import draft_fields, line_in, sentence, sound_values
 from validation.workbench.project.folder import Project
 from validation.workbench.project.platform_files import listed, located
 from validation.workbench.web.answers import desk_of, moved, page
@@ -69,17 +70,7 @@ def show(request: Request) -> Response:
 
 async def change(request: Request) -> Response:
     """Carry out one operation on the draft of an application."""
-
-    def apply(draft: Draft, fields: Mapping[str, str], seen: int) -> str:
-        if fields.get("op") in ("save", "save-over"):
-            wrong = _checked(desk_of(request), draft)["wrong"]
-            if wrong:
-                raise UserError(wrong[0], wrong[1], f"{wrong[2].rstrip('.')}; the draft is kept meanwhile")
-            draft.save(seen, over=fields["op"] == "save-over")
-            return fields.get("part", "")
-        return _changed(draft, fields, seen)
-
-    return await act(request, KIND, apply, _page, _place)
+    return await editor.change(request, KIND, check=_checked, apply=_changed, show=_page, place=_place)
 
 
 def download(request: Request) -> Response:
@@ -120,26 +111,23 @@ def _checked(desk: Desk, draft: Draft) -> dict[str, Any]:
 def _page(
     request: Request, draft: Draft, given: Mapping[str, str], error: str = "", status: int = 200
 ) -> Response:  # fmt: skip
-    values, wrong = sound_values(draft)
-    programs: list[Program] = []
-    line, checked = None, None
+    values, syntax = sound_values(draft)
+    wrong, programs, checked = [syntax] if syntax else [], list[Program](), None
+    lines: list[int | None] = [line_in(syntax)] if syntax else []
     if values is not None:
-        programs = programs_of(values, places_of(draft.version.text))
+        places = places_of(draft.version.text)
+        programs = programs_of(values, places)
         checked = _checked(desk_of(request), draft)
-        wrong = checked["wrong"] or []
-        if wrong:
-            line = mark_error(programs, wrong[0], str(UserError(*wrong)))
-    else:
-        line = line_in(wrong)
+        wrong = checked["wrong"]
+        lines = [mark_error(programs, one[0], sentence(one)) or variable_line(places, one[0]) for one in wrong]
     part = given.get("part", "")
     chosen = {program.id for program in programs} | {step.id for one in programs for step in one.all_steps()}
     while part and part not in chosen:
         part = part.rpartition(".")[0]
     part = part or (programs[0].id if programs else "")
     return page(
-        request, "application.html", status=status, **draft_fields(draft, KIND), sound=values is not None,
-        programs=programs, part=part, step=_step_text(draft, part), examples=list(EXAMPLES), line=line,
-        wrong=str(UserError(*wrong)) if wrong else "", error=error,
+        request, "application.html", status=status, **draft_fields(draft, KIND, wrong, lines), sound=values is not None,
+        programs=programs, part=part, step=_step_text(draft, part), examples=list(EXAMPLES), error=error,
         checked=checked if checked and not wrong else None,
     )  # fmt: skip
 
@@ -167,7 +155,7 @@ def show_run(request: Request) -> Response:
     checked = _checked(desk, draft)
     result, error, status, command = None, "", 200, ""
     if checked["wrong"]:
-        error = str(UserError(*checked["wrong"]))
+        error = " ".join(map(sentence, checked["wrong"]))
     elif given.get("system"):
         try:
             words = _words(desk.project, given, checked)

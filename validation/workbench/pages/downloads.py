@@ -42,17 +42,25 @@ def as_parquet(request: Request) -> Response:
 
 
 async def write_report(request: Request) -> Response:
-    """Write the report page of a suite, which the next answer sends."""
+    """Have the report page of a suite written; the page of the suite shows how far it is."""
     await posted(request)
     number = request.path_params["number"]
     await run_in_threadpool(desk_of(request).write_report, number)
-    return moved(f"/queue/{number}/report.html")
+    return moved(f"/queue/{number}")
+
+
+async def cancel_report(request: Request) -> Response:
+    """Cancel the report page of a suite."""
+    await posted(request)
+    number = request.path_params["number"]
+    await run_in_threadpool(desk_of(request).reports.cancel, number)
+    return moved(f"/queue/{number}")
 
 
 def send_report(request: Request) -> Response:
     """Answer with the report page of a suite, as a file: its own scripts do not run under the workbench's address."""
     desk, number = desk_of(request), request.path_params["number"]
-    suite, path = desk.queue.suite(number), desk.report_of(number)
+    suite, path = desk.queue.suite(number), desk.reports.path(number)
     if not path.is_file():
         raise UserError(f"report of {suite.name}", "it is not written yet", "Press the button on the suite's page")
     return FileResponse(path, media_type="text/html", filename=f"{suite.name}.html")

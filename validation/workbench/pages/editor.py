@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -14,24 +14,30 @@ from starlette.responses import RedirectResponse, Response
 
 from platforms.errors import UserError
 from platforms.files.checked_toml import toml_values
+from validation.workbench.dispatch.desk import Desk
 from validation.workbench.editing.drafts import Draft
 from validation.workbench.web.answers import desk_of, moved
 from validation.workbench.web.forms import posted, texts
+from validation.workbench.work.all_errors import MOST_ERRORS
 
 BY_SCRIPT = "x-editor"  # header of requests of editor.js, which takes the page's parts from the answer
 _changing = threading.Lock()  # of all drafts: a change reads the draft and writes it
 
 Show = Callable[[Request, Draft, Mapping[str, str], str, int], Response]
-Apply = Callable[[Draft, Mapping[str, str], int], str]  # changes the draft, and returns what is chosen then
+Change = Callable[[Draft, Mapping[str, str], int], str]  # changes the draft, and returns what is chosen then
+Check = Callable[[Desk, Draft], Mapping[str, Any]]
 
 
-async def act(request: Request, kind: str, apply: Apply, show: Show, place: Callable[..., str]) -> Response:
+async def change(
+    request: Request, kind: str, *, check: Check, apply: Change, show: Show, place: Callable[..., str]
+) -> Response:
     """Carry out the operation of a form on a draft.
 
     Args:
         request: The form; its field ``op`` names the operation, ``seen`` has the stamp of the draft.
         kind: The folder of the file.
-        apply: Carries out the operations of this editor.
+        check: Checks a draft before it is saved; its answer has the errors under ``wrong``.
+        apply: Carries out the operations of this editor alone.
         show: Answers with the page of a draft; its arguments are the request, the draft, the fields, an error and the
             status.
         place: Returns the address of a draft's page from its name and the fields.
@@ -45,7 +51,7 @@ async def act(request: Request, kind: str, apply: Apply, show: Show, place: Call
             draft = Draft(project, kind, name)
             before = dict(fields)
             try:
-                chosen = _common(draft, fields) or apply(draft, fields, seen_of(fields))
+                chosen = _common(desk_of(request), draft, fields, check) or apply(draft, fields, seen_of(fields))
             except UserError as err:
                 return show(request, Draft(project, kind, name), before, str(err), 400)
         if fields.get("op") == "discard":
@@ -73,7 +79,7 @@ def new_text(draft: Draft, text: str) -> str:
     return plain.replace("\n", "\r\n") if "\r\n" in old else plain
 
 
-def _common(draft: Draft, fields: Mapping[str, str]) -> str:
+def _common(desk: Desk, draft: Draft, fields: Mapping[str, str], check: Check) -> str:
     """Carry out an operation that every editor has; return "-" if it was one, else nothing."""
     op, seen = fields.get("op", ""), seen_of(fields)
     if op in ("undo", "redo"):
@@ -82,6 +88,13 @@ def _common(draft: Draft, fields: Mapping[str, str]) -> str:
         draft.change(replace(draft.version, text=new_text(draft, fields.get("text", ""))), seen)
     elif op == "discard":
         draft.discard(seen)
+    elif op in ("save", "save-over"):
+        wrong = check(desk, draft)["wrong"]
+        if wrong:
+            where, problem, remedy = wrong[0]
+            more = f" ({len(wrong)} errors in all)" if len(wrong) > 1 else ""
+            raise UserError(where, problem + more, f"{remedy.rstrip('.')}; the draft is kept meanwhile")
+        draft.save(seen, over=op == "save-over")
     elif op != "place":  # which changes nothing: the address of the answer has the numbers of processes
         return ""
     return fields.get("part", "") or "-"
@@ -112,8 +125,24 @@ def line_in(problem: Sequence[str]) -> int | None:
     return int(last) if last.isdecimal() else None
 
 
-def draft_fields(draft: Draft, folder: str) -> dict[str, Any]:
-    """Return what the templates of both editors need."""
+def draft_fields(
+    draft: Draft, folder: str, wrong: Sequence[Sequence[str]], lines: Iterable[int | None]
+) -> dict[str, Any]:  # fmt: skip
+    """Return what the templates of both editors need.
+
+    Args:
+        draft: The draft.
+        folder: The folder of its file.
+        wrong: Place, problem and remedy of each error.
+        lines: The lines of the errors; None: the line is not known.
+    """
     return {
-        "draft": draft, "text": draft.version.text, "stale": draft.is_stale, "saved": draft.is_saved, "folder": folder
+        "draft": draft, "text": draft.version.text, "stale": draft.is_stale, "saved": draft.is_saved, "folder": folder,
+        "wrong": [sentence(one) for one in wrong], "lines": sorted({one for one in lines if one}),
+        "most_errors": MOST_ERRORS,
     }  # fmt: skip
+
+
+def sentence(problem: Sequence[str]) -> str:
+    """Return the place, the problem and the remedy of an error as one line."""
+    return str(UserError(*problem))

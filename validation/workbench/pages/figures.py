@@ -13,6 +13,7 @@ from starlette.responses import Response
 from platforms.errors import UserError, known_names
 from validation.workbench.pages.point_results import titles_of
 from validation.workbench.project.measured import measured_times
+from validation.workbench.queue.cases import values_by_platform
 from validation.workbench.queue.points import VALUE, PointsView, view_of
 from validation.workbench.queue.results import ResultsView
 from validation.workbench.queue.series import (
@@ -52,7 +53,8 @@ def show_figure(request: Request) -> Response:
     parameters = parameters_of(view)
     parameter = query.get("over") or _best_parameter(rows, parameters)
     _known(parameter, "over", parameters)
-    measured, wrong = measured_times(desk_of(request).project)
+    desk = desk_of(request)
+    measured, wrong = measured_times(desk.project, lambda: values_by_platform(desk.queue.tables))
     if isinstance(view, PointsView):
         measured = lambda row: None  # noqa: E731 - a measured time does not tell the values of a point
     rows = [row for row in rows if row[parameter] is not None or not parameter.startswith(VALUE)]

@@ -144,7 +144,11 @@ async def upload(request: Request) -> Response:
             desk.show(name=str(path))
             return moved(f"/platforms/{accept_upload(desk.project, path)}")
         except UserError as err:
-            raise UserError(err.where.replace(str(path), name), err.problem, err.remedy) from None
+            where, problem, remedy = (
+                one.replace(str(path), name).replace(f"{desk.project.folder}/", "")
+                for one in (err.where, err.problem, err.remedy)
+            )
+            raise UserError(where, problem, remedy) from None
         finally:
             path.unlink(missing_ok=True)
 

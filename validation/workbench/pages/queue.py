@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -62,8 +63,16 @@ def _runs(request: Request) -> dict[str, Any]:
     return {
         "suite": suite, "runs": runs, "state": state, "states": STATES, "at": at,
         "pages": max(1, -(-many // RUNS)), "of_points": of_points,
-        "report": desk.report_of(number).is_file(), "trouble": desk.dispatcher.trouble,
+        "report": _report(desk, number), "writing": desk.reports.state(number), "trouble": desk.dispatcher.trouble,
     }  # fmt: skip
+
+
+def _report(desk: Desk, number: int) -> tuple[float, int] | None:
+    """Return when the report page of a suite was written, and its bytes; None: there is none."""
+    with suppress(OSError):
+        found = desk.reports.path(number).stat()
+        return found.st_mtime, found.st_size
+    return None
 
 
 def suite_file(request: Request) -> Response:
@@ -110,6 +119,8 @@ async def act(request: Request) -> Response:
 
 async def events(request: Request) -> Response:
     """Answer with a stream that says whenever the queue has changed."""
+    if request.method == "HEAD":  # a stream would never end
+        return Response(media_type="text/event-stream")
     open_now = _streams(request)
     if len(open_now) >= MOST_STREAMS:
         return Response("error: the server: too many pages are open. Close some.\n", 503, media_type="text/plain")

@@ -24,6 +24,7 @@ from validation.workbench.pages.point_results import (
 )
 from validation.workbench.project.application_suites import read_suite
 from validation.workbench.project.measured import measured_times
+from validation.workbench.queue.cases import values_by_platform
 from validation.workbench.queue.points import PointsView, is_of_applications, point_of, view_of
 from validation.workbench.queue.results import PAGE, one_result
 from validation.workbench.web.answers import desk_of, page
@@ -60,7 +61,7 @@ def _table(request: Request) -> dict[str, Any]:
     many = view.count(tables)
     suites = desk_of(request).queue.suites()
     rows = view.rows(tables)
-    measured, wrong = measured_times(desk_of(request).project)
+    measured, wrong = measured_times(desk_of(request).project, lambda: values_by_platform(tables))
     for row in rows:
         row["measured_s"] = None if of_points else measured(row)
     has_measured = any(row["measured_s"] is not None for row in rows)
@@ -105,8 +106,8 @@ def show_one(request: Request) -> Response:
         return page(request, "point.html", result=found, suite=suite, fields=found["fields"], values=values,
                     commands="\n".join(point_commands(desk, found)),
                     whole="\n".join(suite_commands(desk, suite.id)))  # fmt: skip
-    measured, wrong = measured_times(desk.project)
-    measured_s = measured({**found["fields"], "platform": found["fields"]["scenario"]})
+    measured, wrong = measured_times(desk.project, lambda: values_by_platform(desk.queue.tables))
+    measured_s = measured(desk.queue.run(found["run"]))
     return page(request, "result.html", result=found, suite=suite, fields=found["fields"],
                 measured_s=measured_s, wrong=wrong, command=run_command(desk, found),
                 whole=suite_command(desk, suite.id),

@@ -69,6 +69,7 @@ ROUTES: list[BaseRoute] = [
     Route("/queue/{number:int}/remove", queue.ask_removal),
     Route("/queue/{number:int}/remove", queue.remove, methods=["POST"]),
     Route("/queue/{number:int}/report", downloads.write_report, methods=["POST"]),
+    Route("/queue/{number:int}/report/cancel", downloads.cancel_report, methods=["POST"]),
     Route("/queue/{number:int}/report.html", downloads.send_report),
     Route("/queue/{number:int}/{action}", queue.act, methods=["POST"]),
     Route("/results", results.show),

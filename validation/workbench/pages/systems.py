@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlencode
 
@@ -25,7 +26,8 @@ from validation.workbench.editing.fields import field_of, fields_of, typed
 from validation.workbench.editing.layout import elements_of
 from validation.workbench.editing.parts import Part, mark_error, tree_of
 from validation.workbench.editing.systems import ADDED, ADDED_TITLES, NEW, SystemEdit
-from validation.workbench.pages.editor import act, draft_fields, line_in, sound_values
+from validation.workbench.pages import editor
+from validation.workbench.pages.editor import draft_fields, line_in, sentence, sound_values
 from validation.workbench.web.answers import desk_of, moved, page
 from validation.workbench.web.forms import posted, texts
 
@@ -65,17 +67,7 @@ def show(request: Request) -> Response:
 
 async def change(request: Request) -> Response:
     """Carry out one operation on the draft of a system."""
-
-    def apply(draft: Draft, fields: Mapping[str, str], seen: int) -> str:
-        if fields.get("op") == "save" or fields.get("op") == "save-over":
-            wrong = _checked(desk_of(request), draft, {}, "fastest")["wrong"]
-            if wrong:
-                raise UserError(wrong[0], wrong[1], f"{wrong[2].rstrip('.')}; the draft is kept meanwhile")
-            draft.save(seen, over=fields["op"] == "save-over")
-            return fields.get("part", "")
-        return _changed(draft, fields, seen)
-
-    return await act(request, KIND, apply, _page, _place)
+    return await editor.change(request, KIND, check=_checked, apply=_changed, show=_page, place=_place)
 
 
 def download(request: Request) -> Response:
@@ -168,33 +160,34 @@ def _page(
 ) -> Response:  # fmt: skip
     desk = desk_of(request)
     counts, policy, wrong_count = _counts(given)
-    values, wrong = sound_values(draft)
-    shown: dict[str, Any] = {"sound": values is not None, "checked": None, "top": Part("system", (), ""), "line": None}
+    values, syntax = sound_values(draft)
+    wrong, lines = ([syntax], [line_in(syntax)]) if syntax else ([], [])
+    shown: dict[str, Any] = {"sound": values is not None, "checked": None, "top": Part("system", (), "")}
     if values is not None:
-        tree = shown["top"] = tree_of(values)
+        tree, places = tree_of(values), places_of(draft.version.text)
         checked = _checked(desk, draft, counts, policy)
-        wrong = checked["wrong"] or []
-        if wrong:
-            broken = mark_error(tree, wrong[0], _sentence(wrong))
-            shown["line"] = places_of(draft.version.text).line_of(broken.path)
-        else:
-            shown["checked"] = checked
-    else:
-        shown["line"] = line_in(wrong)
+        wrong = checked["wrong"]
+        lines = [places.line_of(mark_error(tree, one[0], sentence(one)).path) for one in wrong]
+        shown |= {"top": tree, "checked": None if wrong else checked}
     part = _chosen(shown["top"], given.get("part", ""))
     placed = _placed_words(shown["checked"])
     elements = elements_of(shown["top"], draft.version.positions, placed=placed, selected=part.id)
     return page(
-        request, "system.html", status=status, **draft_fields(draft, KIND), **shown,
+        request, "system.html", status=status, **draft_fields(draft, KIND, wrong, lines), **shown,
         **_placing(shown["top"], shown["checked"], counts, policy), part=part, fields=fields_of(part),
         adds=[(kind, ADDED_TITLES[kind]) for kind, above in ADDED.items() if part.kind in above],
-        targets=_targets(draft, part) if values is not None else [], elements=json.dumps(elements),
-        wrong=_sentence(wrong) if wrong else "", error=error or wrong_count, hardware=_names_of_hardware(),
+        targets=_targets(draft, part) if values is not None else [], within=_line_within(draft, part),
+        elements=json.dumps(elements),
+        error=error or wrong_count, hardware=_names_of_hardware(),
     )  # fmt: skip
 
 
-def _sentence(problem: list[str]) -> str:
-    return str(UserError(*problem))
+def _line_within(draft: Draft, part: Part) -> int | None:
+    """Return the line of the value that a part is written in; None: it has lines of its own, as operations need it."""
+    if part.kind in ("disk", "system"):
+        return None
+    places = places_of(draft.version.text)
+    return None if places.section(part.path) is not None else places.line_of(part.path)
 
 
 def _targets(draft: Draft, part: Part) -> list[Part]:
@@ -224,8 +217,10 @@ def _counts(given: Mapping[str, str]) -> tuple[dict[str, int], str, str]:
     return counts, policy if policy in POLICIES else next(iter(POLICIES)), wrong
 
 
-def _checked(desk: Desk, draft: Draft, counts: Mapping[str, int], policy: str) -> dict[str, Any]:
-    return desk.check("check_system", name=draft.name, text=draft.version.text, counts=counts, policy=policy)
+def _checked(
+    desk: Desk, draft: Draft, counts: Mapping[str, int] = MappingProxyType({}), policy: str = "fastest"
+) -> dict[str, Any]:
+    return desk.check("check_system", name=draft.name, text=draft.version.text, counts=dict(counts), policy=policy)
 
 
 def _placing(tree: Part, checked: Mapping[str, Any] | None, counts: Mapping[str, int], policy: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder
+from platforms.files.writing import usable_folder
 
 PRIVATE = ".workbench"
 MOST_NAME = 60
@@ -87,10 +88,10 @@ def open_project(
         allow_programs: Suites may name code of the user.
 
     Raises:
-        UserError: The folder or that of the store cannot be made.
+        UserError: The folder or that of the store cannot be made or written.
     """
     path = Path(folder)
-    kept = cache_folder() / "store" if store is None else Path(store).absolute()
+    kept = cache_folder() / "store" if store is None else usable_folder("--store", store).absolute()
     try:
         path.mkdir(parents=True, exist_ok=True)
         made = Project(path.resolve(), kept, scheduler, jobs, allow_programs)
@@ -117,6 +118,21 @@ def checked_name(text: str, what: str) -> str:
         remedy = f"Give at most {MOST_NAME} letters, digits, + - or _, the first a letter or a digit"
         raise UserError(what, f"{shown} cannot be the name of a file", remedy)
     return name
+
+
+def place_within(folder: Path, name: str) -> Path:
+    """Return the path at which a file may be written: there is none yet, or one that lies in this folder.
+
+    Raises:
+        UserError: Something else is there, such as a link that leads elsewhere, which would be written through.
+    """
+    path = folder / name
+    real = Path(os.path.realpath(path))
+    if os.path.lexists(path) and not (path.is_file() and real.is_relative_to(folder.resolve())):
+        raise UserError(
+            f"file {name!r}", "a link that leads elsewhere, or no file", "Choose another name, or remove it"
+        )
+    return path
 
 
 def file_within(folder: Path, name: str, endings: tuple[str, ...]) -> Path:

@@ -1,51 +1,91 @@
-"""Measured run times of a project, which its results are shown beside."""
+"""Measured run times of a project, which its results are shown beside where they mean the same run."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from platforms.errors import UserError
 from validation.workbench.project.folder import Project
 
+if TYPE_CHECKING:
+    from validation.comparison.truth import MeasuredTimes
+
 ENDING = ".csv"
-_Key = tuple[str, str | None, str, int]  # app, class, platform and ranks
+TELLING = ("network", "mapping")  # columns that a file may leave out where all results of a platform have one value
+Values = Callable[[], Mapping[str, Mapping[str, Collection[str | None]]]]
 Times = Callable[[Mapping[str, Any]], float | None]
 
 
-def measured_times(project: Project) -> tuple[Times, str]:
+def measured_times(project: Project, values: Values) -> tuple[Times, str]:
     """Return a function that gives the measured time of a result's run, s, and what is wrong with the files.
 
     The files are those of ``measured/*.csv``, as ``gridval run --truth`` reads them.  A run without a measured time
-    has None.
+    has None; so has one of a platform whose results differ in a column of TELLING, if the file leaves it out.
+
+    Args:
+        project: The project.
+        values: Returns the values of each column of TELLING that the results of each platform have.
     """
     paths = sorted(path for path in project.measured.glob(f"*{ENDING}") if path.is_file())
     if not paths:
         return lambda row: None, ""
-    times_s: dict[_Key, float] = {}
+    known: list[MeasuredTimes] = []
     wrong = []
     for path in paths:
         try:
             if not path.resolve().is_relative_to(project.folder):
                 raise UserError(path.name, "a link to a file outside of the project folder", "Copy the file")
             state = path.stat()
-            times_s |= _read(path, state.st_mtime_ns, state.st_size)
+            known.append(_read(path, state.st_mtime_ns, state.st_size))
         except (UserError, OSError) as err:
             wrong.append(str(err))
+    found = values()
+    wrong += [str(err) for err in _unclear(known, found)]
 
     def time_s(row: Mapping[str, Any]) -> float | None:
-        of_class = times_s.get((row["app"], row["class"], row["platform"], row["ranks"]))
-        return times_s.get((row["app"], None, row["platform"], row["ranks"])) if of_class is None else of_class
+        of_platform = found.get(row["platform"], {})
+        fitting = {
+            key: (row[key],) if len(of_platform.get(key, ())) > 1 else (row[key], None) for key in TELLING
+        }  # fmt: skip
+        times = (
+            one.time_s(
+                row["app"], row["platform"], row["ranks"], classes=(row["class"], None),
+                networks=fitting["network"], mappings=fitting["mapping"],
+            )
+            for one in reversed(known)
+        )  # fmt: skip
+        return next((one for one in times if one is not None), None)
 
     return time_s, " ".join(wrong)
 
 
+def _unclear(
+    known: list[MeasuredTimes], found: Mapping[str, Mapping[str, Collection[str | None]]]
+) -> list[UserError]:  # fmt: skip
+    """Return an error for each platform whose measured times do not tell which results they belong to."""
+    errors = {}
+    for one in known:
+        for _, _, platform, _, *told in one.times_s:
+            for key, value in zip(TELLING, told, strict=True):
+                several = sorted(map(str, found.get(platform, {}).get(key, ())))
+                if value is None and len(several) > 1:
+                    problem = (
+                        f"no {key}, and the results of {platform} have {', '.join(several)}: its times are not shown"
+                    )
+                    errors[platform, key] = UserError(Path(one.source).name, problem, f"Add the column {key}")
+    return list(errors.values())
+
+
 @functools.lru_cache(maxsize=64)
-def _read(path: Path, changed_ns: int, size: int) -> Mapping[_Key, float]:
+def _read(path: Path, changed_ns: int, size: int) -> MeasuredTimes:
     """Return the times of a file, which is read again when it has changed."""
     # Imported here for a quick start: it is slow to import.
     from validation.comparison.truth import read_measured
 
-    return read_measured(path).times_s
+    try:
+        return read_measured(path)
+    except UserError as err:
+        raise UserError(err.where.replace(f"--truth {path}", f"measured/{path.name}"), err.problem, err.remedy) from err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import tomllib
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -12,8 +13,9 @@ from platforms.errors import UserError
 from platforms.files.writing import write_whole
 from platforms.grids.network import network_names
 from platforms.grids.scenario import NAMED, SCENARIOS
+from platforms.read.content import named_files
 from platforms.system.description import is_system_file
-from validation.workbench.project.folder import Project, checked_name, file_within
+from validation.workbench.project.folder import Project, checked_name, file_within, place_within
 
 ENDINGS = (".toml", ".xml")
 MOST_UPLOAD_BYTES = 16 << 20
@@ -65,24 +67,32 @@ def keep_upload(project: Project, file_name: str, content: bytes) -> Path:
     """Write an uploaded platform file beside its final place, for the check that comes next, and return its path.
 
     Raises:
-        UserError: The file is too large, of another kind, or its name is not plain or is taken.
+        UserError: The file is too large, of another kind, or names files elsewhere; its name is not plain or is taken.
     """
     if Path(file_name).suffix.lower() != ".xml":
         raise UserError(f"upload {file_name!r}", "not an XML file", "Choose a SimGrid platform, .xml")
     if len(content) > MOST_UPLOAD_BYTES:
         raise UserError(f"upload {file_name!r}", f"larger than {MOST_UPLOAD_BYTES >> 20} MB", "Copy it into the folder")
     name = free_name(project, Path(file_name.replace("\\", "/")).stem, ".xml")
-    path = project.private / "uploads" / f"{name}.xml"
-    path.parent.mkdir(exist_ok=True)
+    for profile in named_files(content):
+        if not _is_profile(project, profile):
+            problem = f"it names {profile!r}, which is not a file in the folder platforms"
+            raise UserError(f"upload {file_name!r}", problem, "Copy that file into the folder first")
+    path = project.platforms / f".{name}-{secrets.token_hex(4)}.xml"  # beside its profiles, and in no list
     write_whole(path, content)
     return path
 
 
+def _is_profile(project: Project, name: str) -> bool:
+    path = project.platforms / name
+    return "/" not in name and path.is_file() and path.resolve().is_relative_to(project.platforms.resolve())
+
+
 def accept_upload(project: Project, path: Path) -> str:
-    """Move a checked upload to the platforms of the project and return its name."""
-    free_name(project, path.stem, path.suffix)
-    path.rename(project.platforms / path.name)
-    return path.name
+    """Give a checked upload its name among the platforms of the project, and return the name."""
+    name = free_name(project, path.stem[1:].rpartition("-")[0], path.suffix) + path.suffix
+    path.rename(project.platforms / name)
+    return name
 
 
 def free_name(project: Project, name: str, ending: str) -> str:
@@ -92,7 +102,7 @@ def free_name(project: Project, name: str, ending: str) -> str:
         UserError: The name is not plain, or is taken.
     """
     name = checked_name(name, "name of the platform")
-    if (project.platforms / f"{name}{ending}").exists():
+    if place_within(project.platforms, f"{name}{ending}").exists():
         raise UserError(f"platform {name}{ending}", "the project has one of this name", "Choose another name")
     return name
 

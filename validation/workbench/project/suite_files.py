@@ -14,7 +14,7 @@ from platforms.files.checked_toml import read_toml
 from platforms.files.writing import write_whole
 from validation.workbench.project import application_suites
 from validation.workbench.project.application_suites import is_of_applications
-from validation.workbench.project.folder import Project, checked_name, file_within
+from validation.workbench.project.folder import Project, checked_name, file_within, place_within
 from validation.workbench.project.own_programs import change_program, shown_program
 from validation.workbench.project.platform_files import located
 from validation.workbench.project.ranges import numbers_of, text_of
@@ -119,7 +119,7 @@ def save(project: Project, name: str, text: str) -> str:
         UserError: The name is not plain.
     """
     name = checked_name(name, "name of the suite")
-    write_whole(project.suites / f"{name}{ENDING}", text.encode())
+    write_whole(place_within(project.suites, f"{name}{ENDING}"), text.encode())
     return name
 
 

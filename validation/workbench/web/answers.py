@@ -56,6 +56,15 @@ def user_error_page(request: Request, err: Exception) -> Response:
     return page(request, "error.html", status=400, error=str(err))
 
 
+def trouble_page(request: Request, err: Exception) -> Response:
+    """Return the page that says why the project folder or the queue cannot be read or written at the moment."""
+    why = err.strerror if isinstance(err, OSError) else str(err)
+    text = f"project folder: {why or 'it cannot be read or written'}. Make room or mend it, and send it again."
+    if request.headers.get("hx-request") == "true":
+        return page(request, "part_error.html", error=text)
+    return page(request, "error.html", status=507, error=text)
+
+
 def missing_page(request: Request, err: Exception) -> Response:
     """Return the page for an address that does not exist."""
     text = f"{printable(request.url.path)[:200]}: there is no such page. Choose one from the menu."

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import tempfile
 from collections import OrderedDict
+from contextlib import suppress
 from pathlib import Path
 
 from apps.spec.target import Target
 from platforms.errors import UserError
+from platforms.read.content import content_of as file_content
 from validation.campaign import Campaign, read_campaign
 from validation.workbench.project.application_suites import is_of_applications
 
@@ -56,6 +59,36 @@ def campaign_of(folder: Path, text: str) -> Campaign:
     if len(found.cases) > MOST_CASES:
         raise UserError("suite", f"a product of {len(found.cases)} runs", f"Ask for at most {MOST_CASES}")
     return found
+
+
+def campaign_now(folder: Path, text: str) -> Campaign:
+    """Return the campaign of a suite's text as its files are now; it is not read again if none of them has changed.
+
+    Raises:
+        UserError: As ``campaign_of`` does.
+    """
+    found = _read(folder, text, _state(folder))
+    platforms = {id(case.target.platform): case.target.platform for case in found.cases}.values()
+    if any(one.file_hash is not None and file_content(one.path) != one.file_hash for one in platforms):
+        _read.cache_clear()  # a file that a platform names, in another folder
+        return campaign_of(folder, text)
+    return found
+
+
+@functools.lru_cache(maxsize=2)
+def _read(folder: Path, text: str, state: tuple[object, ...]) -> Campaign:
+    return campaign_of(folder, text)
+
+
+def _state(folder: Path) -> tuple[object, ...]:
+    """Return what changes with any file that suites may name."""
+    found: list[object] = []
+    for part in ("platforms", "programs", "suites"):
+        for path in sorted((folder / part).rglob("*")):
+            with suppress(OSError):  # removed in the meantime, or a link that leads nowhere
+                state = path.stat()
+                found.append((path, state.st_mtime_ns, state.st_size, state.st_ino))
+    return tuple(found)
 
 
 def content_of(target: Target) -> str:

@@ -6,24 +6,26 @@ import argparse
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from platforms.errors import UserError
-from platforms.files.checked_toml import read_toml
+from platforms.files.checked_toml import read_toml, toml_values
 from platforms.system.cli import price_of, watts_of
 from platforms.system.description import is_system_file, read_system
 from platforms.system.model import System
 from platforms.system.scheduler import schedule
 from platforms.system.xml import system_xml
+from predictor.blocks.application import Application
 from predictor.blocks.description import read_application
+from validation.workbench.work.all_errors import ApplicationMender, SystemMender, all_errors
 
 
 def check_system(
     folder: Path, name: str, text: str, counts: Mapping[str, int], policy: str
 ) -> Iterator[dict[str, Any]]:
-    """Yield what a system has and where processes are placed on it, or what is wrong.
+    """Yield what a system has and where processes are placed on it, or all that is wrong.
 
     Args:
         folder: The project folder.
@@ -35,9 +37,10 @@ def check_system(
     try:
         system = _system(folder, name, text)
     except UserError as err:
-        yield {"wrong": [err.where, err.problem, err.remedy]}
+        system_mender = SystemMender(_values(name, text))
+        yield {"wrong": all_errors(err, lambda: _system(folder, name, _text(system_mender.values)), system_mender)}
         return
-    yield {"wrong": None, **_described(system), **_placed(system, counts, policy)}
+    yield {"wrong": [], **_described(system), **_placed(system, counts, policy)}
 
 
 def write_xml(folder: Path, name: str, text: str) -> Iterator[dict[str, Any]]:
@@ -46,19 +49,38 @@ def write_xml(folder: Path, name: str, text: str) -> Iterator[dict[str, Any]]:
 
 
 def check_application(folder: Path, name: str, text: str) -> Iterator[dict[str, Any]]:
-    """Yield the labels and the variables of an application, or what is wrong."""
+    """Yield the labels and the variables of an application, or all that is wrong."""
     try:
-        with _drafted(name, text) as path:
-            application = read_application(path)
-            counts = application.counts()
+        application = _application(name, text)
+        counts = application.counts()
     except UserError as err:
-        yield {"wrong": [err.where, err.problem, err.remedy]}
+        mender = ApplicationMender(_values(name, text))
+        yield {"wrong": all_errors(err, lambda: _application(name, _text(mender.values)).counts(), mender)}
         return
     with _drafted(name, text) as path:
         table = read_toml(path, "application")
     variables = {name: _typed(value) for name, value in table.get("variables", {}).items()}
     grids = [name for name, label in table["labels"].items() if "grid" in label]
-    yield {"wrong": None, "name": application.name, "labels": counts, "grids": grids, "variables": variables}
+    yield {"wrong": [], "name": application.name, "labels": counts, "grids": grids, "variables": variables}
+
+
+def _application(name: str, text: str) -> Application:
+    with _drafted(name, text) as path:
+        return read_application(path)
+
+
+def _values(name: str, text: str) -> dict[str, Any]:
+    """Return the values of a text; none if it is no TOML."""
+    with suppress(UserError):
+        return toml_values(text, name)
+    return {}
+
+
+def _text(values: Mapping[str, Any]) -> str:
+    # Imported here for a quick start: only a draft with an error needs it.
+    import tomlkit
+
+    return tomlkit.dumps(values)
 
 
 def _typed(value: object) -> str:

@@ -12,6 +12,7 @@ import signal
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -40,7 +41,7 @@ def main(words: Sequence[str]) -> int:
                 "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places,
                 "check_system": check_system, "write_xml": write_xml, "check_application": check_application,
                 "evaluate": evaluate, "describe": describe,
-                "timeline": timeline, "report": report, "parquet": parquet,
+                "timeline": timeline, "report": partial(report, tell=partial(_say, answers)), "parquet": parquet,
             }  # fmt: skip
             while True:
                 _serve(json.loads(_next(requests)), tasks, folder, answers)

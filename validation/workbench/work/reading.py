@@ -23,7 +23,7 @@ from platforms.read.read import materialise, read_platform
 from platforms.system.convert import materialise_file
 from validation.campaign import plan
 from validation.workbench.project.application_suites import is_of_applications
-from validation.workbench.work.campaigns import campaign_of, content_of
+from validation.workbench.work.campaigns import campaign_now, content_of
 
 MOST_LOOKED_UP = 3000  # runs whose store entries are looked up and whose time is estimated
 
@@ -43,7 +43,7 @@ def count(folder: Path, text: str, store: str, jobs: int) -> Iterator[dict[str, 
 
         yield from counted(folder, text, store, jobs)
         return
-    campaign = campaign_of(folder, text)
+    campaign = campaign_now(folder, text)
     cases = campaign.cases
     said = [f"The estimate is left out beyond {MOST_LOOKED_UP:,} runs: gridval campaign --dry-run gives it."]
     if len(cases) <= MOST_LOOKED_UP:
@@ -65,7 +65,7 @@ def expand(folder: Path, text: str) -> Iterator[dict[str, Any]]:
         yield {"cases": expanded(folder, text)}
         return
     cases = []
-    for case in campaign_of(folder, text).cases:
+    for case in campaign_now(folder, text).cases:
         target, platform = case.target, case.target.platform
         cases.append(
             [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -71,8 +71,10 @@ def _spent(found: Timeline, hosts: tuple[str, ...], clusters: list[str]) -> list
     return rows
 
 
-def report(folder: Path, text: str, store: str, path: str, name: str) -> Iterator[dict[str, Any]]:
-    """Write the report page of a suite whose runs are in the store, and yield its size.
+def report(
+    folder: Path, text: str, store: str, path: str, name: str, *, tell: Callable[[dict[str, Any]], None]
+) -> Iterator[dict[str, Any]]:
+    """Write the report page of a suite whose runs are in the store, and yield how far it is.
 
     Args:
         folder: The project folder.
@@ -80,6 +82,7 @@ def report(folder: Path, text: str, store: str, path: str, name: str) -> Iterato
         store: Folder of the store; runs that it has lost are simulated again.
         path: The page.
         name: The name of the suite.
+        tell: Takes the same answers as those that are yielded, for what is not done in steps here.
 
     Raises:
         UserError: The suite has more than MOST_REPORTED runs.
@@ -90,14 +93,23 @@ def report(folder: Path, text: str, store: str, path: str, name: str) -> Iterato
         raise UserError("report", f"{len(campaign.cases)} runs, more than {MOST_REPORTED}", remedy)
     command = ("gridval", "campaign", f"suites/{name}.toml", "--report", "FILE.html")
     invocation = Invocation(command, (f"suites/{name}.toml", text))
+    total = sum(len(campaign.asked(case.target)) for case in campaign.cases)
+    at = 0
     with (
         Store(Path(store)) as kept,
         Runner(jobs=1, store=kept, simulate=partial(simulate, store=kept)) as runner,
-        Reporter(path, invocation) as reporter,
+        Reporter(
+            path, invocation, keep_part=False, progress=lambda what, done, of: tell(_progress(what, done, of))
+        ) as reporter,
     ):
         for (settings, mapping), targets in campaign.groups().items():
             runner.start(runs(targets, campaign.predictors, settings))
             for outcome in validate(targets, campaign.predictors, settings, mapping=mapping, runner=runner,
                                     witness=reporter.witness(settings)):  # fmt: skip
                 reporter.add(outcome)
-    yield {"bytes": Path(path).stat().st_size}
+                at += 1
+                yield _progress("predictions", at, total)
+
+
+def _progress(what: str, at: int, total: int) -> dict[str, Any]:
+    return {"what": what.removeprefix("report: "), "at": at, "total": total}

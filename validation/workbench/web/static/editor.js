@@ -46,20 +46,29 @@ const editor = (() => {
         answer = await fetch(address, { method: "POST", headers: { "x-editor": "1" }, body });
       }
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+      if (answer.status >= 500) {
+        const why = page.querySelector(".error")?.textContent.trim() ?? "";
+        again(`The server cannot keep it now. ${why} What you typed is kept here, and is sent again.`, 3000);
+        return;
+      }
       say("");
       queue.shift();
       take(page, answer, typing, fields);
     } catch (error) {
       if (!(error instanceof TypeError)) throw error;
-      say("The server does not answer. What you typed is kept here, and is sent as soon as it answers again.");
-      clearTimeout(timer);
-      timer = setTimeout(next, 1000);
+      again("The server does not answer. What you typed is kept here, and is sent as soon as it answers again.", 1000);
     } finally {
       busy = false;
       if (byId("text")) byId("text").readOnly = false;
     }
     if (queue.length === 0) forget();
     else if (byId("sending").hidden) next();
+  }
+
+  function again(text, pause_ms) {
+    say(text);
+    clearTimeout(timer);
+    timer = setTimeout(next, pause_ms);
   }
 
   function say(text) {
@@ -106,20 +115,32 @@ const editor = (() => {
 
   function drawn() {
     const text = byId("text");
-    const line = Number(byId("bar").dataset.line);
+    const lines = wrongLines();
     const gutter = byId("gutter");
     const count = text.value.split("\n").length;
     gutter.replaceChildren(...Array.from({ length: count }, (_, i) => {
       const one = document.createElement("span");
       one.textContent = i + 1;
-      if (i + 1 === line) one.className = "wrong-line";
+      if (lines.includes(i + 1)) one.className = "wrong-line";
       return one;
     }));
     gutter.scrollTop = text.scrollTop;
-    text.toggleAttribute("aria-invalid", Boolean(line));
-    byId("to-line").hidden = !line;
-    byId("to-line").textContent = `Go to line ${line}, where the error is`;
+    text.toggleAttribute("aria-invalid", lines.length > 0);
+    nameLine();
     document.dispatchEvent(new CustomEvent("drawn"));
+  }
+
+  // The lines with errors, and the one that the button leads to next.
+  let nextLine = 0;
+  function wrongLines() {
+    return byId("bar").dataset.lines.split(" ").filter(Boolean).map(Number);
+  }
+  function nameLine() {
+    const lines = wrongLines(), button = byId("to-line");
+    if (nextLine >= lines.length) nextLine = 0;
+    button.hidden = lines.length === 0;
+    const which = lines.length > 1 ? `with an error, ${nextLine + 1} of ${lines.length}` : "where the error is";
+    button.textContent = `Go to line ${lines[nextLine]}, ${which}`;
   }
 
   function goTo(line, focus) {
@@ -206,7 +227,11 @@ const editor = (() => {
       choose(link.dataset.part);
       if (link.dataset.goto) goTo(Number(link.dataset.goto), false);
     }
-    if (event.target.id === "to-line") goTo(Number(byId("bar").dataset.line), true);
+    if (event.target.id === "to-line") {
+      goTo(wrongLines()[nextLine], true);
+      nextLine += 1;
+      nameLine();
+    }
     const search = event.target.closest("a[data-search]");
     if (search) {
       event.preventDefault();
