@@ -100,7 +100,8 @@ def test_the_only_node_of_its_cluster_reaches_itself_by_the_way_that_the_rate_sh
         '<link id="l" bandwidth="125MBps" latency="50us"/>'
         '<route src="a" dst="b"><link_ctn id="l"/></route></zone></platform>'
     )
-    for platform, shares in ((read_platform(path), False), (materialise(named_grid("grid2x1", "gigabit", [1e9, 2e9])), True)):
+    grid = named_grid("grid2x1", "gigabit", [1e9, 2e9])
+    for platform, shares in ((read_platform(path), False), (materialise(grid), True)):
         where = layout(platform, block(platform, 2))
         assert [len(hosts) for hosts in where.hosts.values()] == [1, 1]
         found = read_ground(where, measure(network_plan(platform, where))).paths
