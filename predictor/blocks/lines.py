@@ -28,10 +28,16 @@ def named_lines() -> Iterator[None]:
     try:
         yield
     except UserError as err:
-        where = _with_line(err.where)
-        if where is None:
+        named = with_line(err)
+        if named is err:
             raise
-        raise UserError(where, err.problem, err.remedy) from None
+        raise named from None
+
+
+def with_line(error: UserError) -> UserError:
+    """Return the error with its line, if its place names an element of a description, and otherwise itself."""
+    where = _with_line(error.where)
+    return error if where is None else UserError(where, error.problem, error.remedy)
 
 
 def _with_line(where: str) -> str | None:

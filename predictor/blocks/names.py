@@ -1,4 +1,4 @@
-"""Names of blocks, of power laws, and of the models that use a system's own data."""
+"""Names of blocks, of power laws, of evaluators, and of the models that use a system's own data."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ REDUCTIONS = tuple(MADE_OF)  # collectives that no block model has, made of othe
 HARDWARE, SIMGRID = "hardware", "simgrid"  # models based on the system's own data; all others are block models
 POWER_LAWS = ("monotone", "printed")
 POWER_RULES = ("idle-waiting", "active-waiting", "paper")  # of predictor.blocks.machines.power
+GRAPH, COHORTS = EVALUATORS = ("graph", "cohorts")  # of predictor.blocks.evaluation.choice
 P_COUNTS = ("nodes", "processes")  # readings of P in Table 1
 ERRORS = ("mpe", "mse")  # that fits minimise: mean percentage error, mean squared error
 

@@ -242,11 +242,13 @@ def _over_terms(name: str, node: ast.GeneratorExp, names: set[str], where: str) 
     """Return the function of the scope for a sum, minimum or maximum over the terms of a range."""
     match node.generators:
         case [ast.comprehension(ast.Name(id=variable), ast.Call(ast.Name("range"), ends, []), [], 0)] if (
-            variable not in ("index", "nobody", "seed") and 1 <= len(ends) <= 2
+            1 <= len(ends) <= 2
         ):
-            pass
+            if variable in ("index", "nobody", "seed"):
+                raise UserError(where, f"{name} over {variable!r}, which has a meaning", "Take another name, such as k")
         case _:
-            raise UserError(where, f"{name} without a range", f"Write for example {name}(k ** 2 for k in range(n))")
+            remedy = f"Write for example {name}(k ** 2 for k in range(n)), with one or two ends and nothing after them"
+            raise UserError(where, f"{name} over something else than the numbers of one range", remedy)
     function, bounds = _OVER_TERMS[name], [compiled(end, names, where) for end in ends]
     inner: set[str] = set()
     term = compiled(node.elt, inner, where)

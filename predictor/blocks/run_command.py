@@ -17,7 +17,7 @@ from platforms.terminal.prose import folded_lines, prose_lines
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
-from predictor.blocks.names import POWER_RULES
+from predictor.blocks.names import COHORTS, GRAPH, POWER_RULES
 from predictor.blocks.options import (
     add_model_arguments,
     add_power_argument,
@@ -38,10 +38,9 @@ if TYPE_CHECKING:
     from predictor.blocks.stream.instructions import Stream
 
 _JOULES_PER_WH = 3600.0
-_GRAPH = "graph"  # as predictor.blocks.evaluation.choice.GRAPH, which is slow to import
-_ASKED = f"--evaluator {_GRAPH}"
+_ASKED = f"--evaluator {GRAPH}"
 _ROUNDING = 1e-12  # share of a time below which a part of it is a rounding error
-_EVALUATED = {"graph": "a graph of messages", "cohorts": "cohorts of equal processes"}
+_EVALUATED = {GRAPH: "a graph of messages", COHORTS: "cohorts of equal processes"}
 
 
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
@@ -90,7 +89,7 @@ def run(args: argparse.Namespace) -> int:
     say_cautions(args, setting)
     started = time.perf_counter()
     stream = _drawn(args, setting, machine) if args.timeline is not None else None
-    evaluator = args.evaluator if stream is None else _GRAPH
+    evaluator = args.evaluator if stream is None else GRAPH
     with doing("evaluating the application"):
         result = evaluate(setting.application, machine, evaluator=evaluator, power=args.power, parts=args.parts)
     wall_s = time.perf_counter() - started
@@ -125,11 +124,11 @@ def _drawn(args: argparse.Namespace, setting: Setting, machine: Machine) -> tupl
     if not isinstance(machine, HardwareMachine):
         problem = f"model {machine.name} gives the times of whole blocks for equal processes together"
         raise UserError(where, f"{problem}, of which there is no timeline", "Use --model simgrid or hardware")
-    if args.evaluator not in (None, _GRAPH):
+    if args.evaluator not in (None, GRAPH):
         problem = "cohorts of equal processes have no timeline"
         raise UserError(where, problem, "Leave out --evaluator")
     try:
-        choice = chosen(setting.application, machine, _GRAPH)
+        choice = chosen(setting.application, machine, GRAPH)
     except UserError as err:
         raise UserError(where, err.problem, "Take fewer processes or turns") if err.where == _ASKED else err from None
     assert choice.stream is not None

@@ -124,7 +124,7 @@ def placed_from_arguments(args: argparse.Namespace) -> Placed:
 
     return placed(
         setting_from_arguments(args), partial(machine_from_arguments, args),
-        power=args.power, checkpoint_s=args.checkpoint, repeat=args.repeat,
+        power=args.power, evaluator=args.evaluator, checkpoint_s=args.checkpoint, repeat=args.repeat,
     )  # fmt: skip
 
 

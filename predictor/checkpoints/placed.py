@@ -30,7 +30,7 @@ class Placed:
     idle_w: float | None  # power while nothing runs, as during a restart
     rate_per_s: float  # failures of all nodes together, 1/s
     own_interval_s: float | None  # work between the application's own checkpoints; None: it writes none
-    cautions: tuple[str, ...] = ()  # about its own checkpoints
+    cautions: tuple[str, ...] = ()  # about the time of the work, and about its own checkpoints
 
 
 def placed(
@@ -38,6 +38,7 @@ def placed(
     machine_of: Callable[[Setting], Machine],
     *,
     power: str = POWER_RULES[0],
+    evaluator: str | None = None,
     checkpoint_s: float | None = None,
     repeat: int = 1,
 ) -> Placed:
@@ -47,6 +48,7 @@ def placed(
         setting: The application, the system and the placement.
         machine_of: Function that makes the machine of a setting.
         power: The power rule, of predictor.blocks.names.POWER_RULES.
+        evaluator: As for ``evaluate``.
         checkpoint_s: Time of a checkpoint, s; None: the time in which all processes write what their own blocks
             ``write_disk`` write.
         repeat: Number of runs in a row that make up the job.
@@ -62,7 +64,7 @@ def placed(
         raise UserError(application.where, "it has no write_disk, which would be its checkpoint", "Give --checkpoint S")
 
     def evaluated(part: Setting) -> Result:
-        return evaluate(part.application, machine_of(part), power=power)
+        return evaluate(part.application, machine_of(part), evaluator=evaluator, power=power)
 
     machine = machine_of(setting)
     work = evaluated(replace(setting, application=without_checkpoints(application)))
@@ -92,7 +94,7 @@ def placed(
         idle_w=idle_w,
         rate_per_s=machine.failure_rate_per_s * work.nodes,
         own_interval_s=None if interval is None else work.time_s * interval,
-        cautions=cautions,
+        cautions=(*work.cautions, *cautions),
     )
 
 

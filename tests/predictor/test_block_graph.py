@@ -18,10 +18,10 @@ from predictor.blocks.application import (
     Send,
 )
 from predictor.blocks.evaluation import choice
-from predictor.blocks.evaluation.choice import COHORTS, GRAPH
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.graph import evaluate as graph
 from predictor.blocks.graph import events
+from predictor.blocks.names import COHORTS, GRAPH
 from predictor.blocks.setting import Setting
 from predictor.dpgraph.known import DEFAULTS
 
@@ -145,6 +145,23 @@ def test_receives_from_any_process_of_a_label_leave_the_messages_of_others(syste
     ends_s = {label.label: (label.first_s, label.last_s) for label in found.labels}
     assert ends_s["a"][1] == pytest.approx(4e9 / system.groups[0].unit.speed_flops, rel=0.01)
     assert ends_s["b"][1] < ends_s["a"][0] < ends_s["a"][1]
+
+
+def test_labels_without_processes_do_not_count_among_those_that_are_received_from(system):
+    def took_s(*unused, sender="b"):
+        served = (ReceiveAny(sender), Reply(8)) * 2
+        worker = (Send("master", 8), Receive("master")) * 2
+        labels = (
+            *(Label(name, 0, (Compute(1),)) for name in unused),
+            Label("master", 1, served),
+            Label("b", 1, worker),
+        )
+        return evaluated(Application("x", labels), system).time_s
+
+    assert took_s("a", "p") == took_s() > 0
+    assert took_s("a", "p", sender="") == took_s()
+    with pytest.raises(UserError, match="process 0 of master waits forever for a message"):
+        took_s("a", "p", sender="a")
 
 
 def test_the_choices_of_a_farm_take_one_evaluation(system, monkeypatch):

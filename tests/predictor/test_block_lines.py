@@ -78,3 +78,11 @@ def test_the_command_names_the_line(tmp_path, capsys):
     file.write_text(TEXT.replace("compute = 2", "compute = 'm'"))
     assert main(["run", str(file), "--system", "grid4x8"]) == 2
     assert capsys.readouterr().err.startswith(f"error: {file}:25, label p, step 2.else.1, expression 'm': no name 'm'")
+
+
+def test_an_error_of_one_point_of_a_series_has_its_line_too(tmp_path, capsys):
+    file = tmp_path / "app.toml"
+    file.write_text(TEXT.replace("compute = 1 }", "compute = '1 / (n - 3)' }"))
+    assert main(["run", str(file), "--system", "grid4x8", "--vary", "n=3,4", "--no-store"]) == 2
+    place = f"{file}:23, label p, step 2.1, expression '1 / (n - 3)'"
+    assert f"error: n = 3: {place}: division by zero" in capsys.readouterr().err

@@ -103,6 +103,26 @@ def test_speed_ups_are_over_the_name_that_is_asked_for(divided, capsys):
     assert [row["speed_up"] for row in rows] == pytest.approx([1, 2, 1, 2])
 
 
+def test_evaluators_are_varied_and_agree_where_nothing_meets(divided, tmp_path, capsys):
+    words = f"{divided} --vary evaluator=graph,cohorts,lazy"
+    assert main(f"{words} --json".split()) == 2
+    out, err = capsys.readouterr()
+    graph, cohorts, lazy = json.loads(out)["series"]
+    assert [row["evaluator"] for row in (graph, cohorts, lazy)] == ["graph", "cohorts", "lazy"]
+    assert graph["time_s"] == cohorts["time_s"] == pytest.approx(0.25)
+    assert lazy["time_s"] is None and err.startswith("error: evaluator = lazy: ")
+    assert main(f"{words} --out {tmp_path / 'out'}".split()) == 2
+    table = (tmp_path / "out" / "series.csv").read_text().splitlines()
+    assert table[0].split(",").count("evaluator") == 1
+
+
+def test_a_variable_with_the_name_of_an_option_is_not_varied(tmp_path, capsys):
+    path = tmp_path / "divided.toml"
+    path.write_text(DIVIDED.replace("work", "power"))
+    assert main(["run", str(path), "--system", "grid4x8", "--vary", "power=1,2"]) == 2
+    assert "--vary power=...: an option has this name too" in capsys.readouterr().err
+
+
 def test_options_are_varied_too(divided, capsys):
     words = f"{divided} --vary system=grid4x2,grid4x8 --vary power=idle-waiting,paper --vary model=simgrid,hardware"
     assert main([*words.split(), "--json"]) == 0
@@ -159,6 +179,7 @@ def test_what_cannot_be_evaluated_has_an_error_line(divided, capsys):
         ("--over rank", "--over: goes only with --vary"),
         ("--no-store", "--no-store: goes only with --vary"),
         ("--vary nodes=1", "no label or variable 'nodes'"),
+        ("--vary costs=1,2", "--vary costs=...: costs is a list. Vary numbers"),
         ("--vary rank=1,2 --over work", "--over work: this is not varied"),
         ("--vary rank=1,2 --vary rank=4", "rank is varied twice"),
         ("--vary rank=1,2 --jobs 0", "--jobs 0: not positive"),
@@ -168,7 +189,7 @@ def test_what_cannot_be_evaluated_has_an_error_line(divided, capsys):
 )
 def test_wrong_options_are_one_line(tmp_path, words, message, capsys):
     path = tmp_path / "divided.toml"
-    path.write_text(DIVIDED)
+    path.write_text(DIVIDED.replace("[variables]", "[variables]\ncosts = [1, 2]"))
     assert main(["run", str(path), "--system", "grid4x8", *words.split()]) == 2
     err = capsys.readouterr().err
     assert message in err

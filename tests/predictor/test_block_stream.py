@@ -58,6 +58,18 @@ def test_a_turn_is_not_taken_for_another_if_a_collective_or_an_inner_loop_uses_i
     assert found == [one for turn in wanted for one in turn] and sizes == [0, 8, 16]
 
 
+def test_what_is_kept_does_not_grow_with_the_turns(monkeypatch):
+    monkeypatch.setattr(expand_module, "_MOST_KEPT", 5)
+    body = (steps.If("k % 2 == 0", (steps.Compute("k // 40"),)), steps.Compute("3 if k < 99 else 4"))
+    expansion = expand_module._Expansion(Application("a", (Label("p", 1, (steps.Repeat(100, body, "k"),)),)), 1000)
+    (program,) = expansion.stream().programs
+    found = [one.operations for one, times in executed(program) for _ in range(times)]
+    wanted = [([] if k % 2 else [k // 40]) + [3 if k < 99 else 4] for k in range(100)]
+    assert found == [operations for turn in wanted for operations in turn]
+    assert len(expansion.known) <= 5
+    assert len(expansion.asked) <= 3  # the questions of the last turn that was made
+
+
 def test_an_error_of_one_turn_is_found_though_others_are_alike():
     body = (steps.If("k % 2 == 0", (steps.Compute("1 / (k - 6) + 10"),)),)
     with pytest.raises(UserError, match=r"step 1\.1\.1"):

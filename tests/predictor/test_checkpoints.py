@@ -224,12 +224,21 @@ def test_a_placement_that_fails_does_not_stop_the_others(files, capsys, monkeypa
         (["--intervals", "dally"], "no such interval"),
         (["--vary", "q=1"], "no label or variable 'q'"),
         (["--power", "none"], "no such rule"),
+        (["--evaluator", "lazy"], "--evaluator lazy: no such evaluator"),
     ],
 )
 def test_a_wrong_option_is_one_line(files, capsys, more, words):
     assert main([str(files / "app.toml"), "--system", str(files / "system.toml"), *more]) == 2
     said = capsys.readouterr().err
     assert said.startswith("error: ") and said.count("\n") == 1 and words in said
+
+
+def test_the_evaluator_is_the_one_asked_for_and_its_caution_is_said(files):
+    setting = Setting(program(Compute(1e9), Barrier(), WriteDisk(1000)), system_named(str(files / "system.toml")))
+    whole = placed(setting, lambda one: one.machine("hardware"))  # formulas of whole collectives, by cohorts
+    assert any("messages of different steps do not slow one another" in text for text in whole.cautions)
+    each = placed(setting, lambda one: one.machine("hardware"), evaluator="graph")
+    assert not any("different steps" in text for text in each.cautions)
 
 
 def test_an_application_without_checkpoints_or_rates_says_what_to_give(files):

@@ -181,3 +181,11 @@ def test_the_simulated_run_has_a_timeline(pair, capsys, tmp_path):
 def test_a_plan_leaves_out_what_cannot_be_simulated(pair, capsys):
     status, out, err = asked([*pair, "--vary", f"size=1000,{2**31}", "--dry-run"], capsys)
     assert status == 2 and "1 run" in out and err.count("\n") == 1
+
+
+def test_the_evaluator_of_a_point_that_is_refused_is_the_one_asked_for(pair, capsys):
+    status, *_ = asked([*pair, "--vary", "evaluator=cohorts,lazy", "--out", str(pair[-1]) + "-out"], capsys)
+    with open(f"{pair[-1]}-out/series.csv") as file:
+        rows = list(csv.DictReader(file))
+    assert status == 2
+    assert [(row["evaluator"], row["refused"] == "") for row in rows] == [("cohorts", True), ("lazy", False)]

@@ -48,7 +48,7 @@ class Comparison:
     simulation_wall_s: float | None
     messages: int | None  # point-to-point messages of the simulation, without those of its collectives
     success: float | None = None  # evaluated probability of success; None: the failure rate is unknown
-    evaluator: str = ""  # one of predictor.blocks.evaluation.choice.EVALUATORS
+    evaluator: str = ""  # one of predictor.blocks.names.EVALUATORS
     cautions: tuple[str, ...] = ()  # of the evaluation
     power: str = POWER_RULES[0]  # rule of both energies
     evaluated_parts: Mapping[str, LabelParts] = field(default_factory=dict)  # by label; empty: not asked for

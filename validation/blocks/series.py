@@ -32,7 +32,8 @@ def rows_of(points: Sequence[Point], comparisons: Sequence[Comparison], over: st
         row |= {"error_pct": one.error_pct, "speed_up": None, "simulated_speed_up": None}
         row |= {"efficiency": None, "simulated_efficiency": None, "energy_j": one.evaluated_j}
         row |= {"simulated_energy_j": one.simulated_j, "energy_error_pct": one.energy_error_pct}
-        row |= {"success": one.success, "on_front": None, "evaluator": one.evaluator, "messages": one.messages}
+        row |= {"success": one.success, "on_front": None, "messages": one.messages}
+        row["evaluator"] = one.evaluator or row.get("evaluator", "")  # what was asked for stays where it was refused
         row |= {"evaluation_wall_s": one.evaluation_wall_s, "simulation_wall_s": one.simulation_wall_s}
         if point.args.parts:
             row |= _parts_of(one)

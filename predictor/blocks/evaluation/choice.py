@@ -27,12 +27,11 @@ from predictor.blocks.graph.evaluate import MOST_PROCESSES
 from predictor.blocks.graph.events import number_of_events
 from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Machine
+from predictor.blocks.names import COHORTS, EVALUATORS, GRAPH
 from predictor.blocks.steps import inner_steps, only_one_by_one
 from predictor.blocks.stream.expand import TooManyInstructions, expand
 from predictor.blocks.stream.instructions import Stream
 
-GRAPH, COHORTS = "graph", "cohorts"
-EVALUATORS = (GRAPH, COHORTS)
 MOST_EVENTS = 4_000_000  # of a graph that is chosen without being asked for
 _CAUTION = "messages of different steps do not slow one another here: the time may be far too short"
 

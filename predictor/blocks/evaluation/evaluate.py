@@ -10,14 +10,14 @@ from platforms.errors import UserError
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application
 from predictor.blocks.constants import check_constants
-from predictor.blocks.evaluation.choice import GRAPH, Choice, chosen
+from predictor.blocks.evaluation.choice import Choice, chosen
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.graph.evaluate import run_graph
 from predictor.blocks.graph.parts import steps_of
 from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Group, Machine
 from predictor.blocks.machines.power import Ends, energies
-from predictor.blocks.names import POWER_RULES, check_rule
+from predictor.blocks.names import GRAPH, POWER_RULES, check_rule
 from predictor.blocks.parts import StepTime
 from predictor.blocks.steps import only_one_by_one
 
@@ -54,7 +54,7 @@ class Result:
     others_idle_j: float | None  # energy of the units without a process, on nodes in use
     success: float | None  # exp(-lambda time nodes); None: the failure rate is unknown
     unknown: tuple[str, ...] = ()  # reasons why results are None
-    evaluator: str = ""  # one of evaluation.choice.EVALUATORS
+    evaluator: str = ""  # one of predictor.blocks.names.EVALUATORS
     evaluated: str = ""  # why this evaluator, and what it has evaluated
     cautions: tuple[str, ...] = ()
     power: str = POWER_RULES[0]  # rule of the energies
@@ -90,7 +90,7 @@ def evaluate(
     Args:
         application: The application.
         machine: The machine.
-        evaluator: One of evaluation.choice.EVALUATORS; None: the cheapest that is exact is chosen.
+        evaluator: One of predictor.blocks.names.EVALUATORS; None: the cheapest that is exact is chosen.
         power: The power rule, one of predictor.blocks.names.POWER_RULES.
         parts: Also find the parts of the processes' times, which takes a second evaluation of a graph.
 

@@ -15,7 +15,7 @@ import numpy as np
 from apps.recording.events import Kind, Recording
 from platforms.errors import UserError
 from predictor.blocks.graph.events import ANY, LATEST, Events
-from predictor.blocks.stream.instructions import Stream
+from predictor.blocks.stream.instructions import NONE, Stream
 from predictor.dpgraph.instructions import NO_CHOICES, RECEIVES, RECEIVES_ANY, REPLIES, SENDS, Choices
 from predictor.dpgraph.program import OPEN, Program, Sections
 
@@ -138,7 +138,10 @@ def _with_choices(stream: Stream, program: Program, joined: np.ndarray, rank: np
     classes, class_of = np.unique(answers, axis=0, return_inverse=True)
     asked = np.concatenate([np.zeros(len(sends), np.int64), receives["tag"]])
     asked[: len(sends)][is_reply] = class_of.ravel()
-    names = {name: number for number, name in enumerate(stream.application.counts())}
+    names = {name: number for number, name in enumerate(dict.fromkeys(stream.labels))}  # labels that have processes
+    # By the number of a label in a receive; labels without processes share one that nobody has, and NONE stays last.
+    numbers = np.array([*(names.get(name, len(names)) for name in stream.application.counts()), NONE])
+    asked[len(sends) :] = numbers[asked[len(sends) :]]
     first = np.zeros(len(receives), np.int64)  # a receive has no message of its own: any will do
 
     def with_more(own: np.ndarray, more: np.ndarray) -> np.ndarray:

@@ -52,6 +52,10 @@ def points_of(args: argparse.Namespace) -> list[Point]:
     for name in values:
         if name not in known:
             raise UserError(f"{VARY} {name}=...", f"no label or variable {name!r}", nearest(name, known))
+        if name in options and name in (*labels, *application.variables):
+            raise UserError(f"{VARY} {name}=...", "an option has this name too", "Rename it in the file")
+        if isinstance(application.variables.get(name), tuple):
+            raise UserError(f"{VARY} {name}=...", f"{name} is a list", f"Vary numbers; --set {name}=... gives a list")
     kinds = {name: "count" if name in labels else "set" for name in (*labels, *application.variables)}
     return [Point(chosen, _with(args, chosen, kinds)) for chosen in combinations(values)]
 

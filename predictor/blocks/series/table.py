@@ -41,7 +41,7 @@ def over_from(option: str, over: str | None, points: Sequence[Point]) -> str:
     """
     names = list(points[0].values)
     for name in names:
-        if name in (*FOUND, *PARTS) or (name in FIXED and name not in OPTIONS):
+        if name in (*FIXED, *FOUND, *PARTS) and name not in OPTIONS:
             raise UserError(f"{VARY} {name}=...", "the results have a column of this name", "Rename it in the file")
     if over is None:
         several = [name for name in names if len({point.values[name] for point in points}) > 1]

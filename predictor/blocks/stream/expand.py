@@ -56,6 +56,7 @@ from predictor.blocks.stream.instructions import (
 from predictor.blocks.stream.turns import Question, Turns, is_told_by_values
 
 MOST_INSTRUCTIONS = 2_000_000  # of all distinct processes together
+_MOST_KEPT = 100_000  # values of expressions
 
 
 class TooManyInstructions(UserError):
@@ -142,7 +143,7 @@ class _Expansion:
     alike: dict[int, bool] = field(default_factory=dict)  # whether turns are alike, by id of the step
     told: dict[int, bool] = field(default_factory=dict)  # `is_told_by_values`, by id of the step
     asked: list[tuple[Question, Value]] = field(default_factory=list)  # of the present turn: expressions with `turn`
-    turn: str = ""  # variable of the loop whose turn is made
+    turn: str = ""  # variable of the loop whose turn is made; none while `asked` is not needed
     together: bool = False  # whether equal processes are taken together
     labels: list[tuple[str, ...]] = field(default_factory=list)  # groups of collectives, for equal processes together
 
@@ -186,7 +187,7 @@ class _Expansion:
         return tuple(self._steps(None, steps, process, where))
 
     def _value(self, process: _Process, number: Number, where: str) -> Value:
-        """Return the value of an expression; it is kept until a loop variable in it, or the process, changes."""
+        """Return the value of an expression, which is kept for the same loop variables of the same process."""
         if self.together or not isinstance(number, Expression):
             return Expression.of(number).value(process.scope, where)
         names = self.varying.get(id(number))
@@ -194,6 +195,8 @@ class _Expansion:
             names = self.varying[id(number)] = tuple(sorted(number.names - self.fixed))
         key = (id(number), *(process.scope[name] for name in names))
         if key not in self.known:
+            if len(self.known) == _MOST_KEPT:
+                self.known.clear()
             self.known[key] = number.value(process.scope, where)
         if self.turn in names:
             self.asked.append(((number, where), self.known[key]))
@@ -267,8 +270,9 @@ class _Expansion:
             one = replace(process, scope={**process.scope, variable: turn})
             body = known.find(partial(self._value, one)) if self.told[id(step)] else None
             if body is None:
-                self.asked, self.turn = [], variable
+                self.asked, self.turn = [], variable if self.told[id(step)] else ""
                 body = tuple(self._steps(step, step.steps, one, where))
+                self.turn = ""
                 if self.told[id(step)]:
                     known.keep(self.asked, body)
             yield body
