@@ -165,10 +165,10 @@ def _flags(program: _Program, options: Mapping[str, str] | None, network: Networ
 def _unmeasured(target: Target, sections: Sections, network: NetworkModel) -> tuple[tuple[str, ...], str | None]:
     """Return the cautions about what the measurements do not show, and why there is then no interval."""
     # Imported here for a quick start: it is slow to import.
-    from predictor.network.unmeasured import UNCALIBRATED, unmeasured
+    from predictor.network.unmeasured import UNCALIBRATED, UNEXPLAINED, unmeasured
 
     said = unmeasured(target.platform, target.placement, sections.partners, network.measured_as)
-    return said, UNCALIBRATED if said else None
+    return said, UNCALIBRATED if said else UNEXPLAINED if network.cautions else None
 
 
 def _others(looks: int) -> tuple[str, ...]:

@@ -19,6 +19,8 @@ Pair = tuple[str, str]
 
 # Why a prediction with such a caution has no interval: the calibration is of generated platforms, which have none.
 UNCALIBRATED = "calibrated where the measured pairs of nodes stand for all others"
+# The same for cautions about the links that were found inside a cluster.
+UNEXPLAINED = "calibrated where the links found inside a cluster explain which messages share them"
 
 
 def unmeasured(

@@ -158,9 +158,14 @@ class _Fit:
             self.paths.back[c] = min(took_s * node_Bps / LARGE_BYTES - 1, 1.0)
 
     def _fit_self(self, c: int) -> None:
-        """Decide whether a message of a node to itself uses the node's links, from another message that leaves it."""
+        """Decide whether a message of a node to itself uses the node's links.
+
+        Another message that leaves the node at the same moment shows it; without one, the rate of the message alone.
+        """
         flows = self._flows("self", (c, c))
-        if not len(flows):
+        if not len(flows):  # the only node of its cluster: a message to itself that is faster than its link avoids it
+            node_Bps = self.paths.capacity_Bps[self.at.from_host(np.flatnonzero(self.cluster == c))].max()
+            self.paths.self_shares[c] = self.lines.rate_Bps[self.paths.self_row[c]] <= node_Bps * (1 + _UNSHARED)
             return
         distance_s = {}
         for shares in (True, False):

@@ -7,10 +7,17 @@ import numpy as np
 import pytest
 
 from apps.probes.network.measure import measure
+from apps.programs.problem import problem
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.model.placement import block
 from platforms.read.read import read_platform
 from platforms.read.routes import routes_between
+from predictor.answers.answers import predict
 from predictor.dpgraph.measured import measured_network
+from predictor.dpgraph.predictors import DPGRAPH
+from predictor.evidence.broker import Broker
 from predictor.network.crossing import structure_of
 from predictor.network.distances import Distances, distances
 from predictor.network.mesh import Mesh
@@ -62,6 +69,36 @@ def test_messages_share_a_link_where_their_routes_do(tmp_path, hosts, topology):
     assert shared == pytest.approx([125e6 * LARGE_FACTOR] * len(shared), rel=0.06)  # acknowledgements take up to 5 %
     if topology == TREE:
         assert network.cautions == ()
+
+
+LIMITED = f'{TREE} limiter_link="150MBps"'  # the two directions of a node together get little more than one alone
+
+
+def ring(folder, hosts):
+    """Hosts in a ring, whose links are shared by both directions."""
+    made = "".join(f'<host id="n{i}" speed="1Gf"/>' for i in range(hosts))
+    links = "".join(f'<link id="l{i}" bandwidth="1Gbps" latency="50us"/>' for i in range(hosts))
+    ends = [(i, (i + 1) % hosts) for i in range(hosts)]
+    routes = "".join(f'<route src="n{a}" dst="n{b}"><link_ctn id="l{a}"/></route>' for a, b in ends)
+    path = folder / "ring.xml"
+    path.write_text(
+        '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
+        f'<zone id="c" routing="Floyd">{made}{links}{routes}</zone></platform>'
+    )
+    return read_platform(path)
+
+
+@pytest.mark.parametrize(
+    "made", [lambda folder: cluster(folder, 12, LIMITED), lambda folder: ring(folder, 7)], ids=["limiters", "ring"]
+)
+def test_directions_that_share_links_have_a_caution_and_no_interval(tmp_path, made):
+    platform = made(tmp_path)
+    target = Target(problem("is", "S"), platform, block(platform, len(platform.hosts)))
+    with Runner(jobs=1) as runner:
+        (answer,) = predict(DPGRAPH, [target], Broker.of(Settings(), [target], runner))
+    assert any("messages in opposite directions share links" in flag for flag in answer.prediction.flags)
+    assert answer.prediction.interval is None
+    assert answer.prediction.no_interval.startswith("calibrated where the links found inside a cluster explain")
 
 
 def test_latency_follows_the_number_of_links(tmp_path):

@@ -15,7 +15,7 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block, cyclic
-from platforms.read.read import materialise
+from platforms.read.read import materialise, read_platform
 from predictor.answers.answers import fit
 from predictor.base import OutOfRange
 from predictor.evidence.broker import Broker
@@ -89,6 +89,23 @@ def test_a_link_that_messages_inside_fill_only_together_with_those_to_outside_is
     found, at = read_ground(where, measure(network_plan(platform, where))).paths.capacity_Bps, PlaceOfLinks(27, 3)
     shared = 1.25e9 * LARGE_FACTOR / (1 + BACK)
     assert [found[at.inside(c)] for c in range(3)] == pytest.approx([shared] * 3, rel=0.001)
+
+
+def test_the_only_node_of_its_cluster_reaches_itself_by_the_way_that_the_rate_shows(tmp_path):
+    # Hosts of a zone have a loopback of 10 GB/s; in a <cluster> a message to oneself goes over the node's link.
+    path = tmp_path / "two.xml"
+    path.write_text(
+        '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
+        '<zone id="z" routing="Full"><host id="a" speed="1Gf"/><host id="b" speed="2Gf"/>'
+        '<link id="l" bandwidth="125MBps" latency="50us"/>'
+        '<route src="a" dst="b"><link_ctn id="l"/></route></zone></platform>'
+    )
+    grid = named_grid("grid2x1", "gigabit", [1e9, 2e9])
+    for platform, shares in ((read_platform(path), False), (materialise(grid), True)):
+        where = layout(platform, block(platform, 2))
+        assert [len(hosts) for hosts in where.hosts.values()] == [1, 1]
+        found = read_ground(where, measure(network_plan(platform, where))).paths
+        assert found.self_shares.tolist() == [shares, shares]
 
 
 def measured_sizes(sizes, options=()):
