@@ -106,7 +106,7 @@ class Expression:
 
     @property
     def defined_text(self) -> str:
-        """The text for messages, with the definition of a name that is the whole text: ``size = 8 * n``."""
+        """The text for messages; a name alone has its definition with it, as in ``size = 8 * n``."""
         found = dict(self.definitions).get(self.text)
         return self.text if found is None else f"{self.text} = {found.defined_text}"
 

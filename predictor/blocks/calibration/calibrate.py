@@ -74,7 +74,7 @@ class Calibration:
 
     @property
     def disks(self) -> list[Fit]:
-        """The fitted disk blocks: t = T + K d + c t_p2p(d) for the request, the disk and the network."""
+        """The fitted disk blocks, t = T + K d + c t_p2p(d) for the request, the disk and the network."""
         return [fit for fit in self.fits if fit.formula == DISK]
 
     def text(self) -> str:
