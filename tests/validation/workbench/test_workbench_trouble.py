@@ -6,6 +6,7 @@ import socket
 import sqlite3
 import threading
 import time
+from http.client import HTTPConnection
 
 import pytest
 import uvicorn
@@ -199,7 +200,7 @@ def test_the_head_of_an_event_stream_ends(client):
     assert answer.status_code == 200 and answer.content == b""
 
 
-def test_a_request_whose_headers_never_end_is_closed(desk, project, monkeypatch):
+def test_a_request_whose_headers_never_end_is_closed_and_a_connection_in_use_is_not(desk, project, monkeypatch):
     monkeypatch.setattr(server, "HEADERS_S", 0.4)
     made = application(desk, Tokens(project.secret()))
     with socket.socket() as listening:
@@ -218,6 +219,15 @@ def test_a_request_whose_headers_never_end_is_closed(desk, project, monkeypatch)
             time.sleep(0.8)
             desk.queue.changes.add()
             assert b"data: " in whole.recv(10_000)  # a stream stays open
+            busy = HTTPConnection(*listening.getsockname(), timeout=20)
+            busy.connect()
+            busy.auto_open = 0  # an error if it is closed
+            end_s = time.monotonic() + 1.2
+            while time.monotonic() < end_s:  # idle at nearly every moment that is looked at
+                busy.request("HEAD", "/static/nothing")
+                assert busy.getresponse().read() == b""
+                time.sleep(0.02)
+            busy.close()
         finally:
             desk.closing = one.should_exit = True
             thread.join()
