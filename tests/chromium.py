@@ -1,7 +1,9 @@
 """A Chromium without a window, for the tests of pages."""
 
+import os
 import shutil
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 
@@ -28,6 +30,42 @@ def headless(*, limit_s=60, logged=("browser",)):
     driver = webdriver.Chrome(options, webdriver.ChromeService(shutil.which("chromedriver")))
     driver.set_script_timeout(limit_s)
     return driver
+
+
+def show(driver, url, size=LARGE, scheme="light", *, media="", reduced_motion=False):
+    """Open a page in a window of this size and colour scheme, on this medium, with empty logs."""
+    features = [{"name": "prefers-color-scheme", "value": scheme}]
+    if reduced_motion:  # clicks do not wait for scrolling
+        features.append({"name": "prefers-reduced-motion", "value": "reduce"})
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features, "media": media})
+    width, height = size
+    metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
+    for kind in driver.log_types:
+        if kind in ("browser", "performance"):
+            driver.get_log(kind)
+    driver.get(url)
+    return driver
+
+
+def picture(driver, name):
+    """Keep a picture of the page where WORKBENCH_PICTURES names a folder: those of the docs are made so.
+
+    Empty rows at its end are left out, and all but 64 colours.
+    """
+    folder = os.environ.get("WORKBENCH_PICTURES")
+    if not folder:
+        return
+    from PIL import Image, ImageChops
+
+    driver.execute_script("document.activeElement.blur(); document.querySelector('footer').hidden = true")
+    driver.execute_script("window.scrollTo(0, 0)")
+    path = Path(folder) / f"workbench-{name}.png"
+    driver.save_screenshot(str(path))
+    with Image.open(path) as taken:
+        whole = taken.convert("RGB")
+    drawn = ImageChops.difference(whole, Image.new("RGB", whole.size, "white")).getbbox()
+    whole.crop((0, 0, whole.width, min(whole.height, drawn[3] + 20))).quantize(64).save(path, optimize=True)
 
 
 def until(driver, condition):

@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pytest
 
-from tests.chromium import axe, barriers, headless
+from tests.chromium import axe, barriers, headless, show
 from validation.campaign import main as campaign
 
 pytestmark = pytest.mark.browser
@@ -48,16 +48,7 @@ def visit(browser, url):
     """Open the page in a window of this size and colour scheme."""
 
     def opened(size=(1280, 900), scheme="light", media=""):
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        features.append({"name": "prefers-reduced-motion", "value": "reduce"})  # clicks do not wait for scrolling
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features, "media": media})
-        width, height = size
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        for kind in ("browser", "performance"):
-            browser.get_log(kind)
-        browser.get(url)
-        return browser
+        return show(browser, url, size, scheme, media=media, reduced_motion=True)
 
     return opened
 

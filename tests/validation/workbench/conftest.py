@@ -2,11 +2,14 @@
 
 import json
 import re
+import threading
+import time
 
 import pytest
 
 pytest.importorskip("starlette", reason="the extra workbench is not installed")
 
+import uvicorn
 from starlette.testclient import TestClient
 
 from validation.workbench.application import application
@@ -17,6 +20,21 @@ from validation.workbench.queue.suites import Case
 from validation.workbench.work import checking
 
 HERE = "http://127.0.0.1:8765"
+
+
+@pytest.fixture(scope="module")
+def url(desk):
+    """The address of a server of the module's own ``desk``, in a thread."""
+    config = uvicorn.Config(application(desk, Tokens(desk.project.secret())), port=0, log_level="warning")
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run)
+    thread.start()
+    while not server.started:
+        time.sleep(0.05)
+    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    desk.closing = True
+    server.should_exit = True
+    thread.join()
 
 
 @pytest.fixture

@@ -1,16 +1,11 @@
 """The pages of the workbench in Chromium: small and large screens, light and dark, by keyboard, without other hosts."""
 
 import json
-import threading
-import time
 
 import pytest
-import uvicorn
 
-from tests.chromium import LARGE, SMALL, axe, barriers, headless, until, wide_pages
-from validation.workbench.application import application
+from tests.chromium import LARGE, SMALL, axe, barriers, headless, show, until, wide_pages
 from validation.workbench.dispatch.desk import Desk
-from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import open_project
 
 pytestmark = pytest.mark.browser
@@ -27,20 +22,6 @@ def desk(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def url(desk):
-    config = uvicorn.Config(application(desk, Tokens(desk.project.secret())), port=0, log_level="warning")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    desk.closing = True
-    server.should_exit = True
-    thread.join()
-
-
-@pytest.fixture(scope="module")
 def browser():
     with headless(limit_s=LIMIT_S, logged=("browser", "performance")) as driver:
         yield driver
@@ -49,15 +30,7 @@ def browser():
 @pytest.fixture
 def visit(browser, url):
     def opened(path, size=LARGE, scheme="light"):
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        width, height = size
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        for kind in ("browser", "performance"):
-            browser.get_log(kind)
-        browser.get(url + path)
-        return browser
+        return show(browser, url + path, size, scheme)
 
     return opened
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import uvicorn
 
-from tests.chromium import LARGE, SMALL, axe, barriers, headless, until, wide_pages
+from tests.chromium import LARGE, SMALL, axe, barriers, headless, show, until, wide_pages
 from validation.workbench.application import application
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.editing import drafts
@@ -74,14 +74,7 @@ def browser():
 @pytest.fixture
 def visit(browser, server):
     def opened(path, size=LARGE, scheme="light"):
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        width, height = size
-        metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        browser.get_log("browser")
-        browser.get(server.url + path)
-        return browser
+        return show(browser, server.url + path, size, scheme)
 
     return opened
 

@@ -7,11 +7,10 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-from tests.chromium import LARGE, SMALL, axe, barriers, headless, until
+from tests.chromium import LARGE, SMALL, axe, barriers, headless, picture, show, until
 
 pytestmark = pytest.mark.browser
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
@@ -54,35 +53,6 @@ def server(tmp_path_factory):
 def ann():
     with headless(limit_s=LIMIT_S) as driver:
         yield driver
-
-
-def show(driver, url, size=LARGE, scheme="light"):
-    features = [{"name": "prefers-color-scheme", "value": scheme}]
-    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-    metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size[0] < 500}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-    driver.get(url)
-
-
-def picture(driver, name):
-    """Keep a picture of the page where WORKBENCH_PICTURES names a folder: the tutorial's are made so."""
-    folder = os.environ.get("WORKBENCH_PICTURES")
-    if folder:
-        driver.execute_script("document.activeElement.blur(); document.querySelector('footer').hidden = true")
-        driver.execute_script("window.scrollTo(0, 0)")
-        path = Path(folder) / f"workbench-{name}.png"
-        driver.save_screenshot(str(path))
-        trim(path)
-
-
-def trim(path):
-    """Leave out the empty rows at the end of a picture, and all but 64 colours."""
-    from PIL import Image, ImageChops
-
-    with Image.open(path) as taken:
-        whole = taken.convert("RGB")
-    drawn = ImageChops.difference(whole, Image.new("RGB", whole.size, "white")).getbbox()
-    whole.crop((0, 0, whole.width, min(whole.height, drawn[3] + 20))).quantize(64).save(path, optimize=True)
 
 
 def text(driver, part="main"):

@@ -1,28 +1,19 @@
 """A suite of an application in Chromium: from the panel to its results, on small and large screens, light and dark."""
 
 import json
-import os
 import shutil
-import threading
-import time
-from importlib.resources import files
-from pathlib import Path
 
 import pytest
-import uvicorn
 
 from predictor.blocks.cli import main as blocks
-from tests.chromium import headless
-from validation.workbench.application import application
+from tests.chromium import LARGE, SMALL, axe, barriers, headless, picture, show, until, wide_pages
 from validation.workbench.dispatch.desk import Desk
-from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import open_project
 
 pytestmark = pytest.mark.browser
 pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
 keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 
-SMALL, LARGE = (400, 800), (1400, 900)
 LIMIT_S = 120
 
 
@@ -36,20 +27,6 @@ def desk(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def url(desk):
-    config = uvicorn.Config(application(desk, Tokens(desk.project.secret())), port=0, log_level="warning")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run)
-    thread.start()
-    while not server.started:
-        time.sleep(0.05)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
-    desk.closing = True
-    server.should_exit = True
-    thread.join()
-
-
-@pytest.fixture(scope="module")
 def browser():
     with headless(limit_s=LIMIT_S) as driver:
         yield driver
@@ -58,37 +35,9 @@ def browser():
 @pytest.fixture(scope="module")
 def visit(browser, url):
     def opened(path, size=LARGE, scheme="light"):
-        features = [{"name": "prefers-color-scheme", "value": scheme}]
-        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        metrics = {"width": size[0], "height": size[1], "deviceScaleFactor": 1, "mobile": size[0] < 500}
-        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", metrics)
-        browser.get(url + path)
-        return browser
+        return show(browser, url + path, size, scheme)
 
     return opened
-
-
-def until(driver, condition):
-    end_s = time.monotonic() + LIMIT_S
-    while not driver.execute_script(f"return {condition}"):
-        assert time.monotonic() < end_s, driver.find_element("tag name", "main").text
-        time.sleep(0.1)
-
-
-def picture(driver, name):
-    """Keep a picture of the page where WORKBENCH_PICTURES names a folder: the tutorial's are made so."""
-    folder = os.environ.get("WORKBENCH_PICTURES")
-    if folder:
-        from PIL import Image, ImageChops
-
-        driver.execute_script("document.activeElement.blur(); document.querySelector('footer').hidden = true")
-        driver.execute_script("window.scrollTo(0, 0)")
-        path = str(Path(folder) / f"workbench-{name}.png")
-        driver.save_screenshot(path)
-        with Image.open(path) as taken:
-            whole = taken.convert("RGB")
-        drawn = ImageChops.difference(whole, Image.new("RGB", whole.size, "white")).getbbox()
-        whole.crop((0, 0, whole.width, min(whole.height, drawn[3] + 20))).quantize(64).save(path, optimize=True)
 
 
 def tick(driver, name, value):
@@ -174,22 +123,11 @@ PAGES = (
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
 def test_no_page_is_wider_than_its_window(visit, suite, size):
-    for path in PAGES:
-        driver = visit(path, size)
-        assert driver.execute_script("return document.documentElement.scrollWidth") <= size[0], path
+    assert wide_pages(visit, PAGES, size) == []
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_axe_finds_nothing_that_keeps_people_out(visit, suite, scheme):
-    axe = pytest.importorskip("axe_core_python", reason="axe-core is not installed: make test-browser")
-    script = files(axe).joinpath("axe.min.js").read_text("utf-8")
-    found = {}
-    for path in PAGES:
-        driver = visit(path, SMALL if scheme == "dark" else LARGE, scheme)
-        driver.execute_script(script)
-        result = driver.execute_async_script(
-            "const done = arguments[0]; axe.run(document, {resultTypes: ['violations']}).then(done)"
-        )
-        for one in result["violations"]:
-            found[path, one["id"]] = [node["html"][:120] for node in one["nodes"][:3]]
-    assert found == {}
+    size = SMALL if scheme == "dark" else LARGE
+    found = {path: barriers(axe(visit(path, size, scheme))) for path in PAGES}
+    assert {path: what for path, what in found.items() if what} == {}
