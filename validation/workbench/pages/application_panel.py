@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
@@ -16,6 +15,7 @@ from platforms.errors import UserError
 from platforms.system.scheduler import POLICIES
 from predictor.blocks.names import POWER_RULES
 from validation.workbench.dispatch.desk import Desk
+from validation.workbench.pages.saving import save_and_queue
 from validation.workbench.project.application_suites import (
     FAILURE_RATE,
     MODELS,
@@ -30,9 +30,8 @@ from validation.workbench.project.application_suites import (
 )
 from validation.workbench.project.folder import Project
 from validation.workbench.project.platform_files import listed, located
-from validation.workbench.project.suite_files import is_suite_of_applications, names, save
-from validation.workbench.web.answers import desk_of, moved, page
-from validation.workbench.web.forms import checked_user, posted, remember
+from validation.workbench.project.suite_files import is_suite_of_applications, names
+from validation.workbench.web.answers import desk_of, page
 
 HERE = "/panel/applications"
 COUNT, SET = "n:", "v:"  # before labels and variables, in the names of fields
@@ -73,22 +72,10 @@ def fields(request: Request) -> Response:
 
 async def queue(request: Request) -> Response:
     """Save the suite, and queue it unless it was to be saved only."""
-    given = await posted(request)
-
-    def done() -> Response:
-        form, desk = _form_of(given), desk_of(request)
-        try:
-            user = checked_user(str(given.get("user", "")))
-            text = text_of_form(desk.project, form)
-            desk.count(text, planned=False)  # raises an error for what cannot be run
-            name = save(desk.project, form.name, text)
-            if given.get("then") == "save":
-                return remember(moved(f"{HERE}?{urlencode({'suite': name})}"), user)
-            return remember(moved(f"/queue/{desk.add(name, user, text)}"), user)
-        except UserError as err:
-            return _panel(request, form, error=str(err), user=str(given.get("user", "")), status=400)
-
-    return await run_in_threadpool(done)
+    return await save_and_queue(
+        request, HERE, _form_of, text_of_form,
+        lambda form, error, user: _panel(request, form, error=error, user=user, status=400),
+    )  # fmt: skip
 
 
 def _pairs(query: QueryParams) -> list[tuple[str, str]]:

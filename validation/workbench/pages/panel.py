@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, QueryParams
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +17,7 @@ from platforms.errors import UserError
 from platforms.grids.network import network_names
 from platforms.model.placement import MAPPINGS
 from predictor.registry import PREDICTORS
+from validation.workbench.pages.saving import save_and_queue
 from validation.workbench.project.own_programs import KEYS, program_files
 from validation.workbench.project.platform_files import listed
 from validation.workbench.project.suite_files import (
@@ -27,11 +27,9 @@ from validation.workbench.project.suite_files import (
     is_suite_of_applications,
     names,
     read_form,
-    save,
     text_of_form,
 )
 from validation.workbench.web.answers import desk_of, moved, page
-from validation.workbench.web.forms import checked_user, posted, remember
 
 CLASSES = ("S", "W", "A", "B", "C", "D")
 
@@ -85,23 +83,10 @@ def look(request: Request) -> Response:
 
 async def queue(request: Request) -> Response:
     """Save the suite, and queue it unless it was to be saved only."""
-    fields = await posted(request)
-
-    def done() -> Response:
-        form = _form_of(request, fields)
-        desk = desk_of(request)
-        try:
-            user = checked_user(str(fields.get("user", "")))
-            text = text_of_form(desk.project, form)
-            desk.count(text)  # raises an error for what cannot be run
-            name = save(desk.project, form.name, text)
-            if fields.get("then") == "save":
-                return remember(moved(f"/panel?{urlencode({'suite': name})}"), user)
-            return remember(moved(f"/queue/{desk.add(name, user, text)}"), user)
-        except UserError as err:
-            return _panel(request, form, error=str(err), user=str(fields.get("user", "")), status=400)
-
-    return await run_in_threadpool(done)
+    return await save_and_queue(
+        request, "/panel", lambda given: _form_of(request, given), text_of_form,
+        lambda form, error, user: _panel(request, form, error=error, user=user, status=400),
+    )  # fmt: skip
 
 
 def _form_of(request: Request, given: QueryParams | FormData) -> SuiteForm:
