@@ -10,14 +10,15 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from apps.arguments.exit_status import exit_status
 from apps.errors import KernelError
+from apps.options.exit_status import exit_status
 from apps.programs.kernel import kernel_names, named_kernel
 from apps.programs.problem import Problem, problem, sized_problem
 from apps.spec.machine_speed import dgemm_flops, keep_efficiencies
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 
 _RUNS = 3
 _PRESET = "A"  # larger than present caches; the reference shares are of this class too

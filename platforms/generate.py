@@ -4,10 +4,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from platforms.arguments import add_scenario_arguments, grid_from_arguments, system_from_arguments
-from platforms.command import CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import exit_status
 from platforms.files.writing import write_text
 from platforms.grids.xml import platform_xml
+from platforms.options import add_scenario_arguments, grid_from_request, system_from_request
 from platforms.system.convert import platform_file
 
 
@@ -25,8 +26,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _run(args: argparse.Namespace) -> int:
-    system = system_from_arguments(args) if args.frequency is None else None
-    content = platform_xml(grid_from_arguments(args)) if system is None else platform_file(system)
+    system = system_from_request(args) if args.frequency is None else None
+    content = platform_xml(grid_from_request(args)) if system is None else platform_file(system)
     if args.output == "-":
         sys.stdout.write(content.decode())
     else:

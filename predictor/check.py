@@ -11,10 +11,10 @@ import json
 import sys
 from collections.abc import Sequence
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
-from platforms.command import CommandParser
+from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import add_runner_arguments, runner_from_request
+from platforms.command.parser import CommandParser
 from platforms.terminal.width import add_wide_argument
 from predictor.conformance.judge import FAILS, judge
 from predictor.conformance.planning import plan
@@ -47,7 +47,7 @@ def _run(args: argparse.Namespace) -> int:
     chosen = predictors(args.names)
     if args.dry_run:
         return print_plan(args, plan(chosen))
-    with runner_from_arguments(args) as runner:
+    with runner_from_request(args) as runner:
         verdicts = [verdict for one in chosen for verdict in judge(one, runner)]
     if args.json:
         print(json.dumps({"verdicts": [as_json(one) for one in verdicts]}))

@@ -10,11 +10,11 @@ import sys
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from apps.arguments.exit_status import exit_status
 from apps.child.keeper.program import keeper_program
+from apps.options.exit_status import exit_status
 from apps.recording.recorder.library import recorder_library
 from apps.smpi.thread_clock import thread_clock_library
-from platforms.command import CommandParser
+from platforms.command.parser import CommandParser
 from platforms.files.caching import cache_folder
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise

@@ -107,7 +107,7 @@ def refused(capsys):
 def pretend(monkeypatch):
     """``pretend(time_s, module, ...)``: runs take the time that a function of their target returns, without SimGrid.
 
-    The modules are command lines that import ``runner_from_arguments``.  The result lists the targets that were run.
+    The modules are command lines that import ``runner_from_request``.  The result lists the targets that were run.
     The runner uses no store unless ``store`` is given.
     """
 
@@ -126,7 +126,7 @@ def pretend(monkeypatch):
                 yield one
 
         for module in modules:
-            monkeypatch.setattr(module, "runner_from_arguments", runner)
+            monkeypatch.setattr(module, "runner_from_request", runner)
         return done
 
     return install

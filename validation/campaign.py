@@ -15,22 +15,22 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import add_runner_arguments, check_runner_arguments, runner_from_arguments
+from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import add_runner_arguments, check_runner_arguments, runner_from_request
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, own_problem, problem
 from apps.results.cautions import Cautions
 from apps.runs.plan import Plan, rough_duration, wall_s
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
-from platforms.arguments import check_all_usable, read_platforms
-from platforms.command import CommandParser
+from platforms.command.parser import CommandParser
 from platforms.errors import UserError, known_names
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.random_grid import Ranges, random_grid
 from platforms.grids.scenario import SCENARIOS, named_grid
 from platforms.model.placement import MAPPINGS, Placement
+from platforms.options import check_all_usable, read_platforms
 from platforms.read.read import materialise
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.width import add_wide_argument
@@ -38,9 +38,9 @@ from predictor.defaults.choice import PredictorsOf, default_predictors
 from predictor.evidence.plan import planned
 from predictor.plugins import within
 from predictor.registry import predictors
-from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
+from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_request
 from validation.output.output import Output
-from validation.report.option import add_report_argument, reporter_from_arguments
+from validation.report.option import add_report_argument, reporter_from_request
 
 if TYPE_CHECKING:
     from platforms.grids.grid import Grid
@@ -336,7 +336,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
-    fail_above = limit_from_arguments(args)
+    fail_above = limit_from_request(args)
     campaign = read_campaign(args.file)
     count = sum(len(campaign.asked(case.target)) for case in campaign.cases)
     if args.dry_run:
@@ -353,7 +353,7 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     text = Path(args.file).read_text("utf-8")
     cautions = Cautions()
     with (
-        reporter_from_arguments(
+        reporter_from_request(
             args, words=words, module="validation.campaign", file=(args.file, text), cautions=cautions
         ) as report,
         Output(
@@ -365,7 +365,7 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
             fail_above=fail_above,
             cautions=cautions,
         ) as output,
-        runner_from_arguments(args, scheduler=args.scheduler, cautions=cautions, saying=False) as runner,
+        runner_from_request(args, scheduler=args.scheduler, cautions=cautions, saying=False) as runner,
     ):
         # Imported here for a quick start: it is slow to import.
         from validation.comparison.compare import runs, validate

@@ -9,7 +9,8 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.command import CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import exit_status
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_text
 from platforms.wording import number_of

@@ -10,8 +10,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.arguments.exit_status import exit_status
-from platforms.command import EXIT_STATUSES, CommandParser
+from apps.options.exit_status import exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_bytes
 from platforms.files.writing import check_writable, write_picture, write_text

@@ -9,12 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from apps.arguments.exit_status import exit_status
 from apps.emulation.machine_description import machine_text
 from apps.emulation.running import run_on_grid
 from apps.emulation.settings import COUNTED, DISTURBED, FIFO, PACES, QUEUES, Settings, slowed_down
 from apps.emulation.validity import as_json, gates, summary
-from platforms.command import EXIT_STATUSES, CommandParser
+from apps.options.exit_status import exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
 from platforms.grids.grid import Grid

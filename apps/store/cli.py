@@ -18,7 +18,8 @@ from apps.store.entries import KINDS, Entry
 from apps.store.export import COLUMNS_HELP, SUFFIXES, export
 from apps.store.identity import INPUTS, is_users
 from apps.store.store import Store
-from platforms.command import CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import exit_status
 from platforms.errors import UserError, known_names
 from platforms.files.caching import cache_folder
 from platforms.terminal.table import table_lines

@@ -8,9 +8,10 @@ import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from platforms.arguments import add_platform_arguments, check_usable, platform_from_arguments
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES, exit_status
 from platforms.inspect.cli import take_file
+from platforms.options import add_platform_arguments, check_usable, platform_from_request
 from platforms.wording import number_of
 
 
@@ -31,7 +32,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _run(args: argparse.Namespace) -> int:
     take_file(args)
-    platform = platform_from_arguments(args)
+    platform = platform_from_request(args)
     check_usable(platform, tuple(host.name for host in platform.hosts))
     # Imported here for a quick start: it is slow to import.
     from platforms.inspect.inspection import inspect

@@ -5,10 +5,11 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from platforms.arguments import add_platform_arguments, platform_from_arguments
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES, exit_status
 from platforms.errors import UserError
 from platforms.files.writing import PICTURES, check_picture, write_picture
+from platforms.options import add_platform_arguments, platform_from_request
 from platforms.terminal.progress import doing
 from platforms.terminal.width import add_wide_argument
 
@@ -47,7 +48,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.picture is not None:
         check_picture("--picture", args.picture)
     take_file(args)
-    platform = platform_from_arguments(args)
+    platform = platform_from_request(args)
     # Imported here for a quick start: they are slow to import.
     from platforms.inspect.as_json import as_json
     from platforms.inspect.as_text import as_text

@@ -9,7 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TypeAlias
 
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES, exit_status
 from platforms.errors import UserError, nearest
 from platforms.system.database import (
     KINDS,

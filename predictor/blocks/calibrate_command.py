@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     """Add the sub-command ``calibrate``."""
     # Imported here for a quick start: they are slow to import.
-    from apps.arguments.dry_run import add_dry_run_argument
-    from apps.arguments.runner import add_runner_arguments
-    from platforms.arguments import add_platform_arguments
+    from apps.options.dry_run import add_dry_run_argument
+    from apps.options.runner import add_runner_arguments
+    from platforms.options import add_platform_arguments
 
     parser = subparsers.add_parser(
         "calibrate",
@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
         UserError: If an option is wrong, or a file cannot be written.
     """
     # Imported here for a quick start: it is slow to import.
-    from apps.arguments.exit_status import exit_status
+    from apps.options.exit_status import exit_status
 
     return exit_status(lambda: _run(args))
 
@@ -87,11 +87,11 @@ def _run(args: argparse.Namespace) -> int:
     unit = _unit(args.unit_bytes)
     _check(args)
     # Imported here for a quick start: they are slow to import.
-    from apps.arguments.runner import runner_from_arguments
+    from apps.options.runner import runner_from_request
     from apps.probes.blocks.measure import disks_of
     from apps.spec.engine_options import parse_options
-    from platforms.arguments import platform_from_arguments
     from platforms.files.writing import write_text
+    from platforms.options import platform_from_request
     from predictor.blocks.calibration.calibrate import calibrate, measured
     from predictor.blocks.calibration.calibrated import Calibrated
     from predictor.blocks.calibration.experiments import experiments, selector
@@ -99,7 +99,7 @@ def _run(args: argparse.Namespace) -> int:
     from predictor.network.collectives import SELECTOR
 
     options = parse_options(args.cfg)
-    whole = platform_from_arguments(args)
+    whole = platform_from_request(args)
     platform = whole if args.only is None else part_of(whole, args.only.split(","))
     if selector(platform, options) != SELECTOR:
         problem = "the shapes are those of SimGrid's default algorithms; check their errors"
@@ -107,11 +107,11 @@ def _run(args: argparse.Namespace) -> int:
     asked = experiments(platform, disks=disks_of(whole), most_processes=args.processes, options=options)
     if args.dry_run:
         # Imported here for a quick start: they are slow to import.
-        from apps.arguments.dry_run import print_plan
+        from apps.options.dry_run import print_plan
         from apps.runs.plan import Plan
 
         return print_plan(args, Plan(experiments=(asked.plan,)))
-    with runner_from_arguments(args) as runner:
+    with runner_from_request(args) as runner:
         measurement = runner.measure(asked.plan)
     found = calibrate(
         platform, asked, measurement, D_tu_bytes=unit, error=args.error, failure_rate_per_s=args.failure_rate

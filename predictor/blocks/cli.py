@@ -7,7 +7,8 @@ import importlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES, exit_status
 from predictor.blocks.lines import named_lines
 
 _SUFFIX = "_command"

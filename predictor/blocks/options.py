@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for application, system and placement, which ``setting_from_arguments`` reads."""
+    """Add the options for application, system and placement, which ``setting_from_request`` reads."""
     parser.add_argument("application", metavar="APP.toml", help="the application (docs/blocks/applications.md)")
     parser.add_argument(
         "--system", required=True, metavar="SYS.toml|NAME", help="system that it runs on (docs/platforms/systems.md)"
@@ -41,7 +41,7 @@ def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the model of the blocks' costs, which ``machine_from_arguments`` reads."""
+    """Add the options for the model of the blocks' costs, which ``machine_from_request`` reads."""
     parser.add_argument(
         "--model", default=SIMGRID, metavar="NAME|FILE",
         help=f"model of the blocks' costs: {SIMGRID} (default), the system's speeds, latencies, bandwidths and watts "
@@ -76,7 +76,7 @@ def add_power_argument(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
-def machine_from_arguments(args: argparse.Namespace, setting: Setting) -> Machine:
+def machine_from_request(args: argparse.Namespace, setting: Setting) -> Machine:
     """Return the machine that the options name.
 
     Raises:
@@ -94,7 +94,7 @@ def say_cautions(args: argparse.Namespace, setting: Setting) -> None:
         print(f"caution: {caution}", file=sys.stderr)
 
 
-def setting_from_arguments(args: argparse.Namespace) -> Setting:
+def setting_from_request(args: argparse.Namespace) -> Setting:
     """Return the application, the system and the placement that the options name.
 
     Raises:

@@ -22,9 +22,9 @@ from predictor.blocks.options import (
     add_model_arguments,
     add_power_argument,
     add_setting_arguments,
-    machine_from_arguments,
+    machine_from_request,
     say_cautions,
-    setting_from_arguments,
+    setting_from_request,
 )
 from predictor.blocks.parts import KINDS, StepTime, total
 from predictor.blocks.series.command import add_series_arguments, check_series_arguments, run_series
@@ -84,8 +84,8 @@ def run(args: argparse.Namespace) -> int:
     # Imported here for a quick start: it is slow to import.
     from predictor.blocks.evaluation.evaluate import evaluate
 
-    setting = setting_from_arguments(args)
-    machine = machine_from_arguments(args, setting)
+    setting = setting_from_request(args)
+    machine = machine_from_request(args, setting)
     say_cautions(args, setting)
     started = time.perf_counter()
     stream = _drawn(args, setting, machine) if args.timeline is not None else None

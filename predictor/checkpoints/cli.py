@@ -9,7 +9,8 @@ from collections.abc import Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES, exit_status
 from platforms.errors import UserError, nearest
 from platforms.terminal.progress import doing
 from platforms.terminal.width import add_wide_argument
@@ -18,11 +19,11 @@ from predictor.blocks.options import (
     add_model_arguments,
     add_power_argument,
     add_setting_arguments,
-    machine_from_arguments,
+    machine_from_request,
     say_cautions,
-    setting_from_arguments,
+    setting_from_request,
 )
-from predictor.blocks.series.command import add_pool_arguments, jobs_from_arguments, store_from_arguments
+from predictor.blocks.series.command import add_pool_arguments, jobs_from_request, store_from_request
 from predictor.blocks.series.points import Point, add_vary_argument, points_of, where_text
 from predictor.reliability.names import INTERVALS
 
@@ -54,7 +55,7 @@ def build_parser() -> argparse.ArgumentParser:
 
 
 def add_checkpoint_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for failures and checkpoints, which ``rows_from_arguments`` reads."""
+    """Add the options for failures and checkpoints, which ``rows_from_request`` reads."""
     add_vary_argument(parser, "answer")
     parser.add_argument(
         "--checkpoint", type=float, metavar="S", help="seconds of a checkpoint (default: those of the own write_disk)"
@@ -70,7 +71,7 @@ def add_checkpoint_arguments(parser: argparse.ArgumentParser) -> None:
     add_pool_arguments(parser)
 
 
-def rows_from_arguments(args: argparse.Namespace) -> tuple[str, list[Row], list[str]]:
+def rows_from_request(args: argparse.Namespace) -> tuple[str, list[Row], list[str]]:
     """Return a description of the runs, their rows, and why some points of a series have none.
 
     Raises:
@@ -94,7 +95,7 @@ def rows_from_arguments(args: argparse.Namespace) -> tuple[str, list[Row], list[
     if failed is not None and not rows:
         raise failed
     rows.sort(key=lambda row: (row.run.nodes, row.run.processes))
-    first = setting_from_arguments(next(point.args for point in points if point.values == rows[0].varied))
+    first = setting_from_request(next(point.args for point in points if point.values == rows[0].varied))
     say_cautions(points[0].args, first)
     times = "" if args.repeat == 1 else f"{args.repeat} times "
     return f"{times}{first.application.name}{where_text(points, first.system.name)}", rows, failures
@@ -107,13 +108,13 @@ def _placements(args: argparse.Namespace, points: Sequence[Point]) -> list[Place
     from predictor.checkpoints.placed import Placed
     from predictor.series.sources import sources_hash
 
-    jobs = jobs_from_arguments(args)
+    jobs = jobs_from_request(args)
     also = {"checkpoint": args.checkpoint, "repeat": args.repeat, "checkpoints": sources_hash("predictor/checkpoints")}
-    with store_from_arguments(args) as store, doing("placing the application"):
-        return made_and_kept(points, placed_from_arguments, Placed, store, jobs, also)
+    with store_from_request(args) as store, doing("placing the application"):
+        return made_and_kept(points, placed_from_request, Placed, store, jobs, also)
 
 
-def placed_from_arguments(args: argparse.Namespace) -> Placed:
+def placed_from_request(args: argparse.Namespace) -> Placed:
     """Return times, powers and the failure rate of the application that the options name.
 
     Raises:
@@ -123,7 +124,7 @@ def placed_from_arguments(args: argparse.Namespace) -> Placed:
     from predictor.checkpoints.placed import placed
 
     return placed(
-        setting_from_arguments(args), partial(machine_from_arguments, args),
+        setting_from_request(args), partial(machine_from_request, args),
         power=args.power, evaluator=args.evaluator, checkpoint_s=args.checkpoint, repeat=args.repeat,
     )  # fmt: skip
 
@@ -159,7 +160,7 @@ def _run(args: argparse.Namespace) -> int:
     # Imported here for a quick start: they are slow to import.
     from predictor.checkpoints.report import as_json, as_text
 
-    source, rows, failures = rows_from_arguments(args)
+    source, rows, failures = rows_from_request(args)
     if args.json:
         print(json.dumps(as_json(source, rows, restart_s=args.restart)))
     else:

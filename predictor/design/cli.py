@@ -13,12 +13,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
-from apps.arguments.settings import add_settings_arguments, settings_from_arguments
+from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import add_runner_arguments, runner_from_request
+from apps.options.settings import add_settings_arguments, settings_from_request
 from apps.spec.settings import Settings
-from platforms.command import EXIT_STATUSES, CommandParser, any_case
+from platforms.command.parser import CommandParser, any_case
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
 from platforms.model.placement import write_host_file
@@ -79,7 +80,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def request_from_arguments(args: argparse.Namespace) -> Request:
+def request_from_request(args: argparse.Namespace) -> Request:
     """Read the design file, with the budget of --budget if it is given.
 
     Raises:
@@ -124,8 +125,8 @@ def _run(args: argparse.Namespace) -> int:
     for option, path in (("--write", args.write), ("--write-hostfile", args.write_hostfile)):
         if path is not None:
             check_writable(option, path)
-    request = request_from_arguments(args)
-    settings = settings_from_arguments(args)
+    request = request_from_request(args)
+    settings = settings_from_request(args)
     grids = affordable(request)
     if args.dry_run:
         return print_plan(args, plan(args.predictor, request, settings, grids.candidates))
@@ -138,7 +139,7 @@ def _run(args: argparse.Namespace) -> int:
     )
     status = 0
     progress = Progress()
-    with runner_from_arguments(args) as runner:
+    with runner_from_request(args) as runner:
         times = times_for(args.predictor, request, settings, runner)
         try:
             search.run(times, progress)

@@ -7,25 +7,26 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.programs import (
+from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.programs import (
     add_problem_arguments,
     add_program_arguments,
-    own_problem_from_arguments,
-    problem_from_arguments,
+    own_problem_from_request,
+    problem_from_request,
 )
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.options.runner import add_runner_arguments, runner_from_request
 from apps.results.cautions import Cautions
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from platforms.arguments import add_placement_arguments, add_platform_arguments
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError, known_names
 from platforms.files.writing import check_picture, check_writable
+from platforms.options import add_placement_arguments, add_platform_arguments
 from platforms.terminal.width import add_wide_argument
 from platforms.wording import number_of
-from predictor.evidence.given import add_recording_arguments, given_from_arguments
+from predictor.evidence.given import add_recording_arguments, given_from_request
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem
@@ -132,13 +133,13 @@ def problem_of(args: argparse.Namespace) -> Problem:
     Raises:
         UserError: They name none, or an impossible one.
     """
-    own = own_problem_from_arguments(args)
+    own = own_problem_from_request(args)
     if own is not None:
         return own
     if args.app is None:
         remedy = "Give --app NAME, --program FILE or --recording TRACE"
         raise UserError("program", "no kernel or program is given", remedy)
-    return problem_from_arguments(args, args.app, default_class="S")
+    return problem_from_request(args, args.app, default_class="S")
 
 
 def _checked_size(args: argparse.Namespace, problem: Problem) -> tuple[int, int]:
@@ -234,12 +235,12 @@ def has_platform(args: argparse.Namespace) -> bool:
 def _run_on_platform(args: argparse.Namespace) -> int:
     # Imported here for a quick start: they are slow to import.
     from predictor.dpgraph.on_platform import Analysis, analysis, iterations_in, paper_times, recorded
-    from predictor.dpgraph.on_platform import target_from_arguments as target_of
+    from predictor.dpgraph.on_platform import target_from_request as target_of
     from predictor.dpgraph.timed_text import analysis_json, analysis_text, li_json, li_text
 
     said = Cautions()
-    given = given_from_arguments(args)
-    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+    given = given_from_request(args)
+    with runner_from_request(args, cautions=said, saying=False) as runner:
         if given is not None:
             target, recording = target_of(args, given.problem, given.recording.nranks), given.recording
         else:
@@ -296,12 +297,12 @@ def write_pictures(args: argparse.Namespace, found: Analysis | PaperTimes) -> No
 
 def _recording(args: argparse.Namespace, said: Cautions) -> tuple[Problem, Recording]:
     """Return the recording that the user gives, or a new one, and its problem."""
-    given = given_from_arguments(args)
+    given = given_from_request(args)
     if given is not None:
         problem, recording = given.problem, given.recording
     else:
         spec, iterations = _to_record(args)
-        with runner_from_arguments(args, cautions=said, saying=False) as runner:
+        with runner_from_request(args, cautions=said, saying=False) as runner:
             problem, recording = spec.target.problem, runner.recording(spec, iterations)
     said.add(f"recording of {problem.on(recording.nranks)}", recording.cautions, key=RECORDED)
     return problem, recording
@@ -323,13 +324,13 @@ def _say_plan(args: argparse.Namespace) -> int:
     # Imported here for a quick start: it is slow to import.
     from apps.runs.plan import Plan
 
-    if given_from_arguments(args) is not None:
+    if given_from_request(args) is not None:
         raise UserError("--dry-run", "a recording is given, so nothing is simulated", "Leave it out")
     if has_platform(args):
         # Imported here for a quick start: it is slow to import.
-        from predictor.dpgraph.on_platform import plan_on_platform, target_from_arguments
+        from predictor.dpgraph.on_platform import plan_on_platform, target_from_request
 
-        return print_plan(args, plan_on_platform(args, target_from_arguments(args, problem_of(args), args.ranks)))
+        return print_plan(args, plan_on_platform(args, target_from_request(args, problem_of(args), args.ranks)))
     return print_plan(args, Plan(recordings=(_to_record(args),)))
 
 

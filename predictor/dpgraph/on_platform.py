@@ -15,9 +15,9 @@ from apps.runs.runner import Runner
 from apps.spec.engine_options import parse_options
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.arguments import placement_from_arguments, platform_from_arguments
 from platforms.errors import UserError
 from platforms.model.platform import Route
+from platforms.options import placement_from_request, platform_from_request
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.faster import DeclaredNetwork, MeasuredNetwork, Network
 from predictor.dpgraph.graph import DPGraph, owned_graph
@@ -113,14 +113,14 @@ class PaperTimes:
         return {at: {"time_s": time_s, "critical": at in critical} for at, time_s in enumerate(self.times.node_s)}
 
 
-def target_from_arguments(args: argparse.Namespace, problem: Problem, nranks: int | None) -> Target:
+def target_from_request(args: argparse.Namespace, problem: Problem, nranks: int | None) -> Target:
     """Return the target that the options of platform and placement describe.
 
     Raises:
         UserError: The options contradict each other, or do not fit the platform.
     """
-    platform = platform_from_arguments(args)
-    return Target(problem, platform, placement_from_arguments(args, platform, nranks))
+    platform = platform_from_request(args)
+    return Target(problem, platform, placement_from_request(args, platform, nranks))
 
 
 def settings_of(args: argparse.Namespace) -> Settings:

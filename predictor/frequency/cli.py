@@ -12,12 +12,13 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import cautions, settings_from_arguments
+from apps.options.dry_run import print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import runner_from_request
+from apps.options.settings import cautions, settings_from_request
 from apps.results.cautions import Cautions
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import table_lines
@@ -29,9 +30,9 @@ from predictor.frequency.study import (
     assumed,
     grid_at_maximum,
     option_text,
-    plan_from_arguments,
+    plan_from_request,
     study,
-    targets_from_arguments,
+    targets_from_request,
 )
 
 
@@ -49,14 +50,14 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _run(args: argparse.Namespace) -> int:
     grid = grid_at_maximum(args)
-    settings = settings_from_arguments(args)
-    targets = targets_from_arguments(args, grid)
+    settings = settings_from_request(args)
+    targets = targets_from_request(args, grid)
     general = (*cautions(settings), *frequency_cautions(assumed(grid)))
     said = Cautions()
     said.say(*general)
     if args.dry_run:
-        return print_plan(args, plan_from_arguments(args, targets, settings))
-    with runner_from_arguments(args, cautions=said) as runner:
+        return print_plan(args, plan_from_request(args, targets, settings))
+    with runner_from_request(args, cautions=said) as runner:
         studies = [study(args, grid, target, settings, runner) for target in targets]
     if args.json:
         made = [to_json(one, args.objective) for one in studies]

@@ -7,26 +7,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from apps.arguments.dry_run import add_dry_run_argument
-from apps.arguments.programs import add_problem_arguments, add_program_arguments
-from apps.arguments.runner import add_runner_arguments
-from apps.arguments.settings import add_settings_arguments
+from apps.options.dry_run import add_dry_run_argument
+from apps.options.programs import add_problem_arguments, add_program_arguments
+from apps.options.runner import add_runner_arguments
+from apps.options.settings import add_settings_arguments
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.arguments import (
-    add_placement_arguments,
-    add_platform_arguments,
-    grid_from_arguments,
-    placement_from_arguments,
-)
 from platforms.errors import UserError
 from platforms.grids.grid import Grid
+from platforms.options import (
+    add_placement_arguments,
+    add_platform_arguments,
+    grid_from_request,
+    placement_from_request,
+)
 from platforms.read.read import materialise
 from predictor.answers.answers import fit
-from predictor.arguments import problems_from_arguments
 from predictor.base import Evidence
 from predictor.frequency.levels import Levels, Point, at_maximum, follows_speeds, levels_of
 from predictor.frequency.objectives import EVALUATIONS, OBJECTIVES
+from predictor.options import problems_from_request
 from predictor.registry import predictor
 
 if TYPE_CHECKING:
@@ -99,7 +99,7 @@ def grid_at_maximum(args: argparse.Namespace) -> Grid:
         raise UserError(f"--frequency {args.frequency}", problem, "Leave it out")
     if args.predictor not in MODELS:
         raise _follows_no_speeds(args.predictor)
-    return at_maximum(grid_from_arguments(args))
+    return at_maximum(grid_from_request(args))
 
 
 def _follows_no_speeds(name: str) -> UserError:
@@ -107,15 +107,15 @@ def _follows_no_speeds(name: str) -> UserError:
     return UserError(f"--predictor {name}", problem, f"Use one of {', '.join(MODELS)}")
 
 
-def targets_from_arguments(args: argparse.Namespace, grid: Grid) -> list[Target]:
+def targets_from_request(args: argparse.Namespace, grid: Grid) -> list[Target]:
     """Return one target for each problem of the command line, on the grid's platform."""
-    problems = problems_from_arguments(args)
+    problems = problems_from_request(args)
     platform = materialise(grid)
-    placement = placement_from_arguments(args, platform, args.ranks)
+    placement = placement_from_request(args, platform, args.ranks)
     return [Target(problem, platform, placement) for problem in problems]
 
 
-def plan_from_arguments(args: argparse.Namespace, targets: Sequence[Target], settings: Settings) -> Plan:
+def plan_from_request(args: argparse.Namespace, targets: Sequence[Target], settings: Settings) -> Plan:
     """Return the simulations for the evidence of these targets."""
     # Imported here for a quick start: it is slow to import.
     from predictor.evidence.plan import planned

@@ -11,7 +11,8 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES, exit_status
 from platforms.errors import UserError, known_names
 from platforms.terminal.table import table_lines
 from predictor.hierarchical.beta import BETAS, named_beta

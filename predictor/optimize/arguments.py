@@ -9,14 +9,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from apps.arguments.programs import parse_parameters
+from apps.options.programs import parse_parameters
 from apps.programs.kernel import sized_names
 from apps.runs.plan import Plan
 from apps.spec.settings import Settings
-from platforms.arguments import platform_from_arguments
 from platforms.errors import UserError, known_names
 from platforms.grids.grid import default_power
 from platforms.model.platform import Cluster, Platform
+from platforms.options import platform_from_request
 from platforms.wording import number_of
 from predictor.allocation.branch_and_bound import branch_and_bound
 from predictor.allocation.configuration import Limits
@@ -40,7 +40,7 @@ MOST_RESAMPLINGS = 10_000  # of a bootstrap
 OF_POWER = {"energy": energy, "edp": edp}  # objectives that need the watts of the nodes
 
 
-def plan_from_arguments(args: argparse.Namespace, study: Study, settings: Settings, *, truths: bool) -> Plan:
+def plan_from_request(args: argparse.Namespace, study: Study, settings: Settings, *, truths: bool) -> Plan:
     """Return the runs of a search, or also those of all its configurations, of which the best is the optimum.
 
     Raises:
@@ -51,11 +51,11 @@ def plan_from_arguments(args: argparse.Namespace, study: Study, settings: Settin
     if args.predictor in FORMS and args.measurements is not None:
         return Plan(truths=tuple(map(settings.spec, targets)) if truths else ())
     if args.predictor in FORMS:
-        sizes = construction_from_arguments(args)
+        sizes = construction_from_request(args)
         runs = (study.target(configuration, size) for configuration, size in study.homogeneous(sizes))
         alone = [settings.spec(target) for target in runs]
         truth = [spec for spec in map(settings.spec, targets) if truths and spec not in alone]
-        probes = probes_from_arguments(args, study) * (1 + getattr(args, "then", 0))
+        probes = probes_from_request(args, study) * (1 + getattr(args, "then", 0))
         remark = (
             f"then at most {number_of(probes, 'probe')}, of configurations that these runs decide" if probes else ""
         )
@@ -64,7 +64,7 @@ def plan_from_arguments(args: argparse.Namespace, study: Study, settings: Settin
     return planned(((settings, [target]) for target in targets), [predictor(args.predictor)], truths=truths)
 
 
-def study_from_arguments(args: argparse.Namespace) -> Study:
+def study_from_request(args: argparse.Namespace) -> Study:
     """Return the study that the options describe.
 
     Raises:
@@ -72,11 +72,11 @@ def study_from_arguments(args: argparse.Namespace) -> Study:
     """
     if args.app is None:
         raise UserError("--app", "not given", f"Name one of {', '.join(sized_names())}")
-    platform = platform_from_arguments(args)
-    return Study(args.app, platform, limits_from_arguments(args, platform), parse_parameters(args.param))
+    platform = platform_from_request(args)
+    return Study(args.app, platform, limits_from_request(args, platform), parse_parameters(args.param))
 
 
-def limits_from_arguments(args: argparse.Namespace, platform: Platform) -> Limits:
+def limits_from_request(args: argparse.Namespace, platform: Platform) -> Limits:
     """Return the limits of --nodes and --processes, or their defaults."""
     usual = default_limits(args.app, platform, args.scenario)
     return Limits(
@@ -97,7 +97,7 @@ def numbers(text: str, option: str, kind: type[_Number]) -> tuple[_Number, ...]:
         raise UserError(f"{option} {text}", "not numbers", "Write them with commas, such as 4,4,4") from None
 
 
-def construction_from_arguments(args: argparse.Namespace) -> tuple[int, ...]:
+def construction_from_request(args: argparse.Namespace) -> tuple[int, ...]:
     """Return the sizes that are measured.
 
     Raises:
@@ -124,7 +124,7 @@ def check_distinct(sizes: Sequence[int], where: str) -> None:
             raise UserError(where, f"{size} is given more than once", "Name every size once")
 
 
-def npt_settings_from_arguments(args: argparse.Namespace) -> NptSettings:
+def npt_settings_from_request(args: argparse.Namespace) -> NptSettings:
     """Return the settings of the models from the options.
 
     Raises:
@@ -143,7 +143,7 @@ def npt_settings_from_arguments(args: argparse.Namespace) -> NptSettings:
     )
 
 
-def probes_from_arguments(args: argparse.Namespace, study: Study) -> int:
+def probes_from_request(args: argparse.Namespace, study: Study) -> int:
     """Return the number of configurations to probe: --probe, or its default for the program and the search.
 
     Raises:
@@ -167,7 +167,7 @@ def check_choice_arguments(args: argparse.Namespace, study: Study) -> None:
     Raises:
         UserError: A value is out of its range, or the options do not fit together.
     """
-    probes_from_arguments(args, study)
+    probes_from_request(args, study)
     if args.bootstrap is not None and not 0 <= args.bootstrap <= MOST_RESAMPLINGS:
         remedy = f"Give 0 to {MOST_RESAMPLINGS}, 0 for no bootstrap"
         raise UserError(f"--bootstrap {args.bootstrap}", "not a number of resamplings", remedy)
@@ -183,14 +183,14 @@ def check_choice_arguments(args: argparse.Namespace, study: Study) -> None:
             raise UserError(f"--{name}", "is about simulated measurements, not --measurements", "Leave it out")
 
 
-def probing_from_arguments(args: argparse.Namespace, study: Study, broker: Broker) -> Probing:
+def probing_from_request(args: argparse.Namespace, study: Study, broker: Broker) -> Probing:
     """Return the way to probe, with the noise of the measurements.
 
     Raises:
         UserError: The options do not fit together.
     """
-    noise = npt_settings_from_arguments(args).noise if args.predictor in FORMS else Noise()
-    return Probing(probes_from_arguments(args, study), broker, noise)
+    noise = npt_settings_from_request(args).noise if args.predictor in FORMS else Noise()
+    return Probing(probes_from_request(args, study), broker, noise)
 
 
 def refuse_model_arguments(args: argparse.Namespace) -> None:
@@ -241,7 +241,7 @@ def _bounded(driver: NptDriver, space: Space, size: int, objective: Objective = 
     return replace(choice, flags=(*choice.flags, *driver.flags(size)))
 
 
-def search_from_arguments(args: argparse.Namespace, platform: Platform) -> Search:
+def search_from_request(args: argparse.Namespace, platform: Platform) -> Search:
     """Return the settings of the search from the options.
 
     Raises:

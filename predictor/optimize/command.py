@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import settings_from_arguments
+from apps.options.dry_run import print_plan
+from apps.options.runner import runner_from_request
+from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from platforms.errors import UserError
 from platforms.files.writing import check_writable
@@ -27,15 +27,15 @@ from predictor.npt.predictability import FINE, REFUSED, checks
 from predictor.optimize.arguments import (
     Search,
     check_choice_arguments,
-    construction_from_arguments,
-    npt_settings_from_arguments,
+    construction_from_request,
+    npt_settings_from_request,
     objective_cautions,
-    plan_from_arguments,
-    probes_from_arguments,
-    probing_from_arguments,
+    plan_from_request,
+    probes_from_request,
+    probing_from_request,
     refuse_model_arguments,
-    search_from_arguments,
-    study_from_arguments,
+    search_from_request,
+    study_from_request,
 )
 from predictor.optimize.drivers import Driver, Gathered, NptDriver, NptSettings, measure, npt_driver
 from predictor.optimize.names import FORMS
@@ -93,7 +93,7 @@ def search(
     return Found(choice, space.count, search_s, gather_s, probed, probes, probability)
 
 
-def driver_from_arguments(args: argparse.Namespace, study: Study, settings: Settings, runner: Runner) -> Driver:
+def driver_from_request(args: argparse.Namespace, study: Study, settings: Settings, runner: Runner) -> Driver:
     """Return the driver that --predictor names; for measured models, make and fit their runs.
 
     Raises:
@@ -105,10 +105,10 @@ def driver_from_arguments(args: argparse.Namespace, study: Study, settings: Sett
         refuse_model_arguments(args)
         study.check_iterations((args.size, ranks) for ranks in study.space(args.size).ranks)
         return driver
-    models = npt_settings_from_arguments(args)
+    models = npt_settings_from_request(args)
     if args.measurements is not None:
         return own_driver(args, study, models)
-    runs = list(study.homogeneous(construction_from_arguments(args)))
+    runs = list(study.homogeneous(construction_from_request(args)))
     models.check(study.equations, runs)
     study.check_iterations((size, configuration.total) for configuration, size in runs)
     # As in the paper, homogeneous runs are made at all sizes, also those for which configurations are chosen.
@@ -141,25 +141,25 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         UserError: An option is wrong, or no configuration has an estimate.
     """
-    study = study_from_arguments(args)
+    study = study_from_request(args)
     if args.size is None:
         raise UserError("--size", "not given", "Give the N that configurations are to be chosen for")
     if args.then < 0:
         raise UserError(f"--then {args.then}", "below zero", "Give 0 or more")
-    how = search_from_arguments(args, study.platform)
+    how = search_from_request(args, study.platform)
     study.space(args.size)  # raises errors in the limits before anything runs
     if args.write_hostfile is not None:
         check_writable("--write-hostfile", args.write_hostfile)
     check_choice_arguments(args, study)
-    settings = settings_from_arguments(args)
+    settings = settings_from_request(args)
     general = objective_cautions(args, study.platform)
     said = Cautions()
     said.say(*general)
     if args.dry_run:
-        return print_plan(args, plan_from_arguments(args, study, settings, truths=False))
-    with runner_from_arguments(args, cautions=said) as runner:
-        driver = driver_from_arguments(args, study, settings, runner)
-        probing = probing_from_arguments(args, study, brokers(settings, runner)(()))
+        return print_plan(args, plan_from_request(args, study, settings, truths=False))
+    with runner_from_request(args, cautions=said) as runner:
+        driver = driver_from_request(args, study, settings, runner)
+        probing = probing_from_request(args, study, brokers(settings, runner)(()))
         again = partial(search, driver, size=args.size, how=how, probing=probing, resamplings=args.bootstrap or 0)
         found, ended = _in_turn(study, again, searches=1 + args.then)
     spent = driver.gathered.cost + sum((one.probes.cost for one in found), Cost())
@@ -203,7 +203,7 @@ def driver_name(args: argparse.Namespace) -> str:
     predictor: str = args.predictor
     if predictor not in FORMS:
         return predictor
-    settings = npt_settings_from_arguments(args)
+    settings = npt_settings_from_request(args)
     return f"{settings.name}; noise: {settings.noise}"
 
 
@@ -223,7 +223,7 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
         "search": how.how,
         "unit": how.objective.unit,
     }
-    asked["probe"] = probes_from_arguments(args, study)
+    asked["probe"] = probes_from_request(args, study)
     names = (
         "fit",
         "weights",
@@ -238,7 +238,7 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
     )
     if args.predictor not in FORMS:
         return asked | dict.fromkeys(names)
-    settings = npt_settings_from_arguments(args)
+    settings = npt_settings_from_request(args)
     return {
         **asked,
         "fit": settings.method,
@@ -247,7 +247,7 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
         "glitches": settings.glitch_k,
         "outliers": settings.outliers,
         "bootstrap": args.bootstrap or None,
-        "construction": None if args.measurements else list(construction_from_arguments(args)),
+        "construction": None if args.measurements else list(construction_from_request(args)),
         "measurements": args.measurements,
         "noise": settings.noise.sigma,
         "seed": settings.noise.seed if settings.noise.sigma else None,

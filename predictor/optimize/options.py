@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from apps.arguments.dry_run import add_dry_run_argument
-from apps.arguments.runner import add_runner_arguments
-from apps.arguments.settings import add_settings_arguments
+from apps.options.dry_run import add_dry_run_argument
+from apps.options.runner import add_runner_arguments
+from apps.options.settings import add_settings_arguments
 from apps.programs.kernel import sized_names
-from platforms.arguments import add_platform_arguments
-from platforms.command import any_case
+from platforms.command.parser import any_case
+from platforms.options import add_platform_arguments
 from predictor.optimize.names import FORMS, GLITCH_FACTOR, GLITCH_SHARE, OBJECTIVES, OUTLIERS, SEARCHES
 from predictor.registry import PREDICTORS, help_text
 

@@ -12,9 +12,10 @@ import json
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from apps.arguments.programs import add_problem_arguments, problem_from_arguments
+from apps.options.programs import add_problem_arguments, problem_from_request
 from apps.results.cautions import Cautions
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError, known_names, nearest
 from platforms.terminal.width import add_wide_argument
 from predictor.reliability.names import INTERVALS, SEGMENTS
@@ -75,11 +76,11 @@ def build_parser() -> argparse.ArgumentParser:
 def _add_predictor_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that only a predictor and its evidence use."""
     # Imported here for a quick start: they are slow to import.
-    from apps.arguments.dry_run import add_dry_run_argument
-    from apps.arguments.runner import add_runner_arguments
-    from apps.arguments.settings import add_settings_arguments
+    from apps.options.dry_run import add_dry_run_argument
+    from apps.options.runner import add_runner_arguments
+    from apps.options.settings import add_settings_arguments
     from apps.programs.kernel import kernel_names
-    from platforms.arguments import add_platform_arguments
+    from platforms.options import add_platform_arguments
     from predictor.registry import help_text
 
     model = parser.add_argument_group("or by a predictor", "one rank per node, shared evenly among the clusters")
@@ -93,7 +94,7 @@ def _add_predictor_arguments(parser: argparse.ArgumentParser) -> None:
     add_runner_arguments(evidence)
 
 
-def failures_from_arguments(args: argparse.Namespace) -> Failures:
+def failures_from_request(args: argparse.Namespace) -> Failures:
     """Return the failure rate and the times of checkpoints and restarts from the options.
 
     Raises:
@@ -126,7 +127,7 @@ def failures_from_arguments(args: argparse.Namespace) -> Failures:
     return Failures(rate_per_s, args.checkpoint, args.restart)
 
 
-def intervals_from_arguments(args: argparse.Namespace) -> list[str]:
+def intervals_from_request(args: argparse.Namespace) -> list[str]:
     """Return the names of the checkpoint intervals, each once.
 
     Raises:
@@ -167,7 +168,7 @@ def parse_nodes(text: str) -> list[int]:
     return numbers
 
 
-def run_times_from_arguments(args: argparse.Namespace, said: Cautions) -> RunTimes:
+def run_times_from_request(args: argparse.Namespace, said: Cautions) -> RunTimes:
     """Return the run times without failures, from a law, a table or a predictor.
 
     ``said`` collects the cautions about the runs that a predictor uses, which are printed.
@@ -217,28 +218,28 @@ def _refuse_predictor_options(args: argparse.Namespace) -> None:
 
 def _predicted(args: argparse.Namespace, said: Cautions) -> RunTimes:
     # Imported here for a quick start: they are slow to import.
-    from apps.arguments.runner import runner_from_arguments
+    from apps.options.runner import runner_from_request
     from predictor.reliability.run_times import predicted
 
     asked = _asked(args)
-    with runner_from_arguments(args, cautions=said) as runner:
+    with runner_from_request(args, cautions=said) as runner:
         return predicted(asked, runner)
 
 
 def _asked(args: argparse.Namespace) -> Asked:
     """Return the runs whose times a predictor is asked for."""
     # Imported here for a quick start: they are slow to import.
-    from apps.arguments.settings import settings_from_arguments
-    from platforms.arguments import platform_from_arguments
+    from apps.options.settings import settings_from_request
+    from platforms.options import platform_from_request
     from predictor.registry import predictor
     from predictor.reliability.run_times import Asked
 
     if args.app is None:
         raise UserError("--app", "is not given", "Name the program whose times are to be predicted")
     model = predictor(args.predictor or "dpgraph-known")
-    problem = problem_from_arguments(args, args.app, default_class="B")
-    settings = settings_from_arguments(args)
-    platform = platform_from_arguments(args)
+    problem = problem_from_request(args, args.app, default_class="B")
+    settings = settings_from_request(args)
+    platform = platform_from_request(args)
     most = len(platform.hosts)
     powers = [2**i for i in range(most.bit_length()) if 2**i < most]
     nodes = [*powers, most] if args.nodes is None else parse_nodes(args.nodes)
@@ -248,7 +249,7 @@ def _asked(args: argparse.Namespace) -> Asked:
 def _say_plan(args: argparse.Namespace) -> int:
     """Print what would be simulated for the predictor's evidence."""
     # Imported here for a quick start: they are slow to import.
-    from apps.arguments.dry_run import print_plan
+    from apps.options.dry_run import print_plan
     from predictor.evidence.plan import planned
 
     asked = _asked(args)
@@ -274,12 +275,12 @@ def _run(args: argparse.Namespace) -> int:
         )
     if args.plot is not None:
         check_picture("--plot", args.plot)
-    failures, intervals = failures_from_arguments(args), intervals_from_arguments(args)
+    failures, intervals = failures_from_request(args), intervals_from_request(args)
     said = Cautions()
     if args.dry_run:
         _check_sources(args)
         return _say_plan(args)
-    times = run_times_from_arguments(args, said).repeated(args.repeat)
+    times = run_times_from_request(args, said).repeated(args.repeat)
     found = outlook(times.nodes, times.time_s, failures, intervals, segments=args.segments)
     if args.json:
         data = as_json(times, failures, found, args.rows)
@@ -298,6 +299,6 @@ def _run(args: argparse.Namespace) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     # Imported here for a quick start: it is slow to import.
-    from apps.arguments.exit_status import exit_status
+    from apps.options.exit_status import exit_status
 
     return exit_status(lambda: _run(build_parser().parse_args(argv)))

@@ -13,28 +13,29 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.programs import add_problem_arguments, problem_from_arguments
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
-from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
+from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.programs import add_problem_arguments, problem_from_request
+from apps.options.runner import add_runner_arguments, runner_from_request
+from apps.options.settings import add_settings_arguments, cautions, settings_from_request
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.arguments import (
-    add_placement_arguments,
-    add_platform_arguments,
-    grid_from_arguments,
-    placement_from_arguments,
-    platform_from_arguments,
-)
 from platforms.background.loaded import Loadable
 from platforms.background.site import site_of
 from platforms.background.statement import Background, asked_background, background_names
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.model.platform import Platform
+from platforms.options import (
+    add_placement_arguments,
+    add_platform_arguments,
+    grid_from_request,
+    placement_from_request,
+    platform_from_request,
+)
 from platforms.terminal.progress import Progress, doing
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration
@@ -72,7 +73,7 @@ class Refused:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that asked_from_arguments reads, and those of the runner and the output."""
+    """Add the options that asked_from_request reads, and those of the runner and the output."""
     parser.add_argument(
         "--background", metavar="NAME|FILE.toml", required=True,
         help=f"load of nodes and wide-area links: {', '.join(background_names())}, or a file of your own",
@@ -116,7 +117,7 @@ def check_number(option: str, value: int, least: int, most: int) -> None:
         raise UserError(f"{option} {value}", "out of its range", f"Give {least} to {most}")
 
 
-def asked_from_arguments(args: argparse.Namespace) -> Asked:
+def asked_from_request(args: argparse.Namespace) -> Asked:
     """Return what the options ask for.
 
     Raises:
@@ -126,10 +127,10 @@ def asked_from_arguments(args: argparse.Namespace) -> Asked:
     check_number("--seed", args.seed, 0, 2**63)
     background = asked_background(args.background)
     models = tuple(predictor(name) for name in names(args.predictor, "--predictor"))
-    problems = [problem_from_arguments(args, app, default_class="A") for app in names(args.app, "--app")]
-    settings = settings_from_arguments(args)
+    problems = [problem_from_request(args, app, default_class="A") for app in names(args.app, "--app")]
+    settings = settings_from_request(args)
     platform, grid = _ground(args, background)
-    placement = placement_from_arguments(args, platform, args.ranks)
+    placement = placement_from_request(args, platform, args.ranks)
     targets = tuple(Target(one, platform, placement) for one in problems)
     for target in targets:
         settings.spec(target)  # raises an error for impossible settings before anything runs
@@ -143,12 +144,12 @@ def _ground(args: argparse.Namespace, background: Background) -> tuple[Platform,
 
     if args.platform is None:
         if args.clusters:
-            platform_from_arguments(args)  # raises an error: a scenario names its clusters
-        grid = grid_from_arguments(args)
+            platform_from_request(args)  # raises an error: a scenario names its clusters
+        grid = grid_from_request(args)
         background.check(grid)
         with doing("reading the platform"):
             return materialise(grid), grid
-    platform = platform_from_arguments(args)
+    platform = platform_from_request(args)
     with doing("looking for wide-area links"):
         site = site_of(platform, background.links)
     background.check(site)
@@ -191,7 +192,7 @@ def _progress() -> Iterator[Progress]:
 
 
 def _run(args: argparse.Namespace) -> int:
-    asked = asked_from_arguments(args)
+    asked = asked_from_request(args)
     said = Cautions()
     said.say(*cautions(asked.settings))
     if args.dry_run:
@@ -199,7 +200,7 @@ def _run(args: argparse.Namespace) -> int:
         from predictor.evidence.plan import planned
 
         return print_plan(args, planned([(asked.settings, asked.targets)], asked.models, truths=False))
-    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+    with runner_from_request(args, cautions=said, saying=False) as runner:
         found = forecasts(asked, Broker.of(asked.settings, asked.targets, runner))
     if args.json:
         print(json.dumps({**load_json(asked.load), "forecasts": [to_json(one) for one in found],

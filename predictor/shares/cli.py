@@ -11,26 +11,27 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.programs import add_problem_arguments, problem_from_arguments
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
-from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
+from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.programs import add_problem_arguments, problem_from_request
+from apps.options.runner import add_runner_arguments, runner_from_request
+from apps.options.settings import add_settings_arguments, cautions, settings_from_request
 from apps.programs.kernel import shared_names, sized_names
 from apps.programs.problem import Problem
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.traffic import check
-from platforms.arguments import (
-    add_placement_arguments,
-    add_platform_arguments,
-    placement_from_arguments,
-    platform_from_arguments,
-)
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
+from platforms.options import (
+    add_placement_arguments,
+    add_platform_arguments,
+    placement_from_request,
+    platform_from_request,
+)
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration
@@ -54,7 +55,7 @@ class Asked:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that asked_from_arguments reads, and those of the runner and the output."""
+    """Add the options that asked_from_request reads, and those of the runner and the output."""
     add_platform_arguments(parser)
     parser.add_argument(
         "--app", metavar="A1,A2,...",
@@ -86,7 +87,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def asked_from_arguments(args: argparse.Namespace) -> Asked:
+def asked_from_request(args: argparse.Namespace) -> Asked:
     """Return the targets, the predictor and the settings.
 
     Raises:
@@ -97,11 +98,11 @@ def asked_from_arguments(args: argparse.Namespace) -> Asked:
         if len(apps) > 1:
             raise UserError("--write", f"there are {len(apps)} kernels", "Choose one with --app")
         check_writable("--write", args.write)
-    problems = [_unequal(problem_from_arguments(args, app, default_class="B")) for app in apps]
-    settings = settings_from_arguments(args)
+    problems = [_unequal(problem_from_request(args, app, default_class="B")) for app in apps]
+    settings = settings_from_request(args)
     with doing("reading the platform"):
-        platform = platform_from_arguments(args)
-    placement = placement_from_arguments(args, platform, args.ranks)
+        platform = platform_from_request(args)
+    placement = placement_from_request(args, platform, args.ranks)
     targets = tuple(Target(one, platform, placement) for one in problems)
     for target in targets:
         check(target.problem, target.nranks)
@@ -130,7 +131,7 @@ def _one_share(target: Target) -> Problem:
 
 
 def _run(args: argparse.Namespace) -> int:
-    asked = asked_from_arguments(args)
+    asked = asked_from_request(args)
     said = Cautions()
     said.say(*cautions(asked.settings))
     if args.dry_run:
@@ -138,7 +139,7 @@ def _run(args: argparse.Namespace) -> int:
         from predictor.evidence.plan import planned
 
         return print_plan(args, planned([(asked.settings, asked.targets)], [asked.model], truths=False))
-    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+    with runner_from_request(args, cautions=said, saying=False) as runner:
         broker = Broker.of(asked.settings, asked.targets, runner)
         runner.start(broker.specs([probe_request(target) for target in asked.targets]))
         found = [advise(target, asked.model, broker) for target in asked.targets]

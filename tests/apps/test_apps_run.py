@@ -83,7 +83,7 @@ def test_a_failed_verification_is_status_1(capsys, monkeypatch):
     from apps.programs import problem as catalog
 
     wrong = catalog.Problem("cg", (*catalog.problem("cg", "S").params[:-1], ("zeta", 8.6)), "S")
-    monkeypatch.setattr("apps.run.problem_from_arguments", lambda *_, **__: wrong)
+    monkeypatch.setattr("apps.run.problem_from_request", lambda *_, **__: wrong)
     assert main("--app cg --class S --ranks 2 --scenario grid4x2 --mode verify".split()) == 1
     captured = capsys.readouterr()
     assert "FAILED" in captured.out

@@ -2,9 +2,9 @@
 
 import pytest
 
-from platforms.arguments import check_all_usable, check_usable
 from platforms.errors import PlatformError
 from platforms.model.platform import Change
+from platforms.options import check_all_usable, check_usable
 from platforms.read.read import check_connected, read_platform
 
 

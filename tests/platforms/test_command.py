@@ -5,7 +5,8 @@ import sys
 
 import pytest
 
-from platforms.command import CommandParser, any_case, exit_status
+from platforms.command.parser import CommandParser, any_case
+from platforms.command.status import exit_status
 from platforms.errors import UserError, known_names, matching
 
 

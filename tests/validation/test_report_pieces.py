@@ -18,7 +18,7 @@ from apps.runs.timeline import Timeline
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise, read_platform
 from predictor.series.styles import style_of
-from validation.arguments import asked_platforms
+from validation.options import asked_platforms
 from validation.presentation.dots import error_text
 from validation.presentation.plots import overview_figure, results_figure, write_figures
 from validation.report import tables

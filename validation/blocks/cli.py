@@ -9,12 +9,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import add_runner_arguments, runner_from_request
 from apps.results.cautions import Cautions
 from apps.timelines.files import TIMELINE, add_timeline_argument, check_timeline, write_timeline
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import usable_folder
 from platforms.terminal.progress import doing
@@ -25,7 +26,7 @@ from predictor.blocks.options import (
     add_model_arguments,
     add_power_argument,
     add_setting_arguments,
-    setting_from_arguments,
+    setting_from_request,
 )
 from predictor.blocks.series.command import OUT, OVER, add_output_arguments, check_series_arguments
 from predictor.blocks.series.points import VARY, Point, add_vary_argument, points_of, where_text
@@ -123,7 +124,7 @@ def compared_points(
     if len(wrong) == len(points):  # a wrong option, for which no simulation is worth while
         raise wrong[0]
     try:
-        with runner_from_arguments(args, cautions=said, saying=saying) as runner:
+        with runner_from_request(args, cautions=said, saying=saying) as runner:
             rows, failures = comparisons(points, evaluated, runner)
             if args.timeline is not None and rows[0].simulated_s is not None:
                 _write_timeline(args, points[0], runner)
@@ -141,14 +142,14 @@ def compared_points(
 def _model_cautions(point: Point) -> list[str]:
     """Return the cautions about the model of a point; only a calibration file has some."""
     model = point.args.model
-    return setting_from_arguments(point.args).cautions(model) if os.path.isfile(model) else []
+    return setting_from_request(point.args).cautions(model) if os.path.isfile(model) else []
 
 
 def _write_timeline(args: argparse.Namespace, point: Point, runner: Runner) -> None:
     # Imported here for a quick start: it is slow to import.
     from validation.blocks.comparison import simulation
 
-    spec = simulation(setting_from_arguments(point.args))
+    spec = simulation(setting_from_request(point.args))
     with doing("writing the timeline"):
         written = write_timeline(TIMELINE, args.timeline, spec, runner.record(spec))
     print(f"timeline: {written}", file=sys.stderr)

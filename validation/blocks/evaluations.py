@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from predictor.blocks.evaluation.evaluate import Result, evaluate
-from predictor.blocks.options import machine_from_arguments, setting_from_arguments
-from predictor.blocks.series.command import jobs_from_arguments, store_from_arguments
+from predictor.blocks.options import machine_from_request, setting_from_request
+from predictor.blocks.series.command import jobs_from_request, store_from_request
 from predictor.blocks.series.evaluations import made_and_kept
 from predictor.blocks.series.points import Point
 
@@ -32,17 +32,17 @@ def timed(args: argparse.Namespace) -> Timed:
     Raises:
         UserError: An option or a file is wrong, or the application cannot be evaluated.
     """
-    setting = setting_from_arguments(args)
+    setting = setting_from_request(args)
     started = time.perf_counter()
     result = evaluate(
-        setting.application, machine_from_arguments(args, setting),
+        setting.application, machine_from_request(args, setting),
         evaluator=args.evaluator, power=args.power, parts=args.parts,
     )  # fmt: skip
     wall_s = time.perf_counter() - started
     if wall_s < _LONG_S or args.parts:
         again = replace(setting)  # without its placement
         started = time.perf_counter()
-        evaluate(again.application, machine_from_arguments(args, again), evaluator=args.evaluator, power=args.power)
+        evaluate(again.application, machine_from_request(args, again), evaluator=args.evaluator, power=args.power)
         wall_s = time.perf_counter() - started
     return Timed(result, wall_s)
 
@@ -58,6 +58,6 @@ def timed_evaluations(args: argparse.Namespace, points: Sequence[Point]) -> list
         UserError: An option is wrong.
         KeyboardInterrupt: With the number of results that are kept.
     """
-    jobs = jobs_from_arguments(args)
-    with store_from_arguments(args) as store, doing("evaluating the series" if args.vary else "evaluating"):
+    jobs = jobs_from_request(args)
+    with store_from_request(args) as store, doing("evaluating the series" if args.vary else "evaluating"):
         return made_and_kept(points, timed, Timed, store, jobs)

@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES, exit_status
 from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
 from predictor.blocks.options import add_model_arguments, add_power_argument, add_setting_arguments
-from predictor.checkpoints.cli import add_checkpoint_arguments, rows_from_arguments, say_failures
+from predictor.checkpoints.cli import add_checkpoint_arguments, rows_from_request, say_failures
 
 if TYPE_CHECKING:
     from predictor.checkpoints.report import Row
@@ -100,7 +101,7 @@ def _run(args: argparse.Namespace) -> int:
         raise UserError(f"--runs {args.runs}", "out of its range", f"Give 100 to {MOST_RUNS}")
     if not 0 <= args.seed <= 2**63:
         raise UserError(f"--seed {args.seed}", "out of its range", f"Give 0 to {2**63}")
-    source, rows, failures = rows_from_arguments(args)
+    source, rows, failures = rows_from_request(args)
     with doing("drawing failures"):
         done, refused = checks(rows, restart_s=args.restart, runs=args.runs, seed=args.seed)
     if args.json:

@@ -8,7 +8,8 @@ import textwrap
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from platforms.command import CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import exit_status
 from validation.doctor.examine import Finding, examine, examine_machine
 
 _WIDTH = 80

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from platforms.command import Call, called_as
+from platforms.command.command import Command
 from platforms.errors import UserError, known_names, printable
 from validation.entrance.verbs import GROUPS, VERBS, Verb
 
@@ -21,24 +21,24 @@ _SIMULATE = "--simulate"
 class Chosen:
     """The command that the words after ``gridval`` choose."""
 
-    call: Call
-    module: str
+    place: str  # module and name of the Command, ``module:NAME``; ``module`` alone stands for its COMMAND
     words: tuple[str, ...]  # its arguments
+    simulate: str | None = None  # help of --simulate, if the verb chooses between two commands by it
+
+    @property
+    def command(self) -> Command[Any]:
+        """The command; its module is imported now."""
+        module, _, name = self.place.partition(":")
+        found: Command[Any] = getattr(importlib.import_module(module), name or "COMMAND")
+        return found
 
     def main(self) -> int:
         """Run the command and return its exit status."""
-        with called_as(self.call):
-            status: int = self._imported().main(self.words)
-        return status
+        return self.command.main(self.words, simulate=self.simulate)
 
     def parser(self) -> argparse.ArgumentParser:
         """Return the command's parser."""
-        with called_as(self.call):
-            parser: argparse.ArgumentParser = self._imported().build_parser()
-        return parser
-
-    def _imported(self) -> Any:
-        return importlib.import_module(self.module)
+        return self.command.parser(simulate=self.simulate)
 
 
 def choose(words: Sequence[str]) -> Chosen | str:
@@ -54,15 +54,13 @@ def choose(words: Sequence[str]) -> Chosen | str:
         key = _verb_key(name, rest.pop(0), verbs)
         name, verb = f"{name} {key}", verbs[key]
         if verb.module:
-            return _command(name, verb, rest)
+            return _command(verb, rest)
         verbs = dict(verb.verbs)
 
 
-def _command(name: str, verb: Verb, words: Sequence[str]) -> Chosen:
-    if verb.twin and _SIMULATE in words:
-        words = words[1:] if words[0] == verb.twin_of else words
-        return Chosen(Call(verb.twin_name, name, verb.twin_help), verb.twin, tuple(words))
-    return Chosen(Call(verb.own_name, name, verb.twin_help or None), verb.module, tuple(words))
+def _command(verb: Verb, words: Sequence[str]) -> Chosen:
+    twin = verb.twin if _SIMULATE in words else ""
+    return Chosen(twin or verb.module, tuple(words), verb.twin_help or None)
 
 
 def _verb_key(name: str, word: str, verbs: Mapping[str, Verb]) -> str:

@@ -7,7 +7,8 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from platforms.command import CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import exit_status
 from validation.entrance.choosing import NAME, Chosen, choose
 from validation.entrance.verbs import VERBS, Verb
 

@@ -9,12 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import cautions, settings_from_arguments
+from apps.options.dry_run import print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import runner_from_request
+from apps.options.settings import cautions, settings_from_request
 from apps.results.cautions import Cautions
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.files.writing import write_csv, written_into
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, significant
@@ -28,9 +29,9 @@ from predictor.frequency.study import (
     assumed,
     grid_at_maximum,
     option_text,
-    plan_from_arguments,
+    plan_from_request,
     study,
-    targets_from_arguments,
+    targets_from_request,
 )
 from validation.frequency.compare import Optimum, Row, compare, known_runs, loss_pct, number_of_choices, optimum
 from validation.output.output import usable_folder
@@ -58,9 +59,9 @@ def build_parser() -> argparse.ArgumentParser:
 
 def _run(args: argparse.Namespace) -> int:
     grid = grid_at_maximum(args)
-    settings = settings_from_arguments(args)
+    settings = settings_from_request(args)
     folder = None if args.out is None else usable_folder(args.out)
-    targets = targets_from_arguments(args, grid)
+    targets = targets_from_request(args, grid)
     general = (*cautions(settings), *frequency_cautions(assumed(grid)))
     said = Cautions()
     said.say(*general)
@@ -68,7 +69,7 @@ def _run(args: argparse.Namespace) -> int:
         return print_plan(args, _plan(args, grid, targets, settings))
     limit = float("inf") if args.time_limit is None else args.time_limit
     compared = []
-    with runner_from_arguments(args, cautions=said) as runner:
+    with runner_from_request(args, cautions=said) as runner:
         for target in targets:
             one = study(args, grid, target, settings, runner)
             rows = compare(one, args.predictor, settings, runner)
@@ -91,7 +92,7 @@ def _plan(args: argparse.Namespace, grid: Grid, targets: Sequence[Target], setti
     # Imported here for a quick start: it is slow to import.
     from apps.runs.plan import Other, wall_s
 
-    asked = plan_from_arguments(args, targets, settings)
+    asked = plan_from_request(args, targets, settings)
     known = tuple(spec for target in targets for spec in known_runs(grid, target, settings))
     if not args.optimum:
         return replace(asked, truths=known, remark="and a run of each choice that is none of these")

@@ -11,13 +11,14 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import wall_limit_from_arguments
+from apps.options.dry_run import print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import runner_from_request
+from apps.options.settings import wall_limit_from_request
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from predictor.dpgraph.cli import (
     FIRST,
@@ -71,17 +72,17 @@ def _check(args: argparse.Namespace) -> int:
 def _run(args: argparse.Namespace) -> int:
     rows = _check(args)
     # Imported here for a quick start: they are slow to import.
-    from predictor.dpgraph.on_platform import analysis, recorded, settings_of, target_from_arguments
+    from predictor.dpgraph.on_platform import analysis, recorded, settings_of, target_from_request
     from predictor.dpgraph.timed_text import analysis_json
     from validation.graph.compare import compared, simulation
     from validation.graph.gains import changed_platforms
     from validation.graph.text import compared_json, compared_text
 
-    target = target_from_arguments(args, problem_of(args), args.ranks)
+    target = target_from_request(args, problem_of(args), args.ranks)
     if args.dry_run:
         return _print_plan(args, target, rows)
     spec, said = settings_of(args).spec(target), Cautions()
-    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+    with runner_from_request(args, cautions=said, saying=False) as runner:
         recording = recorded(args, target, runner)
         said.add(f"recording of {target.problem.on(target.nranks)}", recording.cautions, key=RECORDED)
         made = analysis(args, target, recording, runner)
@@ -89,7 +90,7 @@ def _run(args: argparse.Namespace) -> int:
         changed = [] if made.answers is None else changed_platforms(target, made.network, made.answers, most=rows)
         runner.start([spec])
         iterations = made.iterations or target.iterations
-        simulate = simulation(spec, iterations, time_limit_s=wall_limit_from_arguments(args))
+        simulate = simulation(spec, iterations, time_limit_s=wall_limit_from_request(args))
         found = compared(made, changed, simulate, runner.record(spec).time_s)
     write_pictures(args, made)
     if args.json:

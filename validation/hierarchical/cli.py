@@ -13,11 +13,12 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import add_runner_arguments, runner_from_request
 from apps.results.cautions import Cautions
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import written_into
 from platforms.terminal.width import add_wide_argument
@@ -174,7 +175,7 @@ def _communication(args: argparse.Namespace, folder: Path | None) -> int:
     if args.dry_run:
         return print_plan(args, Plan(truths=tuple(spec for pair in study_specs(study).values() for spec in pair)))
     said = Cautions()
-    with runner_from_arguments(args, cautions=said) as runner:
+    with runner_from_request(args, cautions=said) as runner:
         points = simulate_points(study, runner)
     regions = region_errors(points)
     if folder is not None:
@@ -201,7 +202,7 @@ def _search(args: argparse.Namespace, study: Study, folder: Path | None) -> int:
     if args.dry_run:
         return print_plan(args, Plan(truths=tuple(search_specs(study).values())))
     said = Cautions()
-    with runner_from_arguments(args, cautions=said) as runner:
+    with runner_from_request(args, cautions=said) as runner:
         found = search(study, runner)
     if folder is not None:
         with written_into("--out", folder):

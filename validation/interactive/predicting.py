@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from apps.arguments.runner import runner_from_arguments
+from apps.options.runner import runner_from_request
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.arguments import placement_from_arguments, platform_from_arguments
 from platforms.errors import UserError
 from platforms.model.placement import RanksPerHost
+from platforms.options import placement_from_request, platform_from_request
 from predictor.answers import answers
-from predictor.arguments import predictors_from_arguments, problems_from_arguments
 from predictor.base import OutOfRange, Prediction
 from predictor.defaults.choice import best_answer
 from predictor.evidence.broker import Broker
+from predictor.options import predictors_from_request, problems_from_request
 from predictor.predict import build_parser
 from validation.interactive.asking import Ask, PathLike, checked
 
@@ -68,15 +68,15 @@ def predict(
 
 
 def _prediction(args: argparse.Namespace, settings: Settings) -> Prediction:
-    models = [] if args.predictor is None else predictors_from_arguments(args)
-    problems = problems_from_arguments(args)
+    models = [] if args.predictor is None else predictors_from_request(args)
+    problems = problems_from_request(args)
     for what, found in (("app", problems), ("predictor", models)):
         if len(found) > 1:
             raise UserError(what, f"{len(found)} are named", "Name one, or call run")
-    platform = platform_from_arguments(args)
-    target = Target(problems[0], platform, placement_from_arguments(args, platform, args.ranks))
+    platform = platform_from_request(args)
+    target = Target(problems[0], platform, placement_from_request(args, platform, args.ranks))
     settings.spec(target)  # raises an error for impossible settings before anything runs
-    with runner_from_arguments(args) as runner:
+    with runner_from_request(args) as runner:
         broker = Broker.of(settings, [target], runner)
         answer = answers.predict(models[0], [target], broker)[0] if models else best_answer(target, broker).answer
     if answer.prediction is None:

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Literal
 
-from apps.arguments.runner import runner_from_arguments
+from apps.options.runner import runner_from_request
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.arguments import placement_from_arguments
 from platforms.model.placement import RanksPerHost
-from predictor.arguments import predictors_by_target, problems_from_arguments
-from validation.arguments import asked_platforms
+from platforms.options import placement_from_request
+from predictor.options import predictors_by_target, problems_from_request
 from validation.comparison.compare import COLUMNS, Failure, validate
 from validation.comparison.truth import read_measured
 from validation.interactive.asking import Ask, Names, PathLike, checked
 from validation.interactive.results import Results, results
+from validation.options import asked_platforms
 from validation.run import build_parser, mapping_name
 
 if TYPE_CHECKING:
@@ -85,9 +85,9 @@ def run(
 
 def _results(args: argparse.Namespace, settings: Settings, truth: PathLike | None) -> Results:
     models = predictors_by_target(args)
-    problems = problems_from_arguments(args)
+    problems = problems_from_request(args)
     targets = [
-        Target(problem, platform, placement_from_arguments(args, platform, args.ranks))
+        Target(problem, platform, placement_from_request(args, platform, args.ranks))
         for platform in asked_platforms(args)
         for problem in problems
     ]
@@ -96,7 +96,7 @@ def _results(args: argparse.Namespace, settings: Settings, truth: PathLike | Non
     measured = None if truth is None else read_measured(str(truth))
     said = Cautions()
     rows = []
-    with runner_from_arguments(args, cautions=said) as runner:
+    with runner_from_request(args, cautions=said) as runner:
         for outcome in validate(
             targets, models, settings, mapping=mapping_name(args), runner=runner, measured=measured
         ):

@@ -15,7 +15,8 @@ from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES, exit_status
 from platforms.errors import UserError, known_names
 from platforms.files.reading import input_text
 from platforms.files.writing import check_writable, write_text

@@ -8,28 +8,28 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.programs import add_problem_arguments, add_program_arguments
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
-from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
+from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.programs import add_problem_arguments, add_program_arguments
+from apps.options.runner import add_runner_arguments, runner_from_request
+from apps.options.settings import add_settings_arguments, cautions, settings_from_request
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
-from platforms.arguments import add_platform_arguments, check_usable
-from platforms.command import CommandParser
+from platforms.command.parser import CommandParser
 from platforms.errors import UserError, known_names
 from platforms.model.placement import MAPPINGS
+from platforms.options import add_platform_arguments, check_usable
 from platforms.terminal.width import add_wide_argument
 from predictor.answers.answers import names
-from predictor.arguments import (
+from predictor.options import (
     add_predictor_argument,
-    predictors_from_arguments,
-    problems_from_arguments,
+    predictors_from_request,
+    problems_from_request,
 )
 from predictor.registry import ALL
-from validation.arguments import asked_platforms
 from validation.league.candidates import candidates
-from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
+from validation.options import asked_platforms
+from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_request
 from validation.output.output import Output
 
 PROBED = ("subset", "grid")
@@ -78,10 +78,10 @@ def _run(args: argparse.Namespace) -> int:
     # Imported here for a quick start: it is slow to import.
     from validation.ranking.evidence_costs import EvidenceCosts
 
-    fail_above = limit_from_arguments(args)
-    models = predictors_from_arguments(args)
-    problems = problems_from_arguments(args)
-    settings = settings_from_arguments(args)
+    fail_above = limit_from_request(args)
+    models = predictors_from_request(args)
+    problems = problems_from_request(args)
+    settings = settings_from_request(args)
     mappings = _mappings(args)
     if args.probed not in PROBED:
         raise UserError(f"--probed {args.probed}", "no such choice", known_names(args.probed, PROBED))
@@ -113,7 +113,7 @@ def _run(args: argparse.Namespace) -> int:
             decision_costs=costs,
             cautions=said,
         ) as output,
-        runner_from_arguments(args, cautions=said, saying=False) as runner,
+        runner_from_request(args, cautions=said, saying=False) as runner,
     ):
         # Imported here for a quick start: it is slow to import.
         from validation.comparison.compare import runs, validate

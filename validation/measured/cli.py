@@ -8,8 +8,9 @@ import io
 import json
 from collections.abc import Sequence
 
-from apps.arguments.exit_status import exit_status
-from platforms.command import EXIT_STATUSES, CommandParser
+from apps.options.exit_status import exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.files.spreadsheets import cell
 from platforms.files.writing import check_picture, check_writable, write_picture, write_text
 

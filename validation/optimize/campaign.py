@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.runner import add_runner_arguments, runner_from_request
 from apps.results.cautions import Cautions
 from apps.runs.plan import Plan
-from platforms.command import CommandParser
+from platforms.command.parser import CommandParser
 from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration
 from predictor.base import OutOfRange
@@ -262,7 +262,7 @@ def run_campaign(args: argparse.Namespace) -> int:
     said = Cautions()
     with (
         AllocationOutput(args.out, as_json=args.json, wide=args.wide, cautions=said) as output,
-        runner_from_arguments(args, cautions=said) as runner,
+        runner_from_request(args, cautions=said) as runner,
     ):
         for case in campaign.studies:
             study = Outcomes(case, runner, campaign.seeds)

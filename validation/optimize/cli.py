@@ -9,8 +9,9 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 
-from apps.arguments.exit_status import exit_status
-from platforms.command import EXIT_STATUSES, CommandParser
+from apps.options.exit_status import exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.terminal.width import add_wide_argument
 from predictor.optimize.options import FIRST_OPTIONS, add_search_arguments
 

@@ -7,9 +7,9 @@ import json
 from dataclasses import asdict, fields
 from typing import Any
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import settings_from_arguments
+from apps.options.dry_run import print_plan
+from apps.options.runner import runner_from_request
+from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from platforms.errors import UserError
 from platforms.terminal.prose import folded_lines
@@ -17,12 +17,12 @@ from platforms.terminal.quantities import duration, significant
 from predictor.optimize.arguments import (
     check_choice_arguments,
     objective_cautions,
-    plan_from_arguments,
-    probing_from_arguments,
-    search_from_arguments,
-    study_from_arguments,
+    plan_from_request,
+    probing_from_request,
+    search_from_request,
+    study_from_request,
 )
-from predictor.optimize.command import driver_from_arguments, driver_name, said_of, search, settings_to_json
+from predictor.optimize.command import driver_from_request, driver_name, said_of, search, settings_to_json
 from predictor.optimize.predictor_driver import brokers
 from validation.optimize.errors import Judged, judge
 from validation.optimize.truth import simulate_space
@@ -46,11 +46,11 @@ def run(args: argparse.Namespace) -> int:
         return run_campaign(args)
     if args.out is not None:
         raise UserError(f"--out {args.out}", "needs a campaign file or --paper", "Leave it out, or give one")
-    study = study_from_arguments(args)
+    study = study_from_request(args)
     if args.size is None:
         raise UserError("--size", "not given", "Give the N to choose a configuration for")
-    how = search_from_arguments(args, study.platform)
-    settings = settings_from_arguments(args)
+    how = search_from_request(args, study.platform)
+    settings = settings_from_request(args)
     check_choice_arguments(args, study)
     space = study.space(args.size)  # raises an error for impossible options before anything runs
     study.check_iterations((args.size, ranks) for ranks in space.ranks)
@@ -58,10 +58,10 @@ def run(args: argparse.Namespace) -> int:
     said = Cautions()
     said.say(*general)
     if args.dry_run:
-        return print_plan(args, plan_from_arguments(args, study, settings, truths=True))
-    with runner_from_arguments(args, cautions=said) as runner:
-        driver = driver_from_arguments(args, study, settings, runner)
-        probing = probing_from_arguments(args, study, brokers(settings, runner)(()))
+        return print_plan(args, plan_from_request(args, study, settings, truths=True))
+    with runner_from_request(args, cautions=said) as runner:
+        driver = driver_from_request(args, study, settings, runner)
+        probing = probing_from_request(args, study, brokers(settings, runner)(()))
         found = search(driver, study, args.size, how, probing, resamplings=args.bootstrap or 0)
         truth = simulate_space(study, args.size, settings, runner)
     judged = judge(found.choice, truth, how.objective, how.slack)

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.runner import runner_from_arguments
+from apps.options.dry_run import print_plan
+from apps.options.runner import runner_from_request
 from apps.results.cautions import Cautions
 from apps.runs.plan import Plan
 from platforms.errors import UserError
@@ -34,7 +34,7 @@ def run_paper(args: argparse.Namespace) -> int:
     if args.dry_run:
         return print_plan(args, Plan(truths=tuple(planned())))
     folder, said = None if args.out is None else usable_folder(args.out), Cautions()
-    with runner_from_arguments(args, cautions=said) as runner:
+    with runner_from_request(args, cautions=said) as runner:
         found = lines(runner)
     if folder is not None:
         with written_into("--out", folder):

@@ -14,13 +14,14 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status, print_failure
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.exit_status import exit_status, print_failure
+from apps.options.runner import add_runner_arguments, runner_from_request
 from apps.programs.kernel import kernel_names, sized_names
 from apps.programs.problem import problem
 from apps.results.cautions import Cautions
-from platforms.command import EXIT_STATUSES, CommandParser, any_case
+from platforms.command.parser import CommandParser, any_case
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError, known_names
 from platforms.files.writing import check_writable, usable_folder, write_text
 from platforms.grids.network import network_names
@@ -28,9 +29,9 @@ from platforms.grids.scenario import SCENARIOS
 from platforms.model.placement import MAPPINGS
 from platforms.terminal.progress import Progress
 from predictor.answers.answers import names
-from predictor.arguments import (
+from predictor.options import (
     add_predictor_argument,
-    predictors_from_arguments,
+    predictors_from_request,
 )
 from predictor.registry import HCF_FAMILY, PREDICTORS
 from validation.regimes.error_map import map_text
@@ -97,7 +98,7 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
-def sweep_from_arguments(args: argparse.Namespace) -> Sweep:
+def sweep_from_request(args: argparse.Namespace) -> Sweep:
     """Return the sweep that the options describe.
 
     Raises:
@@ -143,8 +144,8 @@ def _scales(text: str | None, option: str, default: tuple[float, ...]) -> tuple[
 
 
 def _run(args: argparse.Namespace) -> int:
-    models = predictors_from_arguments(args)
-    sweep = sweep_from_arguments(args)
+    models = predictors_from_request(args)
+    sweep = sweep_from_request(args)
     folder = None if args.out is None else usable_folder("--out", args.out)
     if args.write_map is not None:
         check_writable("--write-map", args.write_map)
@@ -166,7 +167,7 @@ def _run(args: argparse.Namespace) -> int:
     progress = Progress()
     said = Cautions()
     try:
-        with runner_from_arguments(args, cautions=said) as runner:
+        with runner_from_request(args, cautions=said) as runner:
             for outcome in results(asked, models, mapping=sweep.mapping, runner=runner):
                 if isinstance(outcome, Failure):
                     status = max(status, _report_failure(outcome))

@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.programs import add_problem_arguments, problem_from_arguments
+from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.programs import add_problem_arguments, problem_from_request
 from apps.results.cautions import Cautions
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import significant
@@ -55,7 +56,7 @@ def _add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the options that only the runs in SimGrid use."""
     # Imported here for a quick start: they are slow to import.
     from apps.programs.kernel import kernel_names
-    from platforms.arguments import add_platform_arguments
+    from platforms.options import add_platform_arguments
 
     simulated = parser.add_argument_group("runs in SimGrid", "default: --scenario grid4x2 --app ep --class S")
     simulated.add_argument(
@@ -100,13 +101,13 @@ def _spec(args: argparse.Namespace) -> RunSpec:
     # Imported here for a quick start: they are slow to import.
     from apps.spec.settings import Settings
     from apps.spec.target import Target
-    from platforms.arguments import platform_from_arguments
     from platforms.model.placement import block
+    from platforms.options import platform_from_request
 
     if args.scenario is None and args.platform is None:
         args.scenario = "grid4x2"
-    platform = platform_from_arguments(args)
-    problem = problem_from_arguments(args, args.app or "ep", default_class="S")
+    platform = platform_from_request(args)
+    problem = problem_from_request(args, args.app or "ep", default_class="S")
     target = Target(problem, platform, block(platform, _RANKS if args.ranks is None else args.ranks))
     return Settings(iterations="full").spec(target)
 
@@ -175,6 +176,6 @@ def _text(checks: Sequence[Check], done: SimulatedRuns | None) -> str:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     # Imported here for a quick start: it is slow to import.
-    from apps.arguments.exit_status import exit_status
+    from apps.options.exit_status import exit_status
 
     return exit_status(lambda: _run(build_parser().parse_args(argv)))

@@ -65,14 +65,14 @@ def _generates(words: Sequence[str], content: bytes) -> bool:
     """Return whether platforms.generate creates this file with these options."""
     # Imported here for a quick start: they are slow to import.
     from platforms import generate
-    from platforms.arguments import grid_from_arguments, system_from_arguments
     from platforms.grids.xml import platform_xml
+    from platforms.options import grid_from_request, system_from_request
     from platforms.system.convert import platform_file as system_file
 
     try:
         args = generate.build_parser().parse_args(list(words))
-        system = system_from_arguments(args) if args.frequency is None else None
-        return content == (platform_xml(grid_from_arguments(args)) if system is None else system_file(system))
+        system = system_from_request(args) if args.frequency is None else None
+        return content == (platform_xml(grid_from_request(args)) if system is None else system_file(system))
     except (UserError, SystemExit):
         return False
 

@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import add_runner_arguments, runner_from_request
 from apps.results.cautions import Cautions
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError, nearest
 from platforms.files.writing import written_into
 from platforms.terminal.width import add_wide_argument
@@ -68,7 +69,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return print_plan(args, Plan(truths=tuple(message_specs(platform, messages(), costs).values())))
     folder, said = None if args.out is None else usable_folder(args.out), Cautions()
-    with runner_from_arguments(args, cautions=said) as runner:
+    with runner_from_request(args, cautions=said) as runner:
         done = study(cluster, platform, costs, runner)
     if folder is not None:
         _write(done, folder)
@@ -87,7 +88,7 @@ def _run_paper(args: argparse.Namespace) -> int:
     if args.dry_run:
         return print_plan(args, planned_paper())
     folder, said = None if args.out is None else usable_folder(args.out), Cautions()
-    with runner_from_arguments(args, cautions=said) as runner:
+    with runner_from_request(args, cautions=said) as runner:
         found = paper(runner)
     if folder is not None:
         with written_into("--out", folder):

@@ -10,10 +10,11 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.options.exit_status import exit_status
+from apps.options.runner import add_runner_arguments, runner_from_request
 from apps.runs.runner import Runner
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.files.writing import write_text
 from platforms.model.platform import Platform
 from platforms.read.read import materialise
@@ -53,7 +54,7 @@ def _run(args: argparse.Namespace) -> int:
     # Imported here for a quick start: it is slow to import.
     from platforms.grids.scenario import named_grid
 
-    with runner_from_arguments(args) as runner:
+    with runner_from_request(args) as runner:
         text = costs_csv({name: fit_costs(name, materialise(named_grid(name)), runner) for name in CLUSTERS})
     if args.output == "-":
         sys.stdout.write(text)

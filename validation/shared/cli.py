@@ -11,14 +11,15 @@ from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import cautions
+from apps.options.dry_run import print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import runner_from_request
+from apps.options.settings import cautions
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
 from platforms.background.draws import TRUTHS, drawn
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.files.writing import check_picture, write_picture
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import folded_lines
@@ -30,7 +31,7 @@ from predictor.shared.cli import (
     Asked,
     Refused,
     add_arguments,
-    asked_from_arguments,
+    asked_from_request,
     check_number,
     forecasts,
     load_json,
@@ -90,7 +91,7 @@ def _run(args: argparse.Namespace) -> int:
     check_number("--truths", args.truths, 2, MOST_TRUTHS)
     if args.picture is not None:
         check_picture("--picture", args.picture)
-    asked = asked_from_arguments(args)
+    asked = asked_from_request(args)
     said = _OtherCautions()
     said.say(*cautions(asked.settings))
     with doing("drawing the load"):
@@ -102,7 +103,7 @@ def _run(args: argparse.Namespace) -> int:
         specs = [(asked.settings, [*asked.targets]), *((asked.settings, own) for own in truths)]
         evidence = planned(specs[:1], asked.models, truths=False)
         return print_plan(args, evidence.joined(planned(specs[1:], [], truths=True)))
-    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+    with runner_from_request(args, cautions=said, saying=False) as runner:
         specs_of = [[asked.settings.spec(one) for one in own] for own in truths]
         broker = Broker.of(asked.settings, [*asked.targets, *(one for own in truths for one in own)], runner)
         runner.start(broker.specs([request for model in asked.models for request in model.requests(asked.targets)]))

@@ -11,13 +11,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import cautions
+from apps.options.dry_run import print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import runner_from_request
+from apps.options.settings import cautions
 from apps.results.cautions import Cautions
 from apps.results.record import RunRecord
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import write_text
 from platforms.terminal.prose import folded_lines
@@ -29,7 +30,7 @@ from predictor.shares.advice import Advice, advise, idle_s, lines_of_file
 from predictor.shares.cli import (
     Asked,
     add_arguments,
-    asked_from_arguments,
+    asked_from_request,
     exponent_text,
     gain_text,
     to_json,
@@ -80,7 +81,7 @@ def _steps(args: argparse.Namespace) -> int | None:
 
 def _run(args: argparse.Namespace) -> int:
     steps = _steps(args)
-    asked = asked_from_arguments(args)
+    asked = asked_from_request(args)
     for target in asked.targets if steps is not None else ():
         number_of_choices(target, steps or 0)
     said = Cautions()
@@ -88,7 +89,7 @@ def _run(args: argparse.Namespace) -> int:
     if args.dry_run:
         return _print_plan(args, asked, steps)
     found = []
-    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+    with runner_from_request(args, cautions=said, saying=False) as runner:
         runner.start(asked.settings.spec(target) for target in asked.targets)
         broker = Broker.of(asked.settings, asked.targets, runner)
         for target in asked.targets:

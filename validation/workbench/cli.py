@@ -8,7 +8,8 @@ import os
 import sys
 from collections.abc import Sequence
 
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.parser import CommandParser
+from platforms.command.status import EXIT_STATUSES, exit_status
 from platforms.errors import UserError
 
 PORT = 8765

@@ -44,7 +44,7 @@ def add_pool_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--no-store", action="store_true", help="evaluate every point anew and keep no results")
 
 
-def jobs_from_arguments(args: argparse.Namespace) -> int:
+def jobs_from_request(args: argparse.Namespace) -> int:
     """Return the number of evaluations at a time.
 
     Raises:
@@ -116,23 +116,23 @@ def evaluated_series(args: argparse.Namespace, points: Sequence[Point]) -> tuple
         KeyboardInterrupt: With the number of results that are kept.
     """
     # Imported here for a quick start: they are slow to import.
-    from predictor.blocks.options import setting_from_arguments
+    from predictor.blocks.options import setting_from_request
     from predictor.blocks.series.evaluations import evaluations
 
-    jobs = jobs_from_arguments(args)
-    with store_from_arguments(args) as store, doing("evaluating the series"):
+    jobs = jobs_from_request(args)
+    with store_from_request(args) as store, doing("evaluating the series"):
         results = evaluations(points, store, jobs)
     found: dict[str, None] = {}
     for point, result in zip(points, results, strict=True):
         if not isinstance(result, UserError):
             model = point.args.model  # only a calibration file has cautions
-            said = setting_from_arguments(point.args).cautions(model) if os.path.isfile(model) else []
+            said = setting_from_request(point.args).cautions(model) if os.path.isfile(model) else []
             found |= dict.fromkeys((*said, *result.cautions))
     return results, list(found)
 
 
 @contextmanager
-def store_from_arguments(args: argparse.Namespace) -> Iterator[Store | None]:
+def store_from_request(args: argparse.Namespace) -> Iterator[Store | None]:
     """Yield the store that --store and --no-store choose.
 
     Raises:

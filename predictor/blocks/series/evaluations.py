@@ -15,7 +15,7 @@ import numpy as np
 from platforms.errors import UserError
 from predictor.blocks.evaluation.evaluate import Result, evaluate
 from predictor.blocks.lines import with_line
-from predictor.blocks.options import machine_from_arguments, setting_from_arguments
+from predictor.blocks.options import machine_from_request, setting_from_request
 from predictor.blocks.series.points import Point
 from predictor.series.pool import Kept, answers
 from predictor.series.sources import sources_hash
@@ -95,8 +95,8 @@ def evaluated(args: argparse.Namespace) -> Result:
     Raises:
         UserError: An option or a file is wrong, or the application cannot be evaluated.
     """
-    setting = setting_from_arguments(args)
-    machine = machine_from_arguments(args, setting)
+    setting = setting_from_request(args)
+    machine = machine_from_request(args, setting)
     return evaluate(setting.application, machine, evaluator=args.evaluator, power=args.power, parts=args.parts)
 
 
@@ -106,7 +106,7 @@ def identity(args: argparse.Namespace) -> dict[str, Any]:
     Raises:
         UserError: An option or a file is wrong.
     """
-    setting = setting_from_arguments(args)
+    setting = setting_from_request(args)
     application = setting.application
     given = (application.name, application.given, application.steps, application.variables, application.functions)
     files = [args.model, *(text.partition("=")[2] for text in args.component)]

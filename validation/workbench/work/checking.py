@@ -105,8 +105,8 @@ def evaluate(folder: Path, name: str, text: str, words: Sequence[str]) -> Iterat
         add_model_arguments,
         add_power_argument,
         add_setting_arguments,
-        machine_from_arguments,
-        setting_from_arguments,
+        machine_from_request,
+        setting_from_request,
     )
     from predictor.blocks.run_command import result_json, result_text
 
@@ -116,8 +116,8 @@ def evaluate(folder: Path, name: str, text: str, words: Sequence[str]) -> Iterat
     add_power_argument(parser)
     with _drafted(name, text) as path:
         args = parser.parse_args([str(path), *words])
-        setting = setting_from_arguments(args)
-        machine = machine_from_arguments(args, setting)
+        setting = setting_from_request(args)
+        machine = machine_from_request(args, setting)
         result = evaluated(setting.application, machine, evaluator=args.evaluator, power=args.power)
     cautions = [*setting.cautions(args.model), *result.cautions]
     yield {"result": result_json(result, 0.0), "text": result_text(result), "cautions": cautions}

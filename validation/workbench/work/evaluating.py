@@ -15,7 +15,7 @@ from apps.runs.runner import Runner
 from apps.store import Store
 from platforms.errors import UserError
 from predictor.blocks.evaluation.evaluate import LabelResult, Result
-from predictor.blocks.options import setting_from_arguments
+from predictor.blocks.options import setting_from_request
 from predictor.blocks.parts import KINDS, total
 from predictor.blocks.series.evaluations import evaluations
 from predictor.blocks.setting import Setting
@@ -55,7 +55,7 @@ def _simulations(points: Iterator[SuitePoint]) -> list[Any]:
     found = []
     for one in points:
         try:
-            found.append(simulation(setting_from_arguments(one.args)))
+            found.append(simulation(setting_from_request(one.args)))
         except UserError:
             continue  # the run says so when its turn comes
     return list(dict.fromkeys(found))
@@ -66,7 +66,7 @@ def _outcome(suite: SuitePoints, one: SuitePoint, known: str, runner: Runner, st
         what = f"{Path(one.args.application).name} or {Path(one.args.system).name}"
         reason = f"{what}: it, or a model, has changed since the suite was queued. Queue it again."
         return {"results": [], "reason": reason}
-    setting = setting_from_arguments(one.args)
+    setting = setting_from_request(one.args)
     _ = setting.schedule  # raises the error that all models would
     points = [one.with_model(model) for model in suite.models]
     found = evaluations(points, store, 1)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import argparse
 import csv
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from platforms.command.request import Request, option
 from platforms.errors import UserError, known_names
 from platforms.files.commented_csv import numbered_rows
 from platforms.files.reading import input_text
@@ -23,25 +24,26 @@ _OF = ("cluster", "host")
 _SHARE = "share"
 
 
-def add_shares_argument(parser: argparse._ActionsContainer) -> None:
-    """Add --shares, which with_asked_shares reads."""
-    parser.add_argument(
-        "--shares", default=EQUAL, metavar="equal|speed|FILE.csv",
-        help="how a kernel's data are divided among the ranks: equal (default), speed (in proportion to the speed of "
-        "each rank's host), or a file with the columns cluster, share or host, share (docs/planning/shares.md)",
-    )  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class SharesOption(Request):
+    """The option --shares."""
+
+    shares: str = option(
+        EQUAL,
+        "equal|speed|FILE.csv",
+        "how a kernel's data are divided among the ranks: equal (default), speed (in proportion to the speed of each "
+        "rank's host), or a file with the columns cluster, share or host, share (docs/planning/shares.md)",
+    )
 
 
-def with_asked_shares(
-    args: argparse.Namespace, problem: Problem, platform: Platform, placement: Sequence[str]
-) -> Problem:
+def with_asked_shares(request: SharesOption, problem: Problem, platform: Platform, placement: Sequence[str]) -> Problem:
     """Return the problem, divided as --shares asks.
 
     Raises:
         UserError: The kernel divides its data evenly only; or the file cannot be read or does not name every cluster or
             host in use.
     """
-    asked: str = args.shares
+    asked = request.shares
     if asked.lower() == EQUAL:
         return problem
     if asked.lower() == SPEED:

@@ -6,11 +6,12 @@ import argparse
 import math
 import os
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from platforms.command import any_case
+from platforms.command.parser import any_case
+from platforms.command.request import Request, option
 from platforms.errors import PlatformError, UserError, known_names, printable
 from platforms.grids.grid import Grid
 from platforms.grids.network import DEFAULT_NETWORK, FACTORS, network_names, with_factors
@@ -24,69 +25,88 @@ from platforms.read.content import loadable
 if TYPE_CHECKING:
     from platforms.system.model import System
 
+
+def _any_scenario(text: str) -> str:
+    return any_case("all", *NAMED)(text)
+
+
 MOST_RANKS_UNASKED = 4096  # unless --ranks asks for more: SMPI starts 4,096 ranks in 6 s, twice as many in 42 s
 
 
-def add_scenario_arguments(parser: argparse._ActionsContainer, *, all_scenarios: bool = False) -> None:
-    """Add --scenario, --hardware, --network, --factors, --speeds and --frequency, which grid_from_arguments reads.
+@dataclass(frozen=True, kw_only=True)
+class ScenarioOptions(Request):
+    """A grid: a named scenario or a file of one, and what is changed of it."""
 
-    If ``all_scenarios`` is true, the help says that the command accepts "all" too.
-    """
-    every = f"; all for {SCENARIOS[0]} to {SCENARIOS[-1]}" if all_scenarios else ""
-    parser.add_argument(
-        "--scenario", metavar="NAME|FILE.toml", type=any_case("all", *NAMED),
-        help=f"a grid: {', '.join(NAMED)}{every}; any grid{{N}}x{{M}} with --speeds, a scenario file or a system file",
-    )  # fmt: skip
-    parser.add_argument(
-        "--hardware", metavar="FILE", action="append",
-        help="with a system file: processors, networks and disks of your own (may be given several times)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--network", metavar="NAME", type=any_case(*network_names()),
-        help=f"its network: {', '.join(network_names())} (default: that of the scenario, or {DEFAULT_NETWORK})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--factors", choices=tuple(FACTORS),
-        help="factors of latency and bandwidth by message size: neutral for none, simgrid for SimGrid's defaults "
-        "(default: those of the network)",
-    )  # fmt: skip
-    parser.add_argument("--speeds", metavar="G1,G2,...", help="Gflop/s of a node of each cluster, such as 35,45,55")
-    parser.add_argument(
-        "--frequency", metavar="F|F1,F2,...",
-        help="frequency at which the nodes run: GHz, min or max, one for all clusters or one for each (default: that "
-        "of the scenario, or the highest)",
-    )  # fmt: skip
+    all_scenarios: ClassVar[bool] = False  # the command accepts "all" too
 
-
-def add_platform_arguments(parser: argparse._ActionsContainer, *, all_scenarios: bool = False) -> None:
-    """Add the options of add_scenario_arguments, --platform and --clusters, which platforms_from_arguments reads."""
-    add_scenario_arguments(parser, all_scenarios=all_scenarios)
-    several = "; several with commas, or the option again" if all_scenarios else ""
-    parser.add_argument(
-        "--platform", metavar="FILE", action="append",
-        help=f"instead of a scenario: any SimGrid platform, .xml or .so{several} (docs/platforms/platform-files.md)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--clusters", metavar="NAME=PATTERN,...", action="append",
-        help="with --platform: which hosts make a cluster, by patterns of their names such as left=node-[0-9]*; the "
-        "first match wins, -=PATTERN leaves hosts out (default: the platform's zones, split by speed)",
-    )  # fmt: skip
-
-
-def add_placement_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add --mapping, --hostfile and --ranks-per-host, which placement_from_arguments reads."""
-    parser.add_argument(
-        "--mapping",
-        metavar="NAME",
-        type=str.lower,
-        help=f"mapping of ranks to hosts: {', '.join(MAPPINGS)} (default: block)",
+    scenario: str | None = option(None, "NAME|FILE.toml", lambda request: _scenarios(request), parse=_any_scenario)
+    hardware: tuple[str, ...] = option(
+        (), "FILE", "with a system file: processors, networks and disks of your own (may be given several times)"
     )
-    parser.add_argument("--hostfile", metavar="FILE", help="instead of a mapping: one host per line, in rank order")
-    parser.add_argument(
-        "--ranks-per-host", metavar="K|cores", type=_ranks_per_host,
-        help="with a mapping: ranks on each host, up to its cores, or cores for one on each core, also where hosts "
-        "have different numbers of them (default: 1)",
-    )  # fmt: skip
+    network: str | None = option(
+        None,
+        "NAME",
+        lambda _: f"its network: {', '.join(network_names())} (default: that of the scenario, or {DEFAULT_NETWORK})",
+        parse=lambda text: any_case(*network_names())(text),
+    )
+    factors: str | None = option(
+        None,
+        "",
+        "factors of latency and bandwidth by message size: neutral for none, simgrid for SimGrid's defaults "
+        "(default: those of the network)",
+        choices=tuple(FACTORS),
+    )
+    speeds: str | None = option(None, "G1,G2,...", "Gflop/s of a node of each cluster, such as 35,45,55")
+    frequency: str | None = option(
+        None,
+        "F|F1,F2,...",
+        "frequency at which the nodes run: GHz, min or max, one for all clusters or one for each (default: that of the "
+        "scenario, or the highest)",
+    )
+
+
+def _scenarios(request: type[Request]) -> str:
+    """Return the help of --scenario."""
+    assert issubclass(request, ScenarioOptions)
+    every = f"; all for {SCENARIOS[0]} to {SCENARIOS[-1]}" if request.all_scenarios else ""
+    return f"a grid: {', '.join(NAMED)}{every}; any grid{{N}}x{{M}} with --speeds, a scenario file or a system file"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlatformOptions(ScenarioOptions):
+    """A platform: a grid, or any platform file of SimGrid."""
+
+    platform: tuple[str, ...] = option((), "FILE", lambda request: _files_help(request))
+    clusters: tuple[str, ...] = option(
+        (),
+        "NAME=PATTERN,...",
+        "with --platform: which hosts make a cluster, by patterns of their names such as left=node-[0-9]*; the first "
+        "match wins, -=PATTERN leaves hosts out (default: the platform's zones, split by speed)",
+    )
+
+
+def _files_help(request: type[Request]) -> str:
+    """Return the help of --platform."""
+    assert issubclass(request, ScenarioOptions)
+    several = "; several with commas, or the option again" if request.all_scenarios else ""
+    return f"instead of a scenario: any SimGrid platform, .xml or .so{several} (docs/platforms/platform-files.md)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementOptions(Request):
+    """The hosts of the ranks."""
+
+    mapping: str | None = option(
+        None, "NAME", f"mapping of ranks to hosts: {', '.join(MAPPINGS)} (default: block)", parse=str.lower
+    )
+    hostfile: str | None = option(None, "FILE", "instead of a mapping: one host per line, in rank order")
+    ranks_per_host: RanksPerHost | None = option(
+        None,
+        "K|cores",
+        "with a mapping: ranks on each host, up to its cores, or cores for one on each core, also where hosts have "
+        "different numbers of them (default: 1)",
+        parse=lambda text: _ranks_per_host(text),
+    )
 
 
 def _ranks_per_host(text: str) -> RanksPerHost:
@@ -98,16 +118,16 @@ def _ranks_per_host(text: str) -> RanksPerHost:
         raise argparse.ArgumentTypeError(f"neither a whole number nor cores: {text!r}") from None
 
 
-def grid_from_arguments(args: argparse.Namespace) -> Grid:
+def grid_from_request(request: ScenarioOptions) -> Grid:
     """Return the grid that --scenario, --network, --factors, --speeds and --frequency describe.
 
     Raises:
         UserError: The options do not describe a grid.
     """
-    grid = _grid(args)
-    if args.factors is not None:
-        grid = replace(grid, options=with_factors(grid.options, args.factors))
-    return grid if args.frequency is None else at_frequency(grid, args.frequency)
+    grid = _grid(request)
+    if request.factors is not None:
+        grid = replace(grid, options=with_factors(grid.options, request.factors))
+    return grid if request.frequency is None else at_frequency(grid, request.frequency)
 
 
 def at_frequency(grid: Grid, text: str) -> Grid:
@@ -121,7 +141,7 @@ def at_frequency(grid: Grid, text: str) -> Grid:
     return grid.at(parse_frequency(text, levels))
 
 
-def system_from_arguments(args: argparse.Namespace) -> System | None:
+def system_from_request(request: ScenarioOptions) -> System | None:
     """Return the system that --scenario and --hardware describe, or None if --scenario is not a system file.
 
     Raises:
@@ -131,62 +151,64 @@ def system_from_arguments(args: argparse.Namespace) -> System | None:
     from platforms.system.description import is_system_file
     from platforms.system.named import names_file, system_named
 
-    is_file = args.scenario and names_file(args.scenario)
-    if is_file and args.speeds is not None:
+    is_file = request.scenario and names_file(request.scenario)
+    if is_file and request.speeds is not None:
         raise UserError("--speeds", "does not go with a scenario file", "Write speeds into the file")
-    if not (is_file and is_system_file(args.scenario)):
-        if args.hardware:
+    if not (is_file and is_system_file(request.scenario)):
+        if request.hardware:
             raise UserError("--hardware", "goes with a system file only", "Give one as --scenario, or drop it")
         return None
-    for option in ("network", "factors"):
-        if getattr(args, option) is not None:
-            raise UserError(f"--{option}", "does not go with a system file", "Write it into the file")
-    return system_named(args.scenario, hardware=args.hardware or ())
+    for name in ("network", "factors"):
+        if getattr(request, name) is not None:
+            raise UserError(f"--{name}", "does not go with a system file", "Write it into the file")
+    return system_named(request.scenario, hardware=request.hardware)
 
 
-def _grid(args: argparse.Namespace) -> Grid:
+def _grid(request: ScenarioOptions) -> Grid:
     # Imported here for a quick start: it is slow to import.
     from platforms.system.named import names_file
 
-    if not args.scenario:
+    if not request.scenario:
         raise UserError("--scenario", "is missing", f"Give one of {', '.join(NAMED)}, or a scenario file")
-    system = system_from_arguments(args)
+    system = system_from_request(request)
     if system is not None:
         return _grid_of(system)
-    speeds_flops = None if args.speeds is None else _speeds_flops(args.speeds)
-    if names_file(args.scenario):
-        return read_grid(args.scenario, args.network)
-    return named_grid(args.scenario, args.network, speeds_flops)
+    speeds_flops = None if request.speeds is None else _speeds_flops(request.speeds)
+    if names_file(request.scenario):
+        return read_grid(request.scenario, request.network)
+    return named_grid(request.scenario, request.network, speeds_flops)
 
 
-def platform_from_arguments(args: argparse.Namespace) -> Platform:
-    """Return the platform that the options of add_platform_arguments name.
+def platform_from_request(request: PlatformOptions) -> Platform:
+    """Return the platform that a request names.
 
     Raises:
         UserError: The options contradict each other, a file is wrong, or several files are named.
     """
-    found = platforms_from_arguments(args)
+    found = platforms_from_request(request)
     if len(found) > 1:
         raise UserError("--platform", f"{len(found)} files, but this command takes one", "Name one of them")
     return found[0]
 
 
-def platforms_from_arguments(args: argparse.Namespace) -> list[Platform]:
-    """Return all platforms that the options of add_platform_arguments name.
+def platforms_from_request(request: PlatformOptions) -> list[Platform]:
+    """Return all platforms that a request names.
 
     Raises:
         UserError: The options contradict each other, or a file is wrong.
     """
-    if args.platform is None:
-        if args.clusters:
-            raise UserError(f"--clusters {args.clusters[0]}", "goes with --platform", "A scenario names its clusters")
-        return [_platform_of_scenario(args)]
-    for option in ("scenario", "network", "factors", "speeds", "frequency", "hardware"):
-        if getattr(args, option) is not None:
-            raise UserError(f"--{option}", "does not go with --platform", "The file defines all of it: drop one")
-    if not all(text.strip() for text in args.clusters or ()):
+    if not request.platform:
+        if request.clusters:
+            raise UserError(
+                f"--clusters {request.clusters[0]}", "goes with --platform", "A scenario names its clusters"
+            )
+        return [_platform_of_scenario(request)]
+    for name in ("scenario", "network", "factors", "speeds", "frequency", "hardware"):
+        if getattr(request, name) not in (None, (), []):
+            raise UserError(f"--{name}", "does not go with --platform", "The file defines all of it: drop one")
+    if not all(text.strip() for text in request.clusters):
         raise UserError("--clusters", "an empty text", "Leave it out to take the platform's zones")
-    return read_platforms(_files(args.platform), ",".join(args.clusters or ()))
+    return read_platforms(_files(request.platform), ",".join(request.clusters))
 
 
 def read_platforms(files: Sequence[str | Path], clusters: str = "") -> list[Platform]:
@@ -216,26 +238,26 @@ def _files(texts: Sequence[str]) -> list[str]:
     return [name if os.path.isfile(name) else name.strip() for name in files]
 
 
-def _platform_of_scenario(args: argparse.Namespace) -> Platform:
+def _platform_of_scenario(request: PlatformOptions) -> Platform:
     # Imported here for a quick start: it is slow to import.
     from platforms.read.read import materialise
 
-    if not args.scenario:
+    if not request.scenario:
         raise UserError("platform", "none is given", "Give --scenario NAME or --platform FILE")
-    system = system_from_arguments(args)
-    if system is not None and args.frequency is None:
+    system = system_from_request(request)
+    if system is not None and request.frequency is None:
         # Imported here for a quick start: it is slow to import.
         from platforms.system.convert import materialise_system
 
         return materialise_system(system)
-    return materialise(grid_from_arguments(args))
+    return materialise(grid_from_request(request))
 
 
-def placement_from_arguments(args: argparse.Namespace, platform: Platform, nranks: int | None = None) -> Placement:
+def placement_from_request(request: PlacementOptions, platform: Platform, nranks: int | None = None) -> Placement:
     """Return the placement that --mapping, --ranks-per-host or --hostfile describe.
 
     Args:
-        args: The options that add_placement_arguments adds.
+        request: How the ranks are placed.
         platform: The platform on which the ranks are placed.
         nranks: Number of ranks.  None means as many as the host file places, or as fit on the hosts if that is at most
             4,096.  Of a host file with more ranks the first ``nranks`` are used; a host file with fewer is an error and
@@ -245,7 +267,7 @@ def placement_from_arguments(args: argparse.Namespace, platform: Platform, nrank
         UserError: The options contradict each other or do not fit the platform, or hosts of a user's own platform
             cannot send messages to each other.
     """
-    placement = _placement(args, platform, nranks)
+    placement = _placement(request, platform, nranks)
     check_usable(platform, placement)
     return placement
 
@@ -309,20 +331,20 @@ def _largest(placements: Sequence[Placement]) -> list[Placement]:
     return [placement for _, placement in found]
 
 
-def _placement(args: argparse.Namespace, platform: Platform, nranks: int | None) -> Placement:
-    if args.hostfile is not None:
-        for option, value in (("--mapping", args.mapping), ("--ranks-per-host", args.ranks_per_host)):
+def _placement(request: PlacementOptions, platform: Platform, nranks: int | None) -> Placement:
+    if request.hostfile is not None:
+        for name, value in (("--mapping", request.mapping), ("--ranks-per-host", request.ranks_per_host)):
             if value is not None:
-                raise UserError(option, "does not go with --hostfile", "Drop one")
-        placement = read_host_file(args.hostfile, platform)
+                raise UserError(name, "does not go with --hostfile", "Drop one")
+        placement = read_host_file(request.hostfile, platform)
         if nranks is not None and nranks > len(placement):
             problem = f"{nranks} ranks, but it places {len(placement)}"
-            raise PlatformError(f"host file {args.hostfile}", problem, "Add lines or lower the ranks")
+            raise PlatformError(f"host file {request.hostfile}", problem, "Add lines or lower the ranks")
         return placement[:nranks]
-    mapping = "block" if args.mapping is None else args.mapping
+    mapping = "block" if request.mapping is None else request.mapping
     if mapping not in MAPPINGS:
         raise UserError(f"--mapping {mapping or repr(mapping)}", "no such mapping", known_names(mapping, MAPPINGS))
-    ranks_per_host: RanksPerHost = 1 if args.ranks_per_host is None else args.ranks_per_host
+    ranks_per_host: RanksPerHost = 1 if request.ranks_per_host is None else request.ranks_per_host
     if nranks is None:
         nranks = places(platform, ranks_per_host)
         if nranks > MOST_RANKS_UNASKED:

@@ -8,14 +8,14 @@ from collections.abc import Callable
 from apps.child.failure import printed_lines, telling_line
 from apps.child.verdict import readable
 from apps.errors import SimulationError
-from platforms.command import exit_status as command_status
+from platforms.command.status import exit_status as command_status
 
 _LOG_LINES = 12
 _LONGEST = 200  # characters of a line of output
 
 
 def exit_status(command: Callable[[], int]) -> int:
-    """Run a command and return its exit status, like platforms.command.exit_status.
+    """Run a command and return its exit status, like platforms.command.status.exit_status.
 
     A simulation that fails gives status 1, and the end of its log is printed.
     """
