@@ -5,7 +5,6 @@ Finished runs are kept in the store, so an interrupted campaign continues where 
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 import textwrap
@@ -13,18 +12,20 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from apps.options.dry_run import add_dry_run_argument, print_plan
+from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
-from apps.options.runner import add_runner_arguments, check_runner_arguments, runner_from_request
+from apps.options.runner import RunnerOptions, check_runner_arguments, runner_from_request
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, own_problem, problem
 from apps.results.cautions import Cautions
 from apps.runs.plan import Plan, rough_duration, wall_s
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
-from platforms.command.parser import CommandParser
+from platforms.command.command import Command
+from platforms.command.common import JsonOption, OutOption, WideOption
+from platforms.command.request import argument, option
 from platforms.errors import UserError, known_names
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.random_grid import Ranges, random_grid
@@ -33,14 +34,13 @@ from platforms.model.placement import MAPPINGS, Placement
 from platforms.options import check_all_usable, read_platforms
 from platforms.read.read import materialise
 from platforms.terminal.prose import prose_lines
-from platforms.terminal.width import add_wide_argument
 from predictor.defaults.choice import PredictorsOf, default_predictors
 from predictor.evidence.plan import planned
 from predictor.plugins import within
 from predictor.registry import predictors
-from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_request
+from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, FailAboveOption, limit_from_request
 from validation.output.output import Output
-from validation.report.option import add_report_argument, reporter_from_request
+from validation.report.option import ReportOption, reporter_from_request
 
 if TYPE_CHECKING:
     from platforms.grids.grid import Grid
@@ -308,41 +308,29 @@ def _file_help() -> str:
     return textwrap.indent("\n".join(lines), "  ")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m validation.campaign",
-        description="Predict and simulate a product of platforms, networks, problems, mappings and efficiencies. "
-        "Finished runs are kept in the store: an interrupted campaign continues where it stopped.",
-        epilog=f"The campaign file:\n\n{_file_help()}\n\n{EXIT_STATUSES_AND_LIMIT}",
+@dataclass(frozen=True, kw_only=True)
+class CampaignRequest(DryRunOption, OutOption, WideOption, ReportOption, FailAboveOption, JsonOption, RunnerOptions):
+    """What ``gridval series campaign`` is asked for."""
+
+    out_files: ClassVar[str] = (
+        "write results.csv, summary.csv and, from four predictors on, the league there"  # FIXME out
     )
-    parser.add_argument("file", metavar="FILE.toml", help="the campaign file")
-    add_dry_run_argument(parser)
-    parser.add_argument(
-        "--out", metavar="DIR", help="write results.csv, summary.csv and, from four predictors on, the league there"
+
+    file: str = argument("FILE.toml", "the campaign file")
+    energy: bool = option(False, help="show energies and energy-delay products in the tables")
+    scheduler: str | None = option(
+        None, "ADDRESS", "simulate on the workers of this Dask scheduler (docs/validation/campaigns.md)"
     )
-    parser.add_argument("--energy", action="store_true", help="show energies and energy-delay products in the tables")
-    add_wide_argument(parser)
-    add_report_argument(parser)
-    add_fail_above_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print results and summary as one JSON object, no table")
-    add_runner_arguments(parser)
-    parser.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="simulate on the workers of this Dask scheduler (docs/validation/campaigns.md)",
-    )
-    return parser
 
 
-def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
-    fail_above = limit_from_request(args)
-    campaign = read_campaign(args.file)
+def _run(request: CampaignRequest, words: Sequence[str]) -> int:
+    fail_above = limit_from_request(request)
+    campaign = read_campaign(request.file)
     count = sum(len(campaign.asked(case.target)) for case in campaign.cases)
-    if args.dry_run:
+    if request.dry_run:
         print(f"{len(campaign.cases)} targets, {count} predictions")
-        return print_plan(args, plan(campaign))
-    jobs, _ = check_runner_arguments(args)
+        return print_plan(request, plan(campaign))
+    jobs, _ = check_runner_arguments(request)
     expected = estimate(campaign, jobs)
     others = f", besides the recordings and messages of {', '.join(expected.others)}" if expected.others else ""
     said = (
@@ -350,22 +338,22 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
         f"about {rough_duration(expected.time_s)} if none is known{others}"
     )
     print("\n".join(prose_lines(said)), file=sys.stderr)
-    text = Path(args.file).read_text("utf-8")
+    text = Path(request.file).read_text("utf-8")
     cautions = Cautions()
     with (
         reporter_from_request(
-            args, words=words, module="validation.campaign", file=(args.file, text), cautions=cautions
+            args, words=words, module="validation.campaign", file=(request.file, text), cautions=cautions
         ) as report,
         Output(
-            args.out,
-            as_json=args.json,
+            request.out,
+            as_json=request.json,
             figures=False,
-            energy=args.energy,
-            wide=args.wide,
+            energy=request.energy,
+            wide=request.wide,
             fail_above=fail_above,
             cautions=cautions,
         ) as output,
-        runner_from_request(args, scheduler=args.scheduler, cautions=cautions, saying=False) as runner,
+        runner_from_request(request, scheduler=request.scheduler, cautions=cautions, saying=False) as runner,
     ):
         # Imported here for a quick start: it is slow to import.
         from validation.comparison.compare import runs, validate
@@ -384,10 +372,13 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     return output.status
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv), sys.argv[1:] if argv is None else argv))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = Command(
+    "series campaign",
+    CampaignRequest,
+    _run,
+    "Predict and simulate a product of platforms, networks, problems, mappings and efficiencies. "
+    "Finished runs are kept in the store: an interrupted campaign continues where it stopped.",
+    epilog=f"The campaign file:\n\n{_file_help()}\n\n{EXIT_STATUSES_AND_LIMIT}",
+    status=exit_status,
+)
+main = COMMAND.main

@@ -28,6 +28,24 @@ class Answer(Protocol):
 
 
 @dataclass(frozen=True)
+class Reply:
+    """An answer made of a value and two functions that show it."""
+
+    value: Any
+    as_text: Callable[[], str]
+    as_json: Callable[[], Any]
+    status: int = 0  # exit status
+
+    def text(self) -> str:
+        """Return it as lines of text."""
+        return self.as_text()
+
+    def to_json(self) -> Any:
+        """Return it as JSON values."""
+        return self.as_json()
+
+
+@dataclass(frozen=True)
 class Command(Generic[_Request]):
     """A command: its name, its request, and the function that answers a request.
 
@@ -39,6 +57,7 @@ class Command(Generic[_Request]):
     answer: Callable[[_Request], Any]  # Answer | int
     description: str
     epilog: str = EXIT_STATUSES
+    usage: str | None = None  # "%(prog)s GRID [options]"; None: made of the options
     first: Sequence[str] = FIRST  # options that matter most, which the short help shows
     # After the answer is printed: write the files that were asked for, and print the cautions.
     after: Callable[[_Request, Any], None] | None = None
@@ -55,6 +74,7 @@ class Command(Generic[_Request]):
             prog=prog or f"gridval {self.name}",
             description=self.description,
             epilog=self.epilog,
+            usage=self.usage,
             first=self.first,
         )
         if simulate is not None:
@@ -64,10 +84,8 @@ class Command(Generic[_Request]):
 
     def main(self, argv: Sequence[str] | None = None, *, prog: str | None = None, simulate: str | None = None) -> int:
         """Run the command with the words of a command line, and return its exit status."""
-        words = sys.argv[1:] if argv is None else argv
-        return self.status(
-            lambda: self.run(parsed(self.request, self.parser(prog, simulate=simulate).parse_args(words)))
-        )
+        words = sys.argv[1:] if argv is None else list(argv)
+        return self.status(lambda: self.run(parsed(self.request, self.parser(prog, simulate=simulate), words)))
 
     def run(self, request: _Request) -> int:
         """Answer a request, show the answer, write the files that were asked for, and return the exit status."""

@@ -37,6 +37,7 @@ class Declaration:
     section: str = ""  # title of the section of the help; empty: by the name (platforms/command/help_text.py)
     positional: bool = False
     several: bool = False  # an option followed by several values, such as names of files
+    behind: bool = False  # the words behind ``--``
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -100,6 +101,11 @@ def argument(
     if default is dataclasses.MISSING:
         return dataclasses.field(metadata={_KEY: declared})
     return dataclasses.field(default=default, metadata={_KEY: declared})
+
+
+def words_behind(help: Help) -> Any:
+    """Declare a field that takes all words behind ``--``, such as a command to start; it is a tuple of texts."""
+    return dataclasses.field(default=(), metadata={_KEY: Declaration("", help, behind=True)})
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,8 @@ def add_options(parser: CommandParser, request: type[Request]) -> None:
     """Add an option or a positional argument for each field of a request."""
     groups: dict[str, argparse._ArgumentGroup] = {}
     for field in fields_of(request):
+        if field.declared.behind:
+            continue
         title = field.section
         if title and title not in groups:
             groups[title] = parser.add_argument_group(title, request.section_help.get(title))
@@ -60,9 +62,14 @@ def _may_lack(field: Field) -> dict[str, Any]:
     return {} if field.required else {"nargs": "?"}
 
 
-def parsed(request: type[_Request], values: argparse.Namespace) -> _Request:
-    """Return the request for the values that a parser with the options of ``add_options`` found."""
-    given = {field.key: getattr(values, field.key) for field in fields_of(request)}
+def parsed(request: type[_Request], parser: CommandParser, words: Sequence[str]) -> _Request:
+    """Return the request for the words of a command line; ``parser`` has the options of ``add_options``."""
+    behind = next((field.key for field in fields_of(request) if field.declared.behind), None)
+    split = words.index("--") if behind is not None and "--" in words else len(words)
+    values = parser.parse_args(words[:split])
+    given = {field.key: getattr(values, field.key) for field in fields_of(request) if field.key != behind}
+    if behind is not None:
+        given[behind] = tuple(words[split + 1 :])
     return request(**{key: tuple(one) if isinstance(one, list) else one for key, one in given.items()})
 
 
@@ -155,6 +162,7 @@ def words_of(request: Request, group: type[Request] | None = None) -> list[str]:
     ``group`` is a group of options that the request has, if the words of that group alone are wanted.
     """
     words: list[str] = []
+    behind: list[str] = []
     kept = {field.key for field in fields_of(group or type(request))}
     for field in sorted(fields_of(type(request)), key=lambda one: not one.declared.positional):
         if field.key not in kept:
@@ -163,7 +171,9 @@ def words_of(request: Request, group: type[Request] | None = None) -> list[str]:
         if value == field.default or value is None:
             continue
         values = value if field.repeated else (value,)
-        if field.declared.positional:
+        if field.declared.behind:
+            behind = ["--", *values]
+        elif field.declared.positional:
             words += map(str, values)
         elif field.type == "bool":
             words.append(field.option)
@@ -171,4 +181,4 @@ def words_of(request: Request, group: type[Request] | None = None) -> list[str]:
             words += [field.option, *map(str, values)]
         else:
             words += [word for one in values for word in (field.option, str(one))]
-    return words
+    return [*words, *behind]

@@ -6,47 +6,42 @@ A campaign file instead of options compares many apps, sizes, models and noises 
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
 from apps.options.exit_status import exit_status
-from platforms.command.parser import CommandParser
-from platforms.command.status import EXIT_STATUSES
-from platforms.terminal.width import add_wide_argument
-from predictor.optimize.options import FIRST_OPTIONS, add_search_arguments
+from platforms.command.command import Command
+from platforms.command.common import JsonOption, OutOption, WideOption
+from platforms.command.request import argument, option
+from predictor.optimize.options import FIRST_OPTIONS
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m validation.optimize",
-        description=__doc__,
-        epilog=EXIT_STATUSES,
-        first=FIRST_OPTIONS,
-    )
-    parser.add_argument(
-        "campaign", nargs="?", metavar="FILE.toml", help="a campaign file (docs/planning/allocation.md)"
-    )
-    add_search_arguments(parser)
-    parser.add_argument(
-        "--paper", action="store_true",
+@dataclass(frozen=True, kw_only=True)
+class NodesComparisonRequest(SearchOptions, OutOption, WideOption, JsonOption):
+    """What ``gridval plan nodes`` is asked for."""
+
+    out_files: ClassVar[str] = "with a campaign or --paper: write their CSV files and figures there"  # FIXME out
+
+    campaign: str | None = argument("FILE.toml", "a campaign file (docs/planning/allocation.md)", default=None)
+    paper: bool = option(
+        False,
         help="instead: the pitfalls of section 7 of the NP-T paper in simulation, Figures 21 to 28, which --out draws",
-    )  # fmt: skip
-    parser.add_argument(
-        "--out", metavar="DIR", help="with a campaign or --paper: write their CSV files and figures there"
     )
-    add_wide_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
-    return parser
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(request: NodesComparisonRequest) -> int:
     # Imported here for a quick start: it is slow to import.
     from validation.optimize.command import run
 
-    return run(args)
+    return run(request)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "plan nodes",
+    NodesComparisonRequest,
+    _run,
+    __doc__,
+    first=FIRST_OPTIONS,
+    status=exit_status,
+)
+main = COMMAND.main
