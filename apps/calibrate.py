@@ -80,7 +80,7 @@ COMMAND = Command(
     "program speed",
     SpeedRequest,
     _run,
-    None,
+    "Measure the share of this machine's peak speed that the kernels sustain.",
     status=exit_status,
 )
 main = COMMAND.main

@@ -5,6 +5,8 @@ Whatever is missing is compiled at its first use just the same, which takes some
 
 from __future__ import annotations
 
+import sys
+
 import argparse
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -64,7 +66,11 @@ COMMAND = Command(
     "prepare",
     PrepareRequest,
     _run,
-    None,
+    __doc__,
     status=exit_status,
 )
 main = COMMAND.main
+
+
+if __name__ == "__main__":
+    sys.exit(main(prog="python -m predictor.prepare"))

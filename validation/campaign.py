@@ -312,9 +312,7 @@ def _file_help() -> str:
 class CampaignRequest(DryRunOption, OutOption, WideOption, ReportOption, FailAboveOption, JsonOption, RunnerOptions):
     """What ``gridval series campaign`` is asked for."""
 
-    out_files: ClassVar[str] = (
-        "write results.csv, summary.csv and, from four predictors on, the league there"  # FIXME out
-    )
+    out_files: ClassVar[str] = "results.csv, summary.csv and, from four predictors on, the league"
 
     file: str = argument("FILE.toml", "the campaign file")
     energy: bool = option(False, help="show energies and energy-delay products in the tables")

@@ -8,12 +8,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from apps.options.settings import WallLimitOption, wall_limit_from_request
 from apps.results.cautions import Cautions
 from apps.runs.run_progress import RunProgress
-from platforms.command.request import option
+from platforms.command.request import Request, option
 from platforms.errors import UserError
 
 if TYPE_CHECKING:
@@ -21,14 +21,27 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RunnerOptions(WallLimitOption):
-    """How many simulations run at a time, where their records are kept, and how long one may take."""
+class PoolOptions(Request):
+    """How many jobs run at a time, and where their results are kept."""
 
-    jobs: int | None = option(None, "N", "simulations at a time (default: the number of cores)")
+    pooled: ClassVar[str] = "simulations"  # what the jobs are
+
+    jobs: int | None = option(None, "N", lambda request: _jobs_help(request))
     store: str | None = option(
-        None, "DIR", "folder in which records are looked up and kept (default: in the cache folder)"
+        None, "DIR", "folder in which results are looked up and kept (default: in the cache folder)"
     )
-    no_store: bool = option(False, help="simulate every run again and keep no records")
+    no_store: bool = option(False, help="look up and keep no results")
+
+
+def _jobs_help(request: type[Request]) -> str:
+    """Return the help of --jobs."""
+    assert issubclass(request, PoolOptions)
+    return f"{request.pooled} at a time (default: the number of cores)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunnerOptions(PoolOptions, WallLimitOption):
+    """How many simulations run at a time, where their records are kept, and how long one may take."""
 
 
 def checked_runner(request: RunnerOptions) -> tuple[int, float | None]:

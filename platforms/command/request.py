@@ -158,6 +158,11 @@ def fields_of(request: type[Request]) -> tuple[Field, ...]:
     return tuple(_field(known[name], request) for name in order if name in known and name not in request.without)
 
 
+def titled(title: str, *groups: type[Request]) -> dict[str, str]:
+    """Return the entries of ``sections`` that put all fields of these groups into one section of the help."""
+    return {field.key: title for group in groups for field in fields_of(group)}
+
+
 def _ordered(request: type) -> Iterator[str]:
     """Yield names of fields: of the base classes from left to right, then of the class itself."""
     for base in request.__bases__:

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any
 
-from platforms.command.command import Command
+from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption
 from platforms.command.request import option
 from platforms.errors import UserError, nearest
 from predictor.base import OutOfRange
+from predictor.blocks.lines import status_with_lines
 from predictor.blocks.names import COMMUNICATION, POWER_LAWS, POWER_RULES
+from predictor.blocks.options import PowerOption
 from predictor.blocks.published.parameters import CLUSTERS
 
 if TYPE_CHECKING:  # importing NumPy is slow
@@ -95,8 +96,8 @@ def answer(
     )
     for what, value in (("time", found.time_s), ("energy", found.energy_j)):
         if value is not None and not math.isfinite(value):
-            option = "operations" if block == COMPUTE else "size"
-            raise UserError(f"block {block}", f"its {what} is too large", f"Give a smaller --{option}")
+            amount = "operations" if block == COMPUTE else "size"
+            raise UserError(f"block {block}", f"its {what} is too large", f"Give a smaller --{amount}")
     return found
 
 
@@ -107,7 +108,7 @@ def active_threads(block: str, threads: int, power: str) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class BlockRequest(PowerOption, JsonOption):
-    """What ``gridval blocks block`` is asked for."""
+    """One block, and the model of its costs."""
 
     model: str = option("galera+", "NAME|FILE", f"{', '.join(CLUSTERS)}, or a calibration file (default: galera+)")
     block: str = option(MISSING, "BLOCK", f"{COMPUTE}, {', '.join(COMMUNICATION)}")
@@ -136,28 +137,29 @@ class BlockRequest(PowerOption, JsonOption):
         "FAMILY",
         "for a calibration file: simgrid, the shapes of the algorithms, or paper, Table 1 (default: simgrid)",
     )
-    # FIXME 'parser.set_defaults(run=run)'
 
 
-def run(request: BlockRequest) -> int:
-    """Print the answer and return the exit status.
+def asked(request: BlockRequest) -> Reply:
+    """Return the time, the power and the energy of the block.
 
     Raises:
-        UserError: If an option is wrong.
+        UserError: An option is wrong.
     """
     # Imported here for a quick start: it is slow to import.
     from predictor.blocks.by_name import block_model
 
     _check(request)
     model = block_model(request.model, power_law=request.power_law, family=request.shapes)
-    processes = _default_processes(request.block) if request.processes is None else request.processes
     found = answer(
-        model, request.block,
-        size_bytes=request.size or 0.0, operations=request.operations or 0.0, processes=processes, threads=request.threads,
+        model,
+        request.block,
+        size_bytes=request.size or 0.0,
+        operations=request.operations or 0.0,
+        processes=_default_processes(request.block) if request.processes is None else request.processes,
+        threads=request.threads,
         power=request.power,
-    )  # fmt: skip
-    print(json.dumps(_to_json(request, model, found)) if request.json else _text(request, model, found))
-    return 0
+    )
+    return Reply(found, lambda: _text(request, model, found), lambda: _to_json(request, model, found))
 
 
 def _default_processes(block: str) -> int:
@@ -165,7 +167,6 @@ def _default_processes(block: str) -> int:
 
 
 def _check(request: BlockRequest) -> None:
-
     if request.block not in (COMPUTE, *COMMUNICATION):
         raise UserError(f"--block {request.block}", "no such block", nearest(request.block, (COMPUTE, *COMMUNICATION)))
     if request.power not in POWER_RULES:
@@ -234,8 +235,9 @@ def _cautions(model: BlockModel, block: str) -> list[str]:
 COMMAND = Command(
     "blocks block",
     BlockRequest,
-    _run,
+    asked,
     "Time of one block by a model's formulas, power and energy of the nodes that take part, and the "
     "probability that none of them fails meanwhile (docs/blocks/formulas.md).",
+    status=status_with_lines,
 )
 main = COMMAND.main

@@ -1,19 +1,19 @@
-"""Command ``python -m predictor.blocks calibrate``: coefficients of a platform from simulated micro-benchmarks."""
+"""The command ``gridval blocks calibrate``: coefficients of a platform from simulated micro-benchmarks."""
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from apps.options.dry_run import DryRunOption
+from apps.options.exit_status import exit_status
 from apps.options.runner import RunnerOptions
-from platforms.command.command import Command
+from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption, WideOption
 from platforms.command.request import option
 from platforms.errors import UserError, nearest
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class BlocksCalibrationRequest(PlatformOptions, JsonOption, WideOption, DryRunOption, RunnerOptions):
-    """What ``gridval blocks calibrate`` is asked for."""
+    """A platform whose blocks are measured and fitted."""
 
     only: str | None = option(
         None, "C1,C2,...", "use only hosts of these clusters, e.g. without file servers (default: all)"
@@ -50,37 +50,22 @@ class BlocksCalibrationRequest(PlatformOptions, JsonOption, WideOption, DryRunOp
         None, "DIR", "write figures into this folder: compute, messages, bcast, collectives, disk"
     )
     cfg: tuple[str, ...] = option((), "KEY:VALUE", "a SimGrid option; may be given several times")
-    # FIXME 'from apps.options.dry_run import add_dry_run_argument'
-    # FIXME 'from apps.options.runner import add_runner_arguments'
-    # FIXME 'from platforms.options import add_platform_arguments'
-    # FIXME 'parser.set_defaults(run=run)'
 
 
-def run(request: BlocksCalibrationRequest) -> int:
-    """Calibrate, print and write the results, and return the exit status.
-
-    Each file is written completely or not at all; an older file stays if the new one cannot be written.
+def answer(request: BlocksCalibrationRequest) -> Reply | int:
+    """Calibrate; with --dry-run say what that takes, and return the exit status.
 
     Raises:
-        UserError: If an option is wrong, or a file cannot be written.
+        UserError: An option is wrong.
     """
-    # Imported here for a quick start: it is slow to import.
-    from apps.options.exit_status import exit_status
-
-    return exit_status(lambda: _run(request))
-
-
-def _run(request: BlocksCalibrationRequest) -> int:
     unit = _unit(request.unit_bytes)
     _check(request)
     # Imported here for a quick start: they are slow to import.
     from apps.options.runner import runner_from_request
     from apps.probes.blocks.measure import disks_of
     from apps.spec.engine_options import parse_options
-    from platforms.files.writing import write_text
     from platforms.options import platform_from_request
     from predictor.blocks.calibration.calibrate import calibrate, measured
-    from predictor.blocks.calibration.calibrated import Calibrated
     from predictor.blocks.calibration.experiments import experiments, selector
     from predictor.blocks.calibration.table import text, to_json
     from predictor.network.collectives import SELECTOR
@@ -103,10 +88,28 @@ def _run(request: BlocksCalibrationRequest) -> int:
     found = calibrate(
         platform, asked, measurement, D_tu_bytes=unit, error=request.error, failure_rate_per_s=request.failure_rate
     )
-    data = to_json(found)
-    data["cautions"] += runner.cautions.lines()
-    print(json.dumps(data) if request.json else text(found, wide=request.wide), flush=True)
-    table = measured(asked, measurement)
+
+    def as_json() -> dict[str, Any]:
+        data = to_json(found)
+        data["cautions"] += runner.cautions.lines()
+        return data
+
+    return Reply((found, measured(asked, measurement)), lambda: text(found, wide=request.wide), as_json)
+
+
+def write(request: BlocksCalibrationRequest, reply: Reply) -> None:
+    """Write the files that were asked for.
+
+    Each file is written completely or not at all; an older file stays if the new one cannot be written.
+
+    Raises:
+        UserError: A file cannot be written.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from platforms.files.writing import write_text
+    from predictor.blocks.calibration.calibrated import Calibrated
+
+    found, table = reply.value
     if request.out is not None:
         write_text("--out", request.out, found.text())
     if request.table is not None:
@@ -116,7 +119,6 @@ def _run(request: BlocksCalibrationRequest) -> int:
         from predictor.blocks.calibration.plots import write_figures
 
         write_figures(Calibrated(found), table, Path(request.plot))
-    return 0
 
 
 def part_of(platform: Platform, clusters: Sequence[str]) -> Platform:
@@ -176,9 +178,10 @@ def _table_text(table: Measured) -> str:
 COMMAND = Command(
     "blocks calibrate",
     BlocksCalibrationRequest,
-    _run,
+    answer,
     "Measure computation, messages, collectives and disks on a platform in simulation, and fit Table "
     "1's formulas and the shapes of SimGrid's algorithms to them (docs/blocks/calibration.md).",
+    after=write,
     status=exit_status,
 )
 main = COMMAND.main

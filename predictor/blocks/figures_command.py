@@ -1,11 +1,11 @@
-"""Command ``python -m predictor.blocks figures``: figures like Figures 3 to 5 of the paper, of a published model."""
+"""The command ``gridval blocks figures``: figures like Figures 3 to 5 of the paper, of a published model."""
 
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass
 from pathlib import Path
 
-from platforms.command.command import Command
+from platforms.command.command import Command, Reply
 from platforms.command.request import Request, option
 from platforms.errors import UserError, nearest
 from predictor.blocks.published.parameters import CLUSTERS
@@ -13,15 +13,14 @@ from predictor.blocks.published.parameters import CLUSTERS
 
 @dataclass(frozen=True, kw_only=True)
 class BlocksFiguresRequest(Request):
-    """What ``gridval blocks figures`` is asked for."""
+    """A published model to draw."""
 
     model: str = option("galera+", "NAME", f"{', '.join(CLUSTERS)} (default: galera+)")
     plot: str = option(MISSING, "DIR", "folder of the figures; made if it is absent")
-    # FIXME 'parser.set_defaults(run=run)'
 
 
-def run(request: BlocksFiguresRequest) -> int:
-    """Write the figures, print their names and return the exit status.
+def answer(request: BlocksFiguresRequest) -> Reply:
+    """Write the figures, and return their names.
 
     Raises:
         UserError: The model is not a published one, or a file cannot be written.
@@ -31,15 +30,14 @@ def run(request: BlocksFiguresRequest) -> int:
     # Imported here for a quick start: it is slow to import.
     from predictor.blocks.published.figures import write_published_figures
 
-    for path in write_published_figures(request.model, Path(request.plot), "--plot"):
-        print(path)
-    return 0
+    files = list(write_published_figures(request.model, Path(request.plot), "--plot"))
+    return Reply(files, lambda: "\n".join(map(str, files)), lambda: [str(one) for one in files])
 
 
 COMMAND = Command(
     "blocks figures",
     BlocksFiguresRequest,
-    _run,
+    answer,
     "Draw the formulas of a published model as in Figures 3 to 5 of the paper, and those of scatter, "
     "gather, all-to-all and the disk (docs/blocks/formulas.md). For a calibration, calibrate --plot draws them "
     "with the measured points.",

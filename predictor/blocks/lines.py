@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from platforms.command.status import exit_status
 from platforms.errors import UserError
 from platforms.files.toml_places import Path as Keys
 from platforms.files.toml_places import places_of
@@ -16,6 +17,16 @@ from platforms.files.toml_places import places_of
 _ELEMENT = re.compile(r"(?P<file>.+?), (?P<kind>label|steps|variable|function) (?P<name>\w+)")
 _STEP = re.compile(r",(?: (?P<named>\w+))? step (?P<place>[\d.else]+)")
 _TABLES = {"label": ("labels", "program"), "steps": ("steps", "do")}
+
+
+def status_with_lines(command: Callable[[], int]) -> int:
+    """Run a command as platforms.command.status.exit_status, with the lines of descriptions in its errors."""
+
+    def naming() -> int:
+        with named_lines():
+            return command()
+
+    return exit_status(naming)
 
 
 @contextmanager

@@ -1,8 +1,7 @@
-"""Command ``python -m predictor.blocks run``: time, energy and probability of success of an application on a system."""
+"""The command ``gridval blocks run``: time, energy and probability of success of an application on a system."""
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from dataclasses import asdict, dataclass, replace
@@ -10,7 +9,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from apps.timelines.files import TIMELINE, check_timeline, timeline_formats
-from platforms.command.command import Command
+from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption
 from platforms.command.request import option
 from platforms.errors import UserError
@@ -19,6 +18,7 @@ from platforms.terminal.prose import folded_lines, prose_lines
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
+from predictor.blocks.lines import status_with_lines
 from predictor.blocks.names import COHORTS, GRAPH, POWER_RULES
 from predictor.blocks.options import (
     machine_from_request,
@@ -26,7 +26,7 @@ from predictor.blocks.options import (
     setting_from_request,
 )
 from predictor.blocks.parts import KINDS, StepTime, total
-from predictor.blocks.series.command import check_series_arguments, run_series
+from predictor.blocks.series.command import SeriesOptions, check_series, run_series
 from predictor.blocks.series.points import VARY
 
 if TYPE_CHECKING:
@@ -43,26 +43,24 @@ _EVALUATED = {GRAPH: "a graph of messages", COHORTS: "cohorts of equal processes
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlocksRequest(SettingOptions, ModelOptions, PowerOption, SeriesOptions, JsonOption):
-    """What ``gridval blocks run`` is asked for."""
+class BlocksRequest(SeriesOptions, JsonOption):
+    """An application to evaluate."""
 
-    parts: bool = option(False, help="also print where the time goes, by label and step")
     timeline: str | None = option(
         None,
         "FILE",
         f"write what each process does when, of the turns that are evaluated: {timeline_formats()} "
         "(docs/programs/timelines.md); the application is then evaluated message by message",
     )
-    # FIXME 'parser.set_defaults(run=run)'
 
 
-def run(request: BlocksRequest) -> int:
-    """Evaluate, print the result and return the exit status.
+def answer(request: BlocksRequest) -> Reply:
+    """Evaluate the application, or each point of a series.
 
     Raises:
         UserError: If a file or an option is wrong.
     """
-    check_series_arguments(request)
+    check_series(request)
     if request.wide and not (request.vary or request.parts):
         raise UserError("--wide", f"goes only with {VARY} or --parts", "Leave it out")
     if request.vary:
@@ -87,10 +85,6 @@ def run(request: BlocksRequest) -> int:
     wall_s = time.perf_counter() - started
     for caution in result.cautions:
         print(f"caution: {caution}", file=sys.stderr)
-    shown = {**result_json(result, wall_s), "cautions": [*setting.cautions(request.model), *result.cautions]}
-    print(json.dumps(shown) if request.json else result_text(result))
-    if request.parts and not request.json:
-        print("\n".join(("", *parts_lines(result, wide=request.wide))))
     if stream is not None:
         # Imported here for a quick start: they are slow to import.
         from apps.timelines.files import write_activities
@@ -99,7 +93,14 @@ def run(request: BlocksRequest) -> int:
         with doing("writing the timeline"):
             said = write_activities(TIMELINE, request.timeline, activities_of(*stream))
         print(f"timeline: {said}", file=sys.stderr)
-    return 0
+    return Reply(
+        result,
+        lambda: "\n".join([result_text(result), *(["", *parts_lines(result, wide=request.wide)] * request.parts)]),
+        lambda: {
+            **result_json(result, wall_s),
+            "cautions": [*setting.cautions(request.model), *result.cautions],
+        },
+    )
 
 
 def _drawn(request: BlocksRequest, setting: Setting, machine: Machine) -> tuple[Stream, HardwareMachine]:
@@ -179,9 +180,10 @@ def result_text(result: Result) -> str:
 COMMAND = Command(
     "blocks run",
     BlocksRequest,
-    _run,
+    answer,
     "Evaluate an application: time and energy of every label, overall time, energy of all nodes in "
     "use, and probability of success (docs/blocks/applications.md).",
     first="application --system --count --set --vary --out --parts --model --power --failure-rate".split(),
+    status=status_with_lines,
 )
 main = COMMAND.main

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from platforms.command.command import Command
+from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import Request, option
+from platforms.command.request import option
 from platforms.errors import UserError, nearest
 from platforms.terminal.progress import doing
 from predictor.blocks.options import (
@@ -32,22 +31,25 @@ MOST_REPEATS = 1_000_000_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckpointsRequest(SettingOptions, ModelOptions, PowerOption, CheckpointOptions, WideOption, JsonOption):
-    """What ``gridval plan failures`` is asked for."""
+class CheckpointOptions(ApplicationOptions, EvaluationPool):
+    """An application, and its checkpoints on hardware that fails."""
 
+    for_each: ClassVar[str] = "answer"
+    without: ClassVar[frozenset[str]] = frozenset({"parts"})
 
-@dataclass(frozen=True, kw_only=True)
-class CheckpointOptions(Request):
-    """Add the options for failures and checkpoints, which ``rows_from_request`` reads."""
-
-    checkpoint: float | None = option(None, "S", "seconds of a checkpoint (default: those of the own write_disk)")
-    restart: float = option(0.0, "S", "seconds of a restart (default: 0)")
+    checkpoint: float | None = option(
+        None, "S", "seconds of a checkpoint (default: those of the own write_disk)", unit="s"
+    )
+    restart: float = option(0.0, "S", "seconds of a restart (default: 0)", unit="s")
     intervals: str = option(
         "daly", "I1,I2,...", f"intervals between checkpoints, of {', '.join(INTERVALS)} (default: daly)"
     )
     repeat: int = option(1, "N", "number of runs in a row that make up the job (default: 1)")
-    # FIXME 'add_vary_argument(parser, "answer")'
-    # FIXME 'add_pool_arguments(parser)'
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckpointsRequest(CheckpointOptions, WideOption, JsonOption):
+    """An application whose times and energies with failures are expected."""
 
 
 def rows_from_request(request: CheckpointOptions) -> tuple[str, list[Row], list[str]]:
@@ -74,8 +76,8 @@ def rows_from_request(request: CheckpointOptions) -> tuple[str, list[Row], list[
     if failed is not None and not rows:
         raise failed
     rows.sort(key=lambda row: (row.run.nodes, row.run.processes))
-    first = setting_from_request(next(point.args for point in points if point.values == rows[0].varied))
-    say_cautions(points[0].args, first)
+    first = setting_from_request(next(point.request for point in points if point.values == rows[0].varied))
+    say_cautions(points[0].request, first)
     times = "" if request.repeat == 1 else f"{request.repeat} times "
     return f"{times}{first.application.name}{where_text(points, first.system.name)}", rows, failures
 
@@ -97,7 +99,7 @@ def _placements(request: CheckpointOptions, points: Sequence[Point]) -> list[Pla
         return made_and_kept(points, placed_from_request, Placed, store, jobs, also)
 
 
-def placed_from_request(request: CheckpointOptions) -> Placed:
+def placed_from_request(request: ApplicationOptions) -> Placed:
     """Return times, powers and the failure rate of the application that the options name.
 
     Raises:
@@ -139,22 +141,24 @@ def _checked_intervals(request: CheckpointOptions) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _run(request: CheckpointOptions) -> int:
+def answer(request: CheckpointsRequest) -> Reply:
+    """Return the expected times and energies of each point."""
     # Imported here for a quick start: they are slow to import.
     from predictor.checkpoints.report import as_json, as_text
 
     source, rows, failures = rows_from_request(request)
-    if request.json:
-        print(json.dumps(as_json(source, rows, restart_s=request.restart)))
-    else:
-        print(as_text(source, rows, restart_s=request.restart, wide=request.wide))
-    return say_failures(failures)
+    return Reply(
+        rows,
+        lambda: as_text(source, rows, restart_s=request.restart, wide=request.wide),
+        lambda: as_json(source, rows, restart_s=request.restart),
+        say_failures(failures),
+    )
 
 
 COMMAND = Command(
     "plan failures",
     CheckpointsRequest,
-    _run,
+    answer,
     "Expected time and energy of an application of blocks on hardware that fails: with restarts from "
     "the beginning, and with the checkpoints that its own write_disk writes, at its own interval and at Young's or "
     "Daly's. With --vary, the best number of nodes too (docs/planning/checkpoints.md).",

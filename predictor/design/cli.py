@@ -7,7 +7,6 @@ bounds on its times; none is simulated.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,7 +17,7 @@ from apps.options.exit_status import exit_status
 from apps.options.runner import RunnerOptions, runner_from_request
 from apps.options.settings import KernelSettingsOptions, settings_from_request
 from apps.spec.settings import Settings
-from platforms.command.command import Command
+from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption
 from platforms.command.parser import any_case
 from platforms.command.request import argument, option
@@ -76,7 +75,7 @@ class GridRequest(JsonOption, KernelSettingsOptions, RunnerOptions, DryRunOption
     write_hostfile: str | None = option(None, "FILE", "write its hosts, one per line in rank order")
 
 
-def request_from_request(request: GridRequest) -> Request:
+def design_from_request(request: GridRequest) -> Request:
     """Read the design file, with the budget of --budget if it is given.
 
     Raises:
@@ -84,8 +83,8 @@ def request_from_request(request: GridRequest) -> Request:
     """
     if request.top < 1:
         raise UserError(f"--top {request.top}", "below one", "Give at least 1")
-    request = read_request(request.file)
-    return request if request.budget is None else request.with_budget(request.budget)
+    design = read_request(request.file)
+    return design if request.budget is None else design.with_budget(request.budget)
 
 
 def times_for(name: str, request: Request, settings: Settings, runner: Runner) -> Times:
@@ -117,18 +116,19 @@ def plan(name: str, request: Request, settings: Settings, candidates: Sequence[C
     return planned(((settings, some) for some in targets), [model], truths=False, remark=remark)
 
 
-def _run(request: GridRequest) -> int:
+def answer(request: GridRequest) -> Reply | int:
+    """Find the best grids; with --dry-run say what that takes, and return the exit status."""
     for name, path in (("--write", request.write), ("--write-hostfile", request.write_hostfile)):
         if path is not None:
             check_writable(name, path)
-    request = request_from_request(request)
+    design = design_from_request(request)
     settings = settings_from_request(request)
-    grids = affordable(request)
+    grids = affordable(design)
     if request.dry_run:
-        return print_plan(request, plan(request.predictor, request, settings, grids.candidates))
+        return print_plan(request, plan(request.predictor, design, settings, grids.candidates))
     search = Search(
         grids.candidates,
-        [program.weight for program in request.programs],
+        [program.weight for program in design.programs],
         top=request.top,
         with_front=not request.no_front,
         exhaustive=request.exhaustive,
@@ -136,7 +136,7 @@ def _run(request: GridRequest) -> int:
     status = 0
     progress = Progress()
     with runner_from_request(request) as runner:
-        times = times_for(request.predictor, request, settings, runner)
+        times = times_for(request.predictor, design, settings, runner)
         try:
             search.run(times, progress)
         except KeyboardInterrupt:
@@ -149,32 +149,33 @@ def _run(request: GridRequest) -> int:
         ((reason, _),) = search.unanswered.most_common(1)
         problem, remedy = f"no answer for any grid: {reason.rstrip('.')}", "Change that, or use another --predictor"
         raise OutOfRange(f"{request.file}, {request.predictor}", problem, remedy)
-    if request.json:
-        made = as_json(request, search, grids.refused, predictor=request.predictor, cost=times.cost)
-        found = json.dumps({**made, "cautions": runner.cautions.lines()})
-    else:
-        found = text(request, search, grids.refused, predictor=request.predictor, cost=times.cost)
-    print(found, flush=True)  # before the files are written, because writing may fail
-    _write(request, request, search)
-    return status
+    made = as_json(design, search, grids.refused, predictor=request.predictor, cost=times.cost)
+    return Reply(
+        (design, search),
+        lambda: text(design, search, grids.refused, predictor=request.predictor, cost=times.cost),
+        lambda: {**made, "cautions": runner.cautions.lines()},
+        status,
+    )
 
 
-def _write(request: GridRequest, request: Request, search: Search) -> None:
+def _write(request: GridRequest, reply: Reply) -> None:
     """Write the requested files for the best grid."""
+    design, search = reply.value
     best = search.best[0].candidate
     if request.write is not None:
-        money = f"{best.price:.10g} {request.currency}".rstrip()
+        money = f"{best.price:.10g} {design.currency}".rstrip()
         source = f"Designed from {Path(request.file).name}: {best}, network {best.network.name}, for {money}."
         write_text("--write", request.write, scenario_text(best, source))
     if request.write_hostfile is not None:
         write_host_file(request.write_hostfile, best.placement(best.grid()))
 
 
-COMMAND = Command(
+OMMAND = Command(
     "plan grid",
     GridRequest,
-    _run,
+    answer,
     __doc__,
+    after=_write,
     status=exit_status,
 )
 main = COMMAND.main

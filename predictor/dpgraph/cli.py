@@ -221,7 +221,7 @@ RECORDED = "recording"  # key of the cautions of the command's only recording
 
 def has_platform(request: GraphOptions) -> bool:
     """Tell whether the options name a platform."""
-    return request.scenario is not None or request.platform is not None
+    return request.scenario is not None or request.platform
 
 
 def _run_on_platform(request: GraphOptions) -> int:

@@ -25,6 +25,7 @@ from platforms.terminal.table import table_lines
 from predictor.base import Cost
 from predictor.frequency.levels import Point
 from predictor.frequency.study import (
+    ClockOptions,
     Study,
     assumed,
     grid_at_maximum,

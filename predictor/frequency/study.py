@@ -76,7 +76,7 @@ def grid_at_maximum(request: ClockOptions) -> Grid:
     Raises:
         UserError: An option does not fit, or frequency levels are not known.
     """
-    if request.platform is not None:
+    if request.platform:
         problem = "the watts and frequencies of its nodes cannot be changed"
         raise UserError("--platform", problem, "Give --scenario, with a scenario file for a grid of your own")
     if request.frequency is not None:

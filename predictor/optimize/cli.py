@@ -12,7 +12,7 @@ from apps.options.exit_status import exit_status
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
 from platforms.command.request import option
-from predictor.optimize.options import FIRST_OPTIONS
+from predictor.optimize.options import FIRST_OPTIONS, SearchOptions
 
 
 @dataclass(frozen=True, kw_only=True)

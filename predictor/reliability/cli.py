@@ -7,17 +7,23 @@ beginning or from checkpoints at Young's and at Daly's interval (docs/planning/r
 
 from __future__ import annotations
 
-import argparse
-import json
+from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from apps.options.programs import problem_from_request
+from apps.options.dry_run import DryRunOption
+from apps.options.exit_status import exit_status
+from apps.options.programs import ProblemOptions, problem_from_request
+from apps.options.runner import RunnerOptions
+from apps.options.settings import KernelSettingsOptions
+from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
-from platforms.command.command import Command
+from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import fields_of, option, titled
 from platforms.errors import UserError, known_names, nearest
+from platforms.options import PlatformOptions
+from predictor.registry import help_text
 from predictor.reliability.names import INTERVALS, SEGMENTS
 
 if TYPE_CHECKING:
@@ -29,32 +35,45 @@ MOST_REPEATS = 1_000_000_000
 _RATES = ("rate", "node_mtbf_years", "node_mtbf_hours", "model")
 
 
+_FAILING, _BY_PREDICTOR = "failures and checkpoints", "or by a predictor"
+_EVIDENCE = "simulations for a predictor's evidence"
+
+
 @dataclass(frozen=True, kw_only=True)
-class FailuresRequest(WideOption, JsonOption):
+class FailuresRequest(
+    WideOption, PlatformOptions, ProblemOptions, KernelSettingsOptions, RunnerOptions, DryRunOption, JsonOption
+):
     """What ``gridval plan failures`` is asked for."""
 
-    rate: float | None = option(None, "LAMBDA", "failure rate of one node, 1/s", section="failures and checkpoints")
-    node_mtbf_years: float | None = option(
-        None, "Y", "mean time between failures of one node", section="failures and checkpoints"
-    )
-    node_mtbf_hours: float | None = option(None, "H", "the same in hours", section="failures and checkpoints")
+    sections: ClassVar[Mapping[str, str]] = {
+        **titled(_BY_PREDICTOR, PlatformOptions, ProblemOptions),
+        **titled(_EVIDENCE, DryRunOption, KernelSettingsOptions, RunnerOptions),
+    }
+    section_help: ClassVar[Mapping[str, str]] = {
+        _FAILING: "give one of the first four options",
+        _BY_PREDICTOR: "one rank per node, shared evenly among the clusters",
+    }
+
+    rate: float | None = option(None, "LAMBDA", "failure rate of one node, 1/s", section=_FAILING)
+    node_mtbf_years: float | None = option(None, "Y", "mean time between failures of one node", section=_FAILING)
+    node_mtbf_hours: float | None = option(None, "H", "the same in hours", section=_FAILING)
     model: str | None = option(
-        None, "NAME|FILE", "the failure rate of a block model, such as galera+", section="failures and checkpoints"
+        None, "NAME|FILE", "the failure rate of a block model, such as galera+", section=_FAILING
     )
-    checkpoint: float = option(MISSING, "S", "seconds to write a checkpoint", section="failures and checkpoints")
-    restart: float = option(0.0, "S", "seconds of a restart (default: 0)", section="failures and checkpoints")
+    checkpoint: float = option(MISSING, "S", "seconds to write a checkpoint", section=_FAILING)
+    restart: float = option(0.0, "S", "seconds of a restart (default: 0)", section=_FAILING)
     intervals: str = option(
         "young,daly",
         "I1,I2,...",
         f"intervals between checkpoints, of {', '.join(INTERVALS)} (default: young,daly)",
-        section="failures and checkpoints",
+        section=_FAILING,
     )
     segments: str = option(
         SEGMENTS[0],
         "HOW",
         "how segments between checkpoints are counted: whole, those of a real run, without a checkpoint after the "
         "last (default), or daly, T/tau segments, each with a checkpoint, as in Daly's cost function",
-        section="failures and checkpoints",
+        section=_FAILING,
     )
     work: float | None = option(
         None,
@@ -74,29 +93,10 @@ class FailuresRequest(WideOption, JsonOption):
     repeat: int = option(1, "N", "number of runs in a row that make up the job (default: 1)")
     rows: int = option(16, "N", "rows of the table, about (default: 16)")
     plot: str | None = option(None, "FILE", "write a figure to this file: .png, .svg or .pdf")
-    section_help: ClassVar[Mapping[str, str]] = {"failures and checkpoints": "give one of the first four options"}
-    # FIXME '_add_predictor_arguments(parser)'
-
-
-def _add_predictor_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that only a predictor and its evidence use."""
-    # Imported here for a quick start: they are slow to import.
-    from apps.options.dry_run import add_dry_run_argument
-    from apps.options.runner import add_runner_arguments
-    from apps.options.settings import add_settings_arguments
-    from apps.programs.kernel import kernel_names
-    from platforms.options import add_platform_arguments
-    from predictor.registry import help_text
-
-    model = parser.add_argument_group("or by a predictor", "one rank per node, shared evenly among the clusters")
-    add_platform_arguments(model)
-    model.add_argument("--app", metavar="NAME", help=f"one of {', '.join(kernel_names())}")
-    add_problem_arguments(model, default_class="B")
-    model.add_argument("--predictor", metavar="NAME", help=f"{help_text()} (default: dpgraph-known)")
-    evidence = parser.add_argument_group("simulations for a predictor's evidence")
-    add_dry_run_argument(evidence)
-    add_settings_arguments(evidence, programs=False)
-    add_runner_arguments(evidence)
+    app: str | None = option(None, "NAME", lambda _: f"one of {', '.join(kernel_names())}")
+    predictor: str | None = option(
+        None, "NAME", lambda _: f"{help_text()} (default: dpgraph-known)", section=_BY_PREDICTOR
+    )
 
 
 def failures_from_request(request: FailuresRequest) -> Failures:
@@ -199,8 +199,8 @@ def run_times_from_request(request: FailuresRequest, said: Cautions) -> RunTimes
 
 def _check_sources(request: FailuresRequest) -> None:
     """Raise UserError unless the run times have one source, and the other options go with it."""
-    platform = request.scenario is not None or request.platform is not None
-    sources = [option for option, given in (("--work", request.work is not None), ("--times", request.times is not None),
+    platform = request.scenario is not None or bool(request.platform)
+    sources = [name for name, given in (("--work", request.work is not None), ("--times", request.times is not None),
                                             ("--scenario or --platform", platform)) if given]  # fmt: skip
     if len(sources) != 1:
         problem = "is not given" if not sources else f"is given by {' and '.join(sources)}"
@@ -212,13 +212,10 @@ def _check_sources(request: FailuresRequest) -> None:
 
 
 def _refuse_predictor_options(request: FailuresRequest) -> None:
-    """Raise UserError for an option that only a predictor and its evidence use."""
-    parser = CommandParser(add_help=False)
-    _add_predictor_arguments(parser)
-    for name, default in vars(parser.parse_args([])).items():
-        if getattr(request, name) != default:
-            option = "--class" if name == "preset" else f"--{name.replace('_', '-')}"
-            raise UserError(option, "goes with --scenario or --platform", "Drop it, or name the platform")
+    """Raise UserError if an option is given that only a predictor and its evidence use."""
+    for field in fields_of(FailuresRequest):
+        if field.section in (_BY_PREDICTOR, _EVIDENCE) and getattr(request, field.key) != field.default:
+            raise UserError(field.option, "goes with --scenario or --platform", "Drop it, or name the platform")
 
 
 def _predicted(request: FailuresRequest, said: Cautions) -> RunTimes:
@@ -242,7 +239,7 @@ def _asked(request: FailuresRequest) -> Asked:
     if request.app is None:
         raise UserError("--app", "is not given", "Name the program whose times are to be predicted")
     model = predictor(request.predictor or "dpgraph-known")
-    problem = problem_from_request(request, request.app, default_class="B")
+    problem = problem_from_request(request, request.app)
     settings = settings_from_request(request)
     platform = platform_from_request(request)
     most = len(platform.hosts)
@@ -262,7 +259,8 @@ def _say_plan(request: FailuresRequest) -> int:
     return print_plan(request, planned([(asked.settings, [one]) for one in targets], [asked.model], truths=False))
 
 
-def _run(request: FailuresRequest) -> int:
+def answer(request: FailuresRequest) -> Reply | int:
+    """Return the expected times; with --dry-run say what their evidence takes, and return the exit status."""
     # Imported here for a quick start: they are slow to import.
     from platforms.files.writing import check_picture, write_picture
     from predictor.reliability.outlook import outlook
@@ -287,24 +285,24 @@ def _run(request: FailuresRequest) -> int:
         return _say_plan(request)
     times = run_times_from_request(request, said).repeated(request.repeat)
     found = outlook(times.nodes, times.time_s, failures, intervals, segments=request.segments)
-    if request.json:
-        data = as_json(times, failures, found, request.rows)
-        data["cautions"] += said.lines()
-        print(json.dumps(data))
-    else:
-        print(as_text(times, failures, found, request.rows, wide=request.wide))
     if request.plot is not None:
         # Imported here for a quick start: it is slow to import.
         from predictor.reliability.plot import figure
 
         write_picture("--plot", request.plot, figure(found, f"{times.source}: expected time when nodes fail"))
-    return 0
+
+    def to_json() -> dict[str, Any]:
+        data = as_json(times, failures, found, request.rows)
+        data["cautions"] += said.lines()
+        return data
+
+    return Reply(found, lambda: as_text(times, failures, found, request.rows, wide=request.wide), to_json)
 
 
 COMMAND = Command(
     "plan failures",
     FailuresRequest,
-    _run,
+    answer,
     __doc__,
     first="--node-mtbf-years --restart --work --serial --nodes --scenario --app --predictor --simulate".split(),
     status=exit_status,

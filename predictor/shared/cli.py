@@ -143,7 +143,7 @@ def _ground(request: BackgroundOptions, background: Background) -> tuple[Platfor
     # Imported here for a quick start: it is slow to import.
     from platforms.read.read import materialise
 
-    if request.platform is None:
+    if not request.platform:
         if request.clusters:
             platform_from_request(request)  # raises an error: a scenario names its clusters
         grid = grid_from_request(request)

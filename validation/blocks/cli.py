@@ -22,10 +22,13 @@ from platforms.files.writing import usable_folder
 from platforms.terminal.progress import doing
 from predictor.blocks.names import POWER_RULES, check_rule
 from predictor.blocks.options import (
+    ModelOptions,
+    PowerOption,
+    SettingOptions,
     setting_from_request,
 )
-from predictor.blocks.series.command import OUT, OVER, check_series_arguments
-from predictor.blocks.series.points import VARY, Point, points_of, where_text
+from predictor.blocks.series.command import OUT, OVER, SeriesOutputOptions, check_series_arguments
+from predictor.blocks.series.points import VARY, Point, VaryOption, points_of, where_text
 
 if TYPE_CHECKING:
     from apps.runs.runner import Runner

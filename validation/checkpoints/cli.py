@@ -19,7 +19,8 @@ from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
-from predictor.checkpoints.cli import rows_from_request, say_failures
+from predictor.blocks.options import ModelOptions, PowerOption, SettingOptions
+from predictor.checkpoints.cli import CheckpointOptions, rows_from_request, say_failures
 
 if TYPE_CHECKING:
     from predictor.checkpoints.report import Row

@@ -23,6 +23,7 @@ from platforms.terminal.table import Cell, table_lines
 from predictor.frequency.cli import frequency_cautions, to_json
 from predictor.frequency.levels import Clocks
 from predictor.frequency.study import (
+    ClockOptions,
     Study,
     assumed,
     grid_at_maximum,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 class ClockComparisonRequest(ClockOptions, OutOption, WideOption, JsonOption):
     """What ``gridval plan clock`` is asked for."""
 
-    out_files: ClassVar[str] = "write frequencies.csv and a figure per app there"  # FIXME out
+    out_files: ClassVar[str] = "frequencies.csv and a figure per app"
 
     optimum: bool = option(False, help="simulate all choices and report how far the chosen one is from the best")
 

@@ -21,6 +21,7 @@ from platforms.errors import UserError
 from predictor.dpgraph.cli import (
     FIRST,
     RECORDED,
+    GraphOptions,
     check_arguments,
     has_platform,
     problem_of,

@@ -37,7 +37,7 @@ INSIDE, BYTES = ("memory", "network"), ("declared", "table")
 class CoresComparisonRequest(OutOption, WideOption, JsonOption, RunnerOptions, DryRunOption):
     """What ``gridval plan cores`` is asked for."""
 
-    out_files: ClassVar[str] = "write tables (CSV) and, with --app, surfaces (PNG) there"  # FIXME out
+    out_files: ClassVar[str] = "tables (CSV) and, with --app, surfaces (PNG)"
 
     system: str | None = option(
         None,

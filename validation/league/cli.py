@@ -52,7 +52,7 @@ class LeagueRequest(
 
     default_class: ClassVar[str] = "B"
     out_files: ClassVar[str] = (
-        "write results.csv, summary.csv, league.csv, pareto.csv, decisions.csv and the figures pareto and regret"  # FIXME out
+        "results.csv, summary.csv, league.csv, pareto.csv, decisions.csv and the figures pareto and regret"
     )
 
     app: str | None = option(None, "A1,A2,...", f"of {', '.join(kernel_names())} (default: cg,mg,lu)")

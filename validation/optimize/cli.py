@@ -13,14 +13,14 @@ from apps.options.exit_status import exit_status
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import argument, option
-from predictor.optimize.options import FIRST_OPTIONS
+from predictor.optimize.options import FIRST_OPTIONS, SearchOptions
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodesComparisonRequest(SearchOptions, OutOption, WideOption, JsonOption):
     """What ``gridval plan nodes`` is asked for."""
 
-    out_files: ClassVar[str] = "with a campaign or --paper: write their CSV files and figures there"  # FIXME out
+    out_files: ClassVar[str] = "with a campaign or --paper: write their CSV files and figures"
 
     campaign: str | None = argument("FILE.toml", "a campaign file (docs/planning/allocation.md)", default=None)
     paper: bool = option(

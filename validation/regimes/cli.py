@@ -48,9 +48,7 @@ _NOT_OF_THE_MAP = ("help", "help_all", "dry_run", "jobs", "store", "no_store", "
 class MapRequest(PredictorOption, RunnerOptions, DryRunOption, OutOption, JsonOption):
     """What ``gridval series map`` is asked for."""
 
-    out_files: ClassVar[str] = (
-        "write results.csv, thresholds.csv, means.csv, published.csv and a figure per app there"  # FIXME out
-    )
+    out_files: ClassVar[str] = "results.csv, thresholds.csv, means.csv, published.csv and a figure per app"
 
     scenario: str = option(
         "all",

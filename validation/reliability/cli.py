@@ -8,20 +8,22 @@ probability, Student's interval for a mean time.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
-from apps.options.programs import problem_from_request
+from apps.options.exit_status import exit_status
+from apps.options.programs import ProblemOptions, problem_from_request
+from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
-from platforms.command.request import option
+from platforms.command.request import fields_of, option, titled
 from platforms.errors import UserError
+from platforms.options import PlatformOptions
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
@@ -35,33 +37,28 @@ _SUCCESS, _RANKS = 0.6, 4  # probability of success and number of ranks of the r
 MOST_RUNS = 10_000_000
 
 
+_IN_SIMGRID = "runs in SimGrid"
+
+
 @dataclass(frozen=True, kw_only=True)
-class FailuresComparisonRequest(DryRunOption, JsonOption):
+class FailuresComparisonRequest(PlatformOptions, ProblemOptions, DryRunOption, JsonOption):
     """What ``gridval plan failures`` is asked for."""
+
+    default_class: ClassVar[str] = "S"
+    sections: ClassVar[Mapping[str, str]] = titled(_IN_SIMGRID, PlatformOptions, ProblemOptions)
+    section_help: ClassVar[Mapping[str, str]] = {_IN_SIMGRID: "default: --scenario grid4x2 --app ep --class S"}
 
     kept: ClassVar[bool] = False
 
     runs: int = option(10_000, "N", "runs drawn per case (default: 10000)")
     simulations: int = option(200, "N", "runs in SimGrid; 0: none (default: 200)")
     seed: int = option(1, "S", "seed of all draws (default: 1)")
-    # FIXME '_add_simulation_arguments(parser)'
-
-
-def _add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that only the runs in SimGrid use."""
-    # Imported here for a quick start: they are slow to import.
-    from apps.programs.kernel import kernel_names
-    from platforms.options import add_platform_arguments
-
-    simulated = parser.add_argument_group("runs in SimGrid", "default: --scenario grid4x2 --app ep --class S")
-    simulated.add_argument(
-        "--success", type=float, metavar="Q", help=f"probability of a run without failures (default: {_SUCCESS:g})"
+    success: float | None = option(
+        None, "Q", f"probability of a run without failures (default: {_SUCCESS:g})", section=_IN_SIMGRID
     )
-    add_platform_arguments(simulated)
-    simulated.add_argument("--app", metavar="NAME", help=f"of {', '.join(kernel_names())}")
-    add_problem_arguments(simulated, default_class="S")
-    simulated.add_argument("--ranks", type=int, metavar="P", help=f"ranks, one per node (default: {_RANKS})")
-    simulated.add_argument("--jobs", type=int, metavar="N", help="simulations at a time (default: the number of cores)")
+    app: str | None = option(None, "NAME", lambda _: f"of {', '.join(kernel_names())}")
+    ranks: int | None = option(None, "P", f"ranks, one per node (default: {_RANKS})", section=_IN_SIMGRID)
+    jobs: int | None = option(None, "N", "simulations at a time (default: the number of cores)", section=_IN_SIMGRID)
 
 
 def _check(request: FailuresComparisonRequest) -> None:
@@ -71,7 +68,7 @@ def _check(request: FailuresComparisonRequest) -> None:
         ("seed", request.seed, 0, 2**63),
     ):
         if not least <= value <= most:
-            raise UserError(f"--{option} {value}", "out of its range", f"Give {least} to {most}")
+            raise UserError(f"--{name} {value}", "out of its range", f"Give {least} to {most}")
     if not request.simulations:
         _refuse_simulation_options(request)
         if request.dry_run:
@@ -84,12 +81,10 @@ def _check(request: FailuresComparisonRequest) -> None:
 
 def _refuse_simulation_options(request: FailuresComparisonRequest) -> None:
     """Refuse the options of the runs in SimGrid, which would be ignored without these runs."""
-    parser = CommandParser(add_help=False)
-    _add_simulation_arguments(parser)
-    for name, default in vars(parser.parse_args([])).items():
-        if getattr(request, name) != default:
-            option = "--class" if name == "preset" else f"--{name.replace('_', '-')}"
-            raise UserError(option, "does not go with --simulations 0", "Leave it out, or give --simulations 1 or more")
+    for field in fields_of(FailuresComparisonRequest):
+        if field.section == _IN_SIMGRID and getattr(request, field.key) != field.default:
+            remedy = "Leave it out, or give --simulations 1 or more"
+            raise UserError(field.option, "does not go with --simulations 0", remedy)
 
 
 def _spec(request: FailuresComparisonRequest) -> RunSpec:
@@ -99,10 +94,10 @@ def _spec(request: FailuresComparisonRequest) -> RunSpec:
     from platforms.model.placement import block
     from platforms.options import platform_from_request
 
-    if request.scenario is None and request.platform is None:
-        request.scenario = "grid4x2"
+    if request.scenario is None and not request.platform:
+        request = replace(request, scenario="grid4x2")
     platform = platform_from_request(request)
-    problem = problem_from_request(request, request.app or "ep", default_class="S")
+    problem = problem_from_request(request, request.app or "ep")
     target = Target(problem, platform, block(platform, _RANKS if request.ranks is None else request.ranks))
     return Settings(iterations="full").spec(target)
 
@@ -140,7 +135,7 @@ def _say_plan(request: FailuresComparisonRequest, spec: RunSpec | None) -> int:
         raise ValueError("a plan needs a run")
     time_s = wall_s([spec] * request.simulations, request.jobs or os.cpu_count() or 1)
     failing = Other("run with failures", "runs with failures", request.simulations, time_s)
-    return print_plan(request, Plan(truths=(spec,), others=(failing,)), kept=False)
+    return print_plan(request, Plan(truths=(spec,), others=(failing,)))
 
 
 def _to_json(seed: int, checks: Sequence[Check], done: SimulatedRuns | None) -> dict[str, Any]:

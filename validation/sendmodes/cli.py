@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 class ModesRequest(OutOption, JsonOption, WideOption, RunnerOptions, DryRunOption):
     """What ``gridval platform modes`` is asked for."""
 
-    out_files: ClassVar[str] = "write tables (CSV) and figures (PNG, SVG) there"  # FIXME out
+    out_files: ClassVar[str] = "tables (CSV) and figures (PNG, SVG)"
 
     cluster: str | None = option(None, "NAME", f"{' or '.join(CLUSTERS)} (default: {_DEFAULT})", parse=str.lower)
     paper: bool = option(

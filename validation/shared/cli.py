@@ -29,6 +29,7 @@ from platforms.wording import number_of
 from predictor.evidence.broker import Broker
 from predictor.shared.cli import (
     Asked,
+    BackgroundOptions,
     Refused,
     asked_from_request,
     check_number,

@@ -28,6 +28,7 @@ from predictor.evidence.broker import Broker
 from predictor.shares.advice import Advice, advise, idle_s, lines_of_file
 from predictor.shares.cli import (
     Asked,
+    ShareSearchOptions,
     asked_from_request,
     exponent_text,
     gain_text,

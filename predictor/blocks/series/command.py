@@ -1,22 +1,23 @@
-"""The series of ``python -m predictor.blocks run --vary``: evaluate points, print a table, write CSV and figures."""
+"""The series of ``gridval blocks run --vary``: evaluate points, print a table, write CSV and figures."""
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from platforms.command.common import WideOption
-from platforms.command.request import Request, option
+from apps.options.runner import PoolOptions
+from platforms.command.command import Reply
+from platforms.command.common import OutOption, WideOption
+from platforms.command.request import option
 from platforms.errors import UserError
 from platforms.files.writing import save_figure, usable_folder, write_csv, written_into
 from platforms.terminal.progress import doing
-from predictor.blocks.series.points import VARY, Point, points_of, where_text
+from predictor.blocks.series.points import VARY, ApplicationOptions, Point, points_of, where_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,44 +30,36 @@ _ONLY_OF_SERIES = ("over", "out", "jobs", "store", "no_store")
 
 
 @dataclass(frozen=True, kw_only=True)
-class SeriesOptions(VaryOption, SeriesOutputOptions, PoolOptions, WideOption):
-    """Add the options of a series, which ``run_series`` reads."""
+class EvaluationPool(PoolOptions):
+    """How many evaluations run at a time, and where their results are kept."""
+
+    pooled: ClassVar[str] = "evaluations"
 
 
 @dataclass(frozen=True, kw_only=True)
-class PoolOptions(Request):
-    """Add the options for the pool of evaluations and for their store."""
+class SeriesOptions(ApplicationOptions, EvaluationPool, OutOption, WideOption):
+    """An application, what is varied of it, and the files with the results."""
 
-    jobs: int | None = option(None, "N", "evaluations at a time (default: the number of cores)")
-    store: str | None = option(
-        None, "DIR", "folder in which results are looked up and kept (default: in the cache folder)"
+    out_files: ClassVar[str] = "series.csv and figures"
+
+    over: str | None = option(
+        None, "NAME", "varied name along the axes of the figures, over which speed-ups are taken (default: the first)"
     )
-    no_store: bool = option(False, help="evaluate every point anew and keep no results")
 
 
-def jobs_from_request(request: SeriesOptions) -> int:
+def jobs_from_request(request: PoolOptions) -> int:
     """Return the number of evaluations at a time.
 
     Raises:
         UserError: It is not positive.
     """
-    jobs: int = (os.cpu_count() or 1) if request.jobs is None else request.jobs
+    jobs = (os.cpu_count() or 1) if request.jobs is None else request.jobs
     if jobs < 1:
         raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
     return jobs
 
 
-@dataclass(frozen=True, kw_only=True)
-class SeriesOutputOptions(Request):
-    """Add the options for the files of a series."""
-
-    over: str | None = option(
-        None, "NAME", "varied name along the axes of the figures, over which speed-ups are taken (default: the first)"
-    )
-    out: str | None = option(None, "DIR", "folder for series.csv and figures")
-
-
-def check_series_arguments(request: SeriesOptions, names: Sequence[str] = _ONLY_OF_SERIES) -> None:
+def check_series(request: SeriesOptions, names: Sequence[str] = _ONLY_OF_SERIES) -> None:
     """Refuse options of a series where nothing is varied.
 
     Raises:
@@ -74,12 +67,12 @@ def check_series_arguments(request: SeriesOptions, names: Sequence[str] = _ONLY_
     """
     for name in names:
         if not request.vary and getattr(request, name) not in (None, False):
-            option = f"--{name.replace('_', '-')}"
-            raise UserError(option, f"goes only with {VARY}", f"Add {VARY} NAME=V1,V2,..., or leave it out")
+            shown = f"--{name.replace('_', '-')}"
+            raise UserError(shown, f"goes only with {VARY}", f"Add {VARY} NAME=V1,V2,..., or leave it out")
 
 
-def run_series(request: SeriesOptions) -> int:
-    """Evaluate the points, print and write the results, and return the exit status.
+def run_series(request: SeriesOptions) -> Reply:
+    """Evaluate the points, and write the results.
 
     Raises:
         UserError: An option or a file is wrong, or no point can be evaluated.
@@ -99,16 +92,16 @@ def run_series(request: SeriesOptions) -> int:
     title = f"{_one(rows, 'application')}{where_text(points, Path(request.system).stem)}"
     if folder is not None:
         write_series(rows, over, names, folder, title=title)
-    print(
-        json.dumps({"series": rows, "cautions": cautions})
-        if request.json
-        else text_of(rows, names, title, wide=request.wide)
-    )
     for caution in cautions:
         print(f"caution: {caution}", file=sys.stderr)
     for point, error in failed:
         print(f"error: {point}: {error}", file=sys.stderr)
-    return 2 if failed else 0
+    return Reply(
+        rows,
+        lambda: text_of(rows, names, title, wide=request.wide),
+        lambda: {"series": rows, "cautions": cautions},
+        2 if failed else 0,
+    )
 
 
 def evaluated_series(request: SeriesOptions, points: Sequence[Point]) -> tuple[list[Any], list[str]]:
@@ -129,13 +122,13 @@ def evaluated_series(request: SeriesOptions, points: Sequence[Point]) -> tuple[l
     for point, result in zip(points, results, strict=True):
         if not isinstance(result, UserError):
             model = point.request.model  # only a calibration file has cautions
-            said = setting_from_request(point.args).cautions(model) if os.path.isfile(model) else []
+            said = setting_from_request(point.request).cautions(model) if os.path.isfile(model) else []
             found |= dict.fromkeys((*said, *result.cautions))
     return results, list(found)
 
 
 @contextmanager
-def store_from_request(request: SeriesOptions) -> Iterator[Store | None]:
+def store_from_request(request: PoolOptions) -> Iterator[Store | None]:
     """Yield the store that --store and --no-store choose.
 
     Raises:
