@@ -39,10 +39,10 @@ class PredictorOption(Request):
 
     default_predictors: ClassVar[str] = ""  # what the help calls those that are taken without the option
 
-    predictor: str | None = option(None, "P1,P2,...", lambda request: _predictor_help(request))
+    predictor: str | None = option(None, "P1,P2,...", lambda request: predictor_help(request))
 
 
-def _predictor_help(request: type[Request]) -> str:
+def predictor_help(request: type[Request]) -> str:
     """Return the help of --predictor."""
     assert issubclass(request, PredictorOption)
     return (

@@ -6,8 +6,6 @@ Whatever is missing is compiled at its first use just the same, which takes some
 from __future__ import annotations
 
 import sys
-
-import argparse
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -56,7 +54,7 @@ class PrepareRequest(Request):
     """What ``gridval prepare`` is asked for."""
 
 
-def _run(_: argparse.Namespace) -> int:
+def _run(_: PrepareRequest) -> int:
     prepare()
     print(f"what predictions need is compiled in {cache_folder()}")
     return 0

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
-from apps.options.runner import RunnerOptions, check_runner_arguments, runner_from_request
+from apps.options.runner import RunnerOptions, checked_runner, runner_from_request
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, own_problem, problem
 from apps.results.cautions import Cautions
@@ -321,14 +321,15 @@ class CampaignRequest(DryRunOption, OutOption, WideOption, ReportOption, FailAbo
     )
 
 
-def _run(request: CampaignRequest, words: Sequence[str]) -> int:
+def run(request: CampaignRequest) -> int:
+    """Predict, simulate, compare and print; return the exit status."""
     fail_above = limit_from_request(request)
     campaign = read_campaign(request.file)
     count = sum(len(campaign.asked(case.target)) for case in campaign.cases)
     if request.dry_run:
         print(f"{len(campaign.cases)} targets, {count} predictions")
         return print_plan(request, plan(campaign))
-    jobs, _ = check_runner_arguments(request)
+    jobs, _ = checked_runner(request)
     expected = estimate(campaign, jobs)
     others = f", besides the recordings and messages of {', '.join(expected.others)}" if expected.others else ""
     said = (
@@ -340,7 +341,7 @@ def _run(request: CampaignRequest, words: Sequence[str]) -> int:
     cautions = Cautions()
     with (
         reporter_from_request(
-            args, words=words, module="validation.campaign", file=(request.file, text), cautions=cautions
+            request, verb=COMMAND.name, energy=request.energy, file=(request.file, text), cautions=cautions
         ) as report,
         Output(
             request.out,
@@ -373,7 +374,7 @@ def _run(request: CampaignRequest, words: Sequence[str]) -> int:
 COMMAND = Command(
     "series campaign",
     CampaignRequest,
-    _run,
+    run,
     "Predict and simulate a product of platforms, networks, problems, mappings and efficiencies. "
     "Finished runs are kept in the store: an interrupted campaign continues where it stopped.",
     epilog=f"The campaign file:\n\n{_file_help()}\n\n{EXIT_STATUSES_AND_LIMIT}",

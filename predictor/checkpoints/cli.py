@@ -18,8 +18,8 @@ from predictor.blocks.options import (
     say_cautions,
     setting_from_request,
 )
-from predictor.blocks.series.command import jobs_from_request, store_from_request
-from predictor.blocks.series.points import Point, points_of, where_text
+from predictor.blocks.series.command import EvaluationPool, jobs_from_request, store_from_request
+from predictor.blocks.series.points import ApplicationOptions, Point, points_of, where_text
 from predictor.reliability.names import INTERVALS
 
 if TYPE_CHECKING:

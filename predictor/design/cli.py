@@ -170,7 +170,7 @@ def _write(request: GridRequest, reply: Reply) -> None:
         write_host_file(request.write_hostfile, best.placement(best.grid()))
 
 
-OMMAND = Command(
+COMMAND = Command(
     "plan grid",
     GridRequest,
     answer,

@@ -4,28 +4,24 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
-from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.dry_run import print_plan
 from apps.options.exit_status import exit_status
 from apps.options.programs import (
-    ProgramOptions,
     own_problem_from_request,
     problem_from_request,
 )
-from apps.options.runner import RunnerOptions, runner_from_request
+from apps.options.runner import runner_from_request
 from apps.results.cautions import Cautions
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import option
 from platforms.errors import UserError, known_names
 from platforms.files.writing import check_picture, check_writable
-from platforms.options import PlacementOptions, PlatformOptions
 from platforms.wording import number_of
-from predictor.evidence.given import RecordingOptions, given_from_request
+from predictor.dpgraph.request import COLLECTIVES, RANKS, TIMES, GraphRequest
+from predictor.evidence.given import given_from_request
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem
@@ -33,76 +29,14 @@ if TYPE_CHECKING:
     from predictor.dpgraph.graph import DPGraph
     from predictor.dpgraph.on_platform import Analysis, PaperTimes
 
-COLLECTIVES = ("points", "messages")
-TIMES = ("network", "measured", "li")
 FIRST = (
     "--scenario", "--app", "--class", "--program", "--ranks", "--what-if", "--timeline", "--draw", "--graphml",
 )  # fmt: skip
-_RANKS = 4
 # Options without effect where no platform is given.
 _ON_PLATFORM = (
     "clusters", "hardware", "network", "factors", "speeds", "frequency", "mapping", "hostfile", "ranks_per_host",
     "times", "timeline", "what_if", "efficiency", "cfg",
 )  # fmt: skip
-
-
-@dataclass(frozen=True, kw_only=True)
-class GraphRequest(GraphOptions):
-    """What ``gridval graph`` is asked for."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class GraphOptions(
-    PlatformOptions,
-    ProgramOptions,
-    RecordingOptions,
-    PlacementOptions,
-    JsonOption,
-    WideOption,
-    RunnerOptions,
-    DryRunOption,
-):
-    """Add the options of the command, which its comparison with a simulation has too."""
-
-    default_class: ClassVar[str] = "S"
-
-    app: str | None = option(None, "A", "a kernel, such as is")
-    ranks: int | None = option(None, "P", f"processes (default: {_RANKS}, or as many as fit on the platform)")
-    iterations: int | None = option(
-        None, "K", "number of recorded iterations (default: 1; on a platform 3, or all where they differ)"
-    )
-    collectives: str = option(
-        "points",
-        "HOW",
-        f"{' or '.join(COLLECTIVES)}: show each collective as one node, or as its messages (default: points)",
-    )
-    elements: int | None = option(None, "N", "keep only the first N elements of each process")
-    graphml: str | None = option(None, "FILE", "write the graph to this GraphML file")
-    draw: str | None = option(None, "FILE", "draw the graph to this .png, .svg or .pdf (up to 200 elements)")
-    times: str | None = option(
-        None,
-        "HOW",
-        f"on a platform: {', '.join(TIMES[:-1])} or {TIMES[-1]}: network, messages on the platform's links, with "
-        "waiting and shared links (default); measured, the same on links that messages between the nodes show, as "
-        "dpgraph measures them; li, the Li paper's components of messages, measured between nodes",
-        parse=str.lower,
-    )
-    timeline: str | None = option(
-        None, "FILE", "on a platform: draw processes over time and the critical path, to this .png, .svg or .pdf"
-    )
-    what_if: float | None = option(
-        None,
-        "F",
-        "on a platform: what if one link, node, cluster, call or computation were F times as fast? A ranked table",
-    )
-    efficiency: str = option(
-        "reference",
-        "E",
-        "on a platform: share of a host's speed that a kernel sustains, as in python -m predictor.predict "
-        "(default: reference)",
-        parse=str.lower,
-    )
-    cfg: tuple[str, ...] = option((), "KEY:VALUE", "on a platform: a SimGrid option; may be given several times")
 
 
 def summary(graph: DPGraph) -> dict[str, Any]:
@@ -119,7 +53,7 @@ def summary(graph: DPGraph) -> dict[str, Any]:
     }
 
 
-def problem_of(request: GraphOptions) -> Problem:
+def problem_of(request: GraphRequest) -> Problem:
     """Return the problem that the options name.
 
     Raises:
@@ -131,12 +65,12 @@ def problem_of(request: GraphOptions) -> Problem:
     if request.app is None:
         remedy = "Give --app NAME, --program FILE or --recording TRACE"
         raise UserError("program", "no kernel or program is given", remedy)
-    return problem_from_request(request, request.app, default_class="S")
+    return problem_from_request(request, request.app)
 
 
-def _checked_size(request: GraphOptions, problem: Problem) -> tuple[int, int]:
+def _checked_size(request: GraphRequest, problem: Problem) -> tuple[int, int]:
     """Return the number of ranks and of iterations to record."""
-    nranks = _RANKS if request.ranks is None else request.ranks
+    nranks = RANKS if request.ranks is None else request.ranks
     if nranks < 1:
         raise UserError(f"--ranks {nranks}", "not positive", "Give at least 1")
     full, iterations = problem.iterations_on(nranks), 1 if request.iterations is None else request.iterations
@@ -146,7 +80,7 @@ def _checked_size(request: GraphOptions, problem: Problem) -> tuple[int, int]:
     return nranks, iterations
 
 
-def check_arguments(request: GraphOptions) -> None:
+def check_arguments(request: GraphRequest) -> None:
     """Check the options that need no platform to be read.
 
     Raises:
@@ -175,12 +109,12 @@ def check_arguments(request: GraphOptions) -> None:
                 raise UserError(name, "these times have no shared links and no dates", "Drop it, or --times li")
     if not has_platform(request):
         for flag in _ON_PLATFORM:
-            if getattr(request, flag) not in (None, [], "reference"):
+            if getattr(request, flag) not in (None, (), "reference"):
                 name = f"--{flag.replace('_', '-')}"
                 raise UserError(name, "it needs a platform", "Give --scenario NAME or --platform FILE too")
 
 
-def _run(request: GraphOptions) -> int:
+def _run(request: GraphRequest) -> int:
     check_arguments(request)
     if request.dry_run:
         return _say_plan(request)
@@ -212,19 +146,19 @@ def _run(request: GraphOptions) -> int:
     return 0
 
 
-def _title(request: GraphOptions, what: str) -> str:
+def _title(request: GraphRequest, what: str) -> str:
     return what if request.elements is None else f"{what}, at most {request.elements} elements of each"
 
 
 RECORDED = "recording"  # key of the cautions of the command's only recording
 
 
-def has_platform(request: GraphOptions) -> bool:
+def has_platform(request: GraphRequest) -> bool:
     """Tell whether the options name a platform."""
-    return request.scenario is not None or request.platform
+    return request.scenario is not None or bool(request.platform)
 
 
-def _run_on_platform(request: GraphOptions) -> int:
+def _run_on_platform(request: GraphRequest) -> int:
     # Imported here for a quick start: they are slow to import.
     from predictor.dpgraph.on_platform import Analysis, analysis, iterations_in, paper_times, recorded
     from predictor.dpgraph.on_platform import target_from_request as target_of
@@ -254,7 +188,7 @@ def _run_on_platform(request: GraphOptions) -> int:
     return 0
 
 
-def write_pictures(request: GraphOptions, found: Analysis | PaperTimes) -> None:
+def write_pictures(request: GraphRequest, found: Analysis | PaperTimes) -> None:
     """Write the files that the options name: the graph with its times, and its pictures."""
     graph, origin = found.graph, tuple(range(len(found.graph.nodes)))
     if request.elements is not None:
@@ -287,7 +221,7 @@ def write_pictures(request: GraphOptions, found: Analysis | PaperTimes) -> None:
         draw_timeline(found.timed, request.timeline, title=str(found.target))
 
 
-def _recording(request: GraphOptions, said: Cautions) -> tuple[Problem, Recording]:
+def _recording(request: GraphRequest, said: Cautions) -> tuple[Problem, Recording]:
     """Return the recording that the user gives, or a new one, and its problem."""
     given = given_from_request(request)
     if given is not None:
@@ -300,7 +234,7 @@ def _recording(request: GraphOptions, said: Cautions) -> tuple[Problem, Recordin
     return problem, recording
 
 
-def _to_record(request: GraphOptions) -> tuple[RunSpec, int]:
+def _to_record(request: GraphRequest) -> tuple[RunSpec, int]:
     """Return the run to record, and the number of its iterations that are recorded."""
     problem = problem_of(request)
     nranks, iterations = _checked_size(request, problem)
@@ -311,7 +245,7 @@ def _to_record(request: GraphOptions) -> tuple[RunSpec, int]:
     return RunSpec(Target(problem, platform, tuple(host.name for host in platform.hosts))), iterations
 
 
-def _say_plan(request: GraphOptions) -> int:
+def _say_plan(request: GraphRequest) -> int:
     """Print what would be simulated."""
     # Imported here for a quick start: it is slow to import.
     from apps.runs.plan import Plan

@@ -36,7 +36,7 @@ class CoresRequest(JsonOption):
         parse=str.lower,
     )
     n: int | None = option(None, "N", "size, of a program of the paper's table")
-    preset: str | None = option(None, "C", "class, of a NAS kernel", name="--class")
+    problem_class: str | None = option(None, "C", "class, of a NAS kernel", name="--class")
     cores_per_node: int | None = option(None, "Q", "cores per node (default: the best)")
     nodes: int | None = option(None, "P", "number of nodes (default: the best)")
     most_nodes: int | None = option(None, "P", "most nodes available (default: all)")
@@ -122,7 +122,7 @@ def _answer(request: CoresRequest) -> int:
         system=read_cluster(request.system, memory_gbyte_s=request.memory, efficiency=request.efficiency),
         app=request.app,
         n=request.n,
-        preset=request.preset,
+        preset=request.problem_class,
         variant=request.variant,
         overlap=request.scaling == "overlap",
         beta=None if request.beta is None else named_beta(request.beta, 1 if request.beta0 is None else request.beta0),

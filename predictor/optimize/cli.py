@@ -6,21 +6,9 @@ Models of the program are fitted to runs of small sizes on each cluster alone.  
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from apps.options.exit_status import exit_status
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
-from platforms.command.request import option
-from predictor.optimize.options import FIRST_OPTIONS, SearchOptions
-
-
-@dataclass(frozen=True, kw_only=True)
-class NodesRequest(SearchOptions, JsonOption):
-    """What ``gridval plan nodes`` is asked for."""
-
-    then: int = option(0, "K", "search K times more, each on the nodes that remain (default: 0)")
-    write_hostfile: str | None = option(None, "FILE", "write the chosen hosts, one per line in rank order")
+from predictor.optimize.options import FIRST_OPTIONS, NodesRequest
 
 
 def _run(request: NodesRequest) -> int:

@@ -8,6 +8,7 @@ from apps.options.dry_run import DryRunOption
 from apps.options.runner import RunnerOptions
 from apps.options.settings import KernelSettingsOptions
 from apps.programs.kernel import sized_names
+from platforms.command.common import JsonOption
 from platforms.command.parser import any_case
 from platforms.command.request import option
 from platforms.options import PlatformOptions
@@ -22,7 +23,7 @@ FIRST_OPTIONS = (  # in the short help
 
 @dataclass(frozen=True, kw_only=True)
 class SearchOptions(PlatformOptions, KernelSettingsOptions, DryRunOption, RunnerOptions):
-    """Add all options of a search except those about output."""
+    """A search for the configuration of a program on a platform."""
 
     app: str | None = option(None, "NAME", f"one of {', '.join(sized_names())}", parse=str.lower)
     size: int | None = option(None, "N", "the size of the problem")
@@ -105,3 +106,11 @@ class SearchOptions(PlatformOptions, KernelSettingsOptions, DryRunOption, Runner
     slack: float | None = option(None, "X", "for cheapest: times up to 1 + X of the best (default: 0.1)")
     prices: str | None = option(None, "C1,C2,...", "price of a node-hour of each cluster, for cost and cheapest")
     search: str = option("exhaustive", "HOW", f"{' or '.join(SEARCHES)} (default: exhaustive)", parse=str.lower)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodesRequest(SearchOptions, JsonOption):
+    """A program for which nodes are chosen."""
+
+    then: int = option(0, "K", "search K times more, each on the nodes that remain (default: 0)")
+    write_hostfile: str | None = option(None, "FILE", "write the chosen hosts, one per line in rank order")

@@ -7,7 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
@@ -15,20 +15,17 @@ from apps.options.runner import RunnerOptions, runner_from_request
 from apps.results.cautions import Cautions
 from apps.timelines.files import TIMELINE, TimelineOption, check_timeline, write_timeline
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, WideOption
+from platforms.command.common import JsonOption
 from platforms.command.request import option
 from platforms.errors import UserError
 from platforms.files.writing import usable_folder
 from platforms.terminal.progress import doing
 from predictor.blocks.names import POWER_RULES, check_rule
 from predictor.blocks.options import (
-    ModelOptions,
-    PowerOption,
-    SettingOptions,
     setting_from_request,
 )
-from predictor.blocks.series.command import OUT, OVER, SeriesOutputOptions, check_series_arguments
-from predictor.blocks.series.points import VARY, Point, VaryOption, points_of, where_text
+from predictor.blocks.series.command import OUT, OVER, SeriesOptions, check_series
+from predictor.blocks.series.points import VARY, Point, points_of, where_text
 
 if TYPE_CHECKING:
     from apps.runs.runner import Runner
@@ -39,25 +36,17 @@ _OF_OPTIONS = ("--", "model ", "calibration ")  # beginnings of errors about opt
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlocksComparisonRequest(
-    SettingOptions,
-    ModelOptions,
-    PowerOption,
-    VaryOption,
-    SeriesOutputOptions,
-    WideOption,
-    TimelineOption,
-    JsonOption,
-    RunnerOptions,
-    DryRunOption,
-):
-    """What ``gridval blocks run`` is asked for."""
+class BlocksComparisonRequest(RunnerOptions, SeriesOptions, TimelineOption, JsonOption, DryRunOption):
+    """An application to evaluate and to simulate."""
+
+    pooled: ClassVar[str] = "simulations"
+    for_each: ClassVar[str] = "compare"
 
     parts: bool = option(False, help="also compare where the time goes, by label")
 
 
 def _run(request: BlocksComparisonRequest) -> int:
-    check_series_arguments(request, ("over", "out"))
+    check_series(request, ("over", "out"))
     points = points_of(request)
     for point in points:
         check_rule(point.request.power)
@@ -102,7 +91,7 @@ def compared_points(
     """Return the comparison of each point, what failed, and the cautions of the evaluations and of the runs.
 
     Args:
-        args: The options; a timeline is written if they ask for one.
+        request: What was asked; a timeline is written if they ask for one.
         points: The points.
         saying: Print the cautions of the runs.
 
@@ -138,14 +127,14 @@ def compared_points(
 def _model_cautions(point: Point) -> list[str]:
     """Return the cautions about the model of a point; only a calibration file has some."""
     model = point.request.model
-    return setting_from_request(point.args).cautions(model) if os.path.isfile(model) else []
+    return setting_from_request(point.request).cautions(model) if os.path.isfile(model) else []
 
 
 def _write_timeline(request: BlocksComparisonRequest, point: Point, runner: Runner) -> None:
     # Imported here for a quick start: it is slow to import.
     from validation.blocks.comparison import simulation
 
-    spec = simulation(setting_from_request(point.args))
+    spec = simulation(setting_from_request(point.request))
     with doing("writing the timeline"):
         written = write_timeline(TIMELINE, request.timeline, spec, runner.record(spec))
     print(f"timeline: {written}", file=sys.stderr)

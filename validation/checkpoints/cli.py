@@ -19,7 +19,6 @@ from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
-from predictor.blocks.options import ModelOptions, PowerOption, SettingOptions
 from predictor.checkpoints.cli import CheckpointOptions, rows_from_request, say_failures
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ _MOST_FAILURES = 1e7  # of all drawn runs of a strategy together, about; more wo
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckpointsComparisonRequest(SettingOptions, ModelOptions, PowerOption, CheckpointOptions, JsonOption):
+class CheckpointsComparisonRequest(CheckpointOptions, JsonOption):
     """What ``gridval plan failures`` is asked for."""
 
     runs: int = option(1000, "N", "runs drawn per case (default: 1000)")

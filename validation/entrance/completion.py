@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from platforms.command.command import Command
+from platforms.command.parser import CommandParser
 from platforms.command.request import Request, argument
 from validation.entrance.choosing import NAME, Chosen, choose
 from validation.entrance.verbs import VERBS, Verb

@@ -21,7 +21,7 @@ from platforms.errors import UserError
 from predictor.dpgraph.cli import (
     FIRST,
     RECORDED,
-    GraphOptions,
+    GraphRequest,
     check_arguments,
     has_platform,
     problem_of,
@@ -32,7 +32,7 @@ _ROWS = 3
 
 
 @dataclass(frozen=True, kw_only=True)
-class GraphComparisonRequest(GraphOptions):
+class GraphComparisonRequest(GraphRequest):
     """What ``gridval graph`` is asked for."""
 
     rows: int | None = option(

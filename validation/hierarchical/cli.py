@@ -91,14 +91,14 @@ def _world(request: CoresComparisonRequest, folder: Path | None) -> int:
     from validation.hierarchical.output import world_table, world_text, write_csv
     from validation.hierarchical.world import POINT_S, SIZES, TOLERANCE, WorldCase, WorldPoint, simulate_world
 
-    for value, option in (
+    for value, name in (
         (request.n, "--n"),
         (request.beta, "--beta"),
         (request.bytes, "--bytes"),
         (request.inside, "--inside"),
     ):
         if value is not None:
-            raise UserError(f"{option} {value}", "needs --app", "Add --app, or leave it out")
+            raise UserError(f"{name} {value}", "needs --app", "Add --app, or leave it out")
     if request.search:
         raise UserError("--search", "needs --app", "Add --app, or leave it out")
     systems = [row.system for row in hardware_table()]
@@ -119,7 +119,8 @@ def _world(request: CoresComparisonRequest, folder: Path | None) -> int:
             points += simulate_world(cases, cores, nodes)
     if request.dry_run:
         return print_plan(
-            args, Plan(others=(Other("point of its own world", "points of its own world", planned, planned * POINT_S),))
+            request,
+            Plan(others=(Other("point of its own world", "points of its own world", planned, planned * POINT_S),)),
         )
     table = world_table(points)
     if folder is not None:

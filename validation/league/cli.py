@@ -13,7 +13,6 @@ from apps.options.exit_status import exit_status
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
 from apps.options.settings import SettingsOptions, cautions, settings_from_request
-from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption, WideOption
@@ -24,12 +23,14 @@ from platforms.options import check_usable
 from predictor.answers.answers import names
 from predictor.options import (
     PredictorOption,
+    predictor_help,
     predictors_from_request,
     problems_from_request,
 )
+from predictor.registry import ALL
 from validation.league.candidates import candidates
 from validation.options import PlatformsOptions, asked_platforms
-from validation.output.fail_above import FailAboveOption, limit_from_request
+from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, FailAboveOption, limit_from_request
 from validation.output.output import Output
 
 PROBED = ("subset", "grid")
@@ -48,14 +49,14 @@ class LeagueRequest(
     FailAboveOption,
     JsonOption,
 ):
-    """What ``gridval series league`` is asked for."""
+    """Platforms, programs and predictors to rank."""
 
-    default_class: ClassVar[str] = "B"
+    default_predictors: ClassVar[str] = ALL
     out_files: ClassVar[str] = (
         "results.csv, summary.csv, league.csv, pareto.csv, decisions.csv and the figures pareto and regret"
     )
 
-    app: str | None = option(None, "A1,A2,...", f"of {', '.join(kernel_names())} (default: cg,mg,lu)")
+    predictor: str | None = option(ALL, "P1,P2,...", predictor_help)
     mappings: str = option(
         ",".join(MAPPINGS),
         "M1,M2,...",
@@ -69,8 +70,6 @@ class LeagueRequest(
         "see the whole grid, whose probe serves all subsets",
         parse=str.lower,
     )
-    # FIXME 'parser.epilog = EXIT_STATUSES_AND_LIMIT'
-    # FIXME 'PredictorOption default (ALL,)'
 
 
 def _mappings(request: LeagueRequest) -> list[str]:
@@ -81,7 +80,8 @@ def _mappings(request: LeagueRequest) -> list[str]:
     return mappings
 
 
-def _run(request: LeagueRequest) -> int:
+def run(request: LeagueRequest) -> int:
+    """Rank the predictors, and print; return the exit status."""
     # Imported here for a quick start: it is slow to import.
     from validation.ranking.evidence_costs import EvidenceCosts
 
@@ -136,8 +136,9 @@ def _run(request: LeagueRequest) -> int:
 COMMAND = Command(
     "series league",
     LeagueRequest,
-    _run,
+    run,
     __doc__,
+    epilog=EXIT_STATUSES_AND_LIMIT,
     status=exit_status,
 )
 main = COMMAND.main

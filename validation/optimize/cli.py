@@ -6,27 +6,10 @@ A campaign file instead of options compares many apps, sizes, models and noises 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import ClassVar
-
 from apps.options.exit_status import exit_status
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import argument, option
-from predictor.optimize.options import FIRST_OPTIONS, SearchOptions
-
-
-@dataclass(frozen=True, kw_only=True)
-class NodesComparisonRequest(SearchOptions, OutOption, WideOption, JsonOption):
-    """What ``gridval plan nodes`` is asked for."""
-
-    out_files: ClassVar[str] = "with a campaign or --paper: write their CSV files and figures"
-
-    campaign: str | None = argument("FILE.toml", "a campaign file (docs/planning/allocation.md)", default=None)
-    paper: bool = option(
-        False,
-        help="instead: the pitfalls of section 7 of the NP-T paper in simulation, Figures 21 to 28, which --out draws",
-    )
+from predictor.optimize.options import FIRST_OPTIONS
+from validation.optimize.request import NodesComparisonRequest
 
 
 def _run(request: NodesComparisonRequest) -> int:

@@ -10,18 +10,20 @@ from __future__ import annotations
 import math
 import shlex
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status, print_failure
 from apps.options.runner import RunnerOptions, runner_from_request
+from apps.programs.kernel import kernel_names, sized_names
 from apps.programs.problem import problem
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption
 from platforms.command.parser import any_case
 from platforms.command.request import option
+from platforms.command.values import words_of
 from platforms.errors import UserError, known_names
 from platforms.files.writing import check_writable, usable_folder, write_text
 from platforms.grids.network import network_names
@@ -31,6 +33,7 @@ from platforms.terminal.progress import Progress
 from predictor.answers.answers import names
 from predictor.options import (
     PredictorOption,
+    predictor_help,
     predictors_from_request,
 )
 from predictor.registry import HCF_FAMILY, PREDICTORS
@@ -41,13 +44,13 @@ if TYPE_CHECKING:
     from validation.regimes.sweep import Sweep
 
 DEFAULT = tuple(name for name in (*HCF_FAMILY, "structural") if name in PREDICTORS)
-_NOT_OF_THE_MAP = ("help", "help_all", "dry_run", "jobs", "store", "no_store", "out", "write_map", "json")
 
 
 @dataclass(frozen=True, kw_only=True)
 class MapRequest(PredictorOption, RunnerOptions, DryRunOption, OutOption, JsonOption):
-    """What ``gridval series map`` is asked for."""
+    """A sweep over compute shares."""
 
+    default_predictors: ClassVar[str] = ",".join(DEFAULT)
     out_files: ClassVar[str] = "results.csv, thresholds.csv, means.csv, published.csv and a figure per app"
 
     scenario: str = option(
@@ -68,8 +71,9 @@ class MapRequest(PredictorOption, RunnerOptions, DryRunOption, OutOption, JsonOp
         "the kernels' reference efficiency is multiplied by each (default: 1,0.316,0.1,0.0316, half decades "
         "between the network scales)",
     )
-    app: str = option("cg,mg,lu", "A1,A2,...", f"of {', '.join(with_classes)} (default: cg,mg,lu)")
-    preset: str = option("B", "C1,C2,...", "problem classes (default: B)", name="--class")
+    app: str = option("cg,mg,lu", "A1,A2,...", lambda _: f"of {', '.join(_with_classes())} (default: cg,mg,lu)")
+    problem_class: str = option("B", "C1,C2,...", "problem classes (default: B)", name="--class")
+    predictor: str | None = option(",".join(DEFAULT), "P1,P2,...", predictor_help)
     mapping: str = option("block", "NAME", f"of {', '.join(MAPPINGS)} (default: block)", parse=str.lower)
     ranks: int | None = option(None, "P", "ranks of every run (default: one on each node)")
     random: int = option(
@@ -82,8 +86,10 @@ class MapRequest(PredictorOption, RunnerOptions, DryRunOption, OutOption, JsonOp
         "write the errors by predicted compute share as a validity map, the file that gives every prediction its "
         "error range (docs/validation/regimes.md)",
     )
-    # FIXME 'with_classes = [name for name in kernel_names() if name not in sized_names()]'
-    # FIXME 'PredictorOption default DEFAULT'
+
+
+def _with_classes() -> list[str]:
+    return [name for name in kernel_names() if name not in sized_names()]
 
 
 def sweep_from_request(request: MapRequest) -> Sweep:
@@ -106,7 +112,9 @@ def sweep_from_request(request: MapRequest) -> Sweep:
         raise UserError("--scenario none", "no grids are left", "Give --random COUNT, or a scenario")
     return Sweep(
         problems=tuple(
-            problem(app, preset) for app in names(request.app, "--app") for preset in names(request.preset, "--class")
+            problem(app, preset)
+            for app in names(request.app, "--app")
+            for preset in names(request.problem_class, "--class")
         ),
         scenarios=tuple(dict.fromkeys(scenarios)),
         networks=tuple(names(request.network, "--network")),
@@ -131,7 +139,8 @@ def _scales(text: str | None, option: str, default: tuple[float, ...]) -> tuple[
     return tuple(dict.fromkeys(values))
 
 
-def _run(request: MapRequest) -> int:
+def run(request: MapRequest) -> int:
+    """Sweep over networks and efficiencies, and print the errors; return the exit status."""
     models = predictors_from_request(request)
     sweep = sweep_from_request(request)
     folder = None if request.out is None else usable_folder("--out", request.out)
@@ -177,12 +186,8 @@ def _run(request: MapRequest) -> int:
 
 def _command(request: MapRequest) -> str:
     """Return the command that makes the same map again, without options that do not change the map."""
-    words = ["python -m validation.regimes"]
-    for action in build_parser()._actions:
-        value = getattr(request, action.dest, None)
-        if action.dest not in _NOT_OF_THE_MAP and action.option_strings and value != action.default:
-            words += [action.option_strings[-1], shlex.quote(str(value))]
-    return " ".join(words)
+    same = replace(request, out=None, write_map=None, json=False, jobs=None, store=None, no_store=False)
+    return shlex.join(["gridval", *COMMAND.name.split(), *words_of(same)])
 
 
 def _report_failure(failure: Failure) -> int:
@@ -197,7 +202,7 @@ def _report_failure(failure: Failure) -> int:
 COMMAND = Command(
     "series map",
     MapRequest,
-    _run,
+    run,
     __doc__,
     status=exit_status,
 )

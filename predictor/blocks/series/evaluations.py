@@ -15,7 +15,7 @@ from platforms.errors import UserError
 from predictor.blocks.evaluation.evaluate import Result, evaluate
 from predictor.blocks.lines import with_line
 from predictor.blocks.options import machine_from_request, setting_from_request
-from predictor.blocks.series.points import Point
+from predictor.blocks.series.points import ApplicationOptions, Point
 from predictor.series.pool import Kept, answers
 from predictor.series.sources import sources_hash
 

@@ -58,9 +58,9 @@ def rows_of(points: Sequence[Point], results: Sequence[Result | UserError], over
     """
     rows = []
     for point, result in zip(points, results, strict=True):
-        args = point.args
-        row: dict[str, Any] = {"application": args.application, "system": args.system, "model": args.model}
-        row |= {"power": args.power, **dict.fromkeys(point.values), **dict.fromkeys(FOUND)}
+        request = point.request
+        row: dict[str, Any] = {"application": request.application, "system": request.system, "model": request.model}
+        row |= {"power": request.power, **dict.fromkeys(point.values), **dict.fromkeys(FOUND)}
         row |= {name: number(value) for name, value in point.values.items()}
         if isinstance(result, Result):
             row |= {
@@ -73,7 +73,7 @@ def rows_of(points: Sequence[Point], results: Sequence[Result | UserError], over
                 "evaluator": result.evaluator,
                 "evaluated": result.evaluated,
             }
-            if args.parts:
+            if request.parts:
                 row |= parts_of(result)
         else:
             row["refused"] = str(result)
