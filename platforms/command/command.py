@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 from platforms.command.help_text import FIRST
 from platforms.command.parser import CommandParser
-from platforms.command.request import Request
+from platforms.command.request import Request, fields_of
 from platforms.command.status import EXIT_STATUSES, exit_status
 from platforms.command.values import add_options, parsed, request_of
 
@@ -63,12 +63,12 @@ class Command(Generic[_Request]):
     after: Callable[[_Request, Any], None] | None = None
     status: Callable[[Callable[[], int]], int] = exit_status  # turns errors into a line and an exit status
 
-    def parser(self, prog: str | None = None, *, simulate: str | None = None) -> CommandParser:
+    def parser(self, prog: str | None = None, *, choosers: Mapping[str, str] | None = None) -> CommandParser:
         """Return the parser of the options.
 
         Args:
             prog: How the command is called; default: by gridval.
-            simulate: Help of --simulate, of a verb that chooses between two commands by it.
+            choosers: Options by which a verb chooses between several commands, with their help.
         """
         made = CommandParser(
             prog=prog or f"gridval {self.name}",
@@ -77,15 +77,23 @@ class Command(Generic[_Request]):
             usage=self.usage,
             first=self.first,
         )
-        if simulate is not None:
-            made.add_argument("--simulate", action="store_true", help=simulate)
+        own = {field.option for field in fields_of(self.request)}
+        for option, help in (choosers or {}).items():
+            if option not in own:
+                made.add_argument(option, action="store_true", help=help)
         add_options(made, self.request)
         return made
 
-    def main(self, argv: Sequence[str] | None = None, *, prog: str | None = None, simulate: str | None = None) -> int:
+    def main(
+        self,
+        argv: Sequence[str] | None = None,
+        *,
+        prog: str | None = None,
+        choosers: Mapping[str, str] | None = None,
+    ) -> int:
         """Run the command with the words of a command line, and return its exit status."""
         words = sys.argv[1:] if argv is None else list(argv)
-        return self.status(lambda: self.run(parsed(self.request, self.parser(prog, simulate=simulate), words)))
+        return self.status(lambda: self.run(parsed(self.request, self.parser(prog, choosers=choosers), words)))
 
     def run(self, request: _Request) -> int:
         """Answer a request, show the answer, write the files that were asked for, and return the exit status."""

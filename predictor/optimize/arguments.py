@@ -288,8 +288,8 @@ def objective_cautions(request: SearchOptions, platform: Platform) -> list[str]:
     found = []
     if request.predictor in FORMS or isinstance(predictor(request.predictor), NptPredictor):
         found.append(
-            f"models of {request.predictor} do not distinguish computing from waiting: energy counts the nodes in use at "
-            "full power all the time; models of dpgraph and hcf do distinguish them"
+            f"models of {request.predictor} do not distinguish computing from waiting: energy counts the nodes in use "
+            "at full power all the time; models of dpgraph and hcf do distinguish them"
         )
     if all(_usual_power(cluster) for cluster in platform.clusters):
         found.append(

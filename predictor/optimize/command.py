@@ -297,7 +297,7 @@ class Results:
     def text(self) -> str:
         """Return the results as text."""
         study = self.study
-        lines = [f"{study.problem(self.request.size)} on {study.platform.name}, by {driver_name(self.args)}"]
+        lines = [f"{study.problem(self.request.size)} on {study.platform.name}, by {driver_name(self.request)}"]
         for number, (one, placement) in enumerate(zip(self.found, self.placements, strict=True)):
             choice = one.choice
             nodes = ", ".join(
@@ -311,7 +311,7 @@ class Results:
             how = "probed at" if one.probed else "estimated"
             lines.append(f"    {how} {duration(choice.time_s)}" + _value(self.how, choice))
             lines.append(f"    of {one.configurations} configurations, in {1000 * one.search_s:.3g} ms")
-            lines += [f"    {line}" for line in said_of(one, self.args)]
+            lines += [f"    {line}" for line in said_of(one, self.request)]
             lines += [f"    caution: {flag}" for flag in choice.flags]
             lines.append(f"    host file: {' '.join(placement)}")
         if self.ended is not None:

@@ -10,11 +10,10 @@ from typing import Any
 
 from platforms.command.command import Command
 from platforms.errors import UserError, known_names, printable
-from validation.entrance.verbs import GROUPS, VERBS, Verb
+from validation.entrance.verbs import FILE, GROUPS, RENAMED, VERBS, Verb
 
 NAME = "gridval"
 _HELP = ("-h", "--help", "--help-all")
-_SIMULATE = "--simulate"
 
 
 @dataclass(frozen=True)
@@ -23,7 +22,7 @@ class Chosen:
 
     place: str  # module and name of the Command, ``module:NAME``; ``module`` alone stands for its COMMAND
     words: tuple[str, ...]  # its arguments
-    simulate: str | None = None  # help of --simulate, if the verb chooses between two commands by it
+    choosers: Mapping[str, str]  # options that choose between the commands of the verb, with their help
 
     @property
     def command(self) -> Command[Any]:
@@ -34,11 +33,11 @@ class Chosen:
 
     def main(self) -> int:
         """Run the command and return its exit status."""
-        return self.command.main(self.words, simulate=self.simulate)
+        return self.command.main(self.words, choosers=self.choosers)
 
     def parser(self) -> argparse.ArgumentParser:
         """Return the command's parser."""
-        return self.command.parser(simulate=self.simulate)
+        return self.command.parser(choosers=self.choosers)
 
 
 def choose(words: Sequence[str]) -> Chosen | str:
@@ -53,19 +52,27 @@ def choose(words: Sequence[str]) -> Chosen | str:
             return _help(name, verbs)
         key = _verb_key(name, rest.pop(0), verbs)
         name, verb = f"{name} {key}", verbs[key]
-        if verb.module:
+        if verb.place:
             return _command(verb, rest)
         verbs = dict(verb.verbs)
 
 
 def _command(verb: Verb, words: Sequence[str]) -> Chosen:
-    twin = verb.twin if _SIMULATE in words else ""
-    return Chosen(twin or verb.module, tuple(words), verb.twin_help or None)
+    given = {option for option in verb.choosers if any(word.partition("=")[0] == option for word in words)}
+    rest = [word for word in words if word not in verb.choosers]
+    if rest and not rest[0].startswith("-"):
+        given.add(FILE)
+    place = next((place for options, place in verb.others.items() if options == given), None)
+    if place is None:
+        place = verb.others.get(frozenset(given - {FILE}), verb.place)
+    return Chosen(place, tuple(words), verb.choosers)
 
 
 def _verb_key(name: str, word: str, verbs: Mapping[str, Verb]) -> str:
     if word.lower() in verbs:
         return word.lower()
+    if name == NAME and word.lower() in RENAMED:
+        raise UserError(f"{name} {word}", f"is called {name} {RENAMED[word.lower()]} now", "Write that")
     raise UserError(f"{name} {printable(word)}", "no such verb", known_names(word, verbs))
 
 
