@@ -103,6 +103,7 @@ bench: setup
 	$(PYTHON) benchmarks/graph_speed.py
 	$(PYTHON) benchmarks/first_use.py
 	$(PYTHON) benchmarks/recording.py
+	$(PYTHON) benchmarks/soon.py
 
 # Takes an hour: it needs full runs on a hundred random platforms.
 bench-steady: setup
