@@ -143,7 +143,7 @@ def test_measured_computation_is_said_to_vary_and_never_reused(tmp_path):
 
 
 def test_the_host_speed_is_measured_once(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path))
+    monkeypatch.setattr("apps.spec.machine_speed.cache_folder", lambda: tmp_path)
     monkeypatch.setattr("apps.spec.machine_speed.dgemm_flops", lambda: 12e9)
     target = own(JACOBI, "10 2").target
     assert Settings(compute="measured").spec(target).host_speed_flops == 12e9
