@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from platforms.command import EXIT_STATUSES, CommandParser, exit_status
-from predictor.blocks.lines import named_lines
 
 _SUFFIX = "_command"
 
@@ -35,8 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
     def chosen() -> int:
         args = build_parser().parse_args(argv)
-        with named_lines():
-            status: int = args.run(args)
+        status: int = args.run(args)
         return status
 
     return exit_status(chosen)

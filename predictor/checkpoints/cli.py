@@ -13,7 +13,6 @@ from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 from platforms.errors import UserError, nearest
 from platforms.terminal.progress import doing
 from platforms.terminal.width import add_wide_argument
-from predictor.blocks.lines import named_lines
 from predictor.blocks.options import (
     add_model_arguments,
     add_power_argument,
@@ -171,7 +170,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
 
     def chosen() -> int:
-        with named_lines():
-            return _run(build_parser().parse_args(argv))
+        return _run(build_parser().parse_args(argv))
 
     return exit_status(chosen)

@@ -19,7 +19,6 @@ from platforms.errors import UserError
 from platforms.files.writing import usable_folder
 from platforms.terminal.progress import doing
 from platforms.terminal.width import add_wide_argument
-from predictor.blocks.lines import named_lines
 from predictor.blocks.names import POWER_RULES, check_rule
 from predictor.blocks.options import (
     add_model_arguments,
@@ -189,7 +188,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status."""
 
     def chosen() -> int:
-        with named_lines():
-            return _run(build_parser().parse_args(argv))
+        return _run(build_parser().parse_args(argv))
 
     return exit_status(chosen)
