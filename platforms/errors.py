@@ -67,11 +67,25 @@ class UserError(Exception):
         super().__init__(f"{_shown(where)}: {_shown(problem)}. {_shown(remedy)}.")
         self.where, self.problem, self.remedy = where, problem, remedy
 
+    @property
+    def keys(self) -> tuple[str | int, ...]:
+        """The keys of the element that the error is about; (): none, or not known."""
+        return self.where.keys if isinstance(self.where, Place) else ()
+
     def at(self, where: str) -> Self:
         """Return an error of the same class, with the same fields, at another place."""
-        moved = _remade(type(self), where, self.problem, self.remedy)
-        moved.__dict__.update({name: value for name, value in self.__dict__.items() if name != "where"})
-        return moved
+        return self._changed(where, self.problem, self.remedy)
+
+    def renamed(self, name: str, shown: str) -> Self:
+        """Return an error of the same class, with the same fields, that calls a file by another name."""
+        where, problem, remedy = (one.replace(name, shown) for one in (self.where, self.problem, self.remedy))
+        place = type(self.where)(where, None, self.keys) if isinstance(self.where, Place) else where
+        return self._changed(place, problem, remedy)
+
+    def _changed(self, where: str, problem: str, remedy: str) -> Self:
+        changed = _remade(type(self), where, problem, remedy)
+        changed.__dict__.update(self.__dict__ | changed.__dict__)
+        return changed
 
     def __reduce__(  # worker processes send errors by pickle
         self,

@@ -130,15 +130,15 @@ def _check_bounds(path: str | Path, table: dict[str, Any]) -> None:
                 if isinstance(value, dict | list):
                     inner.append(value)
                 elif isinstance(value, int) and not -_WHOLE <= value < _WHOLE:
-                    raise PlatformError(str(path), "an integer beyond 2^63", "Give one of at most 18 digits")
+                    raise TomlError(str(path), "an integer beyond 2^63", "Give one of at most 18 digits")
         if not inner:
             return
         level = inner
     raise _too_deep(path)
 
 
-def _too_deep(path: str | Path) -> PlatformError:
-    return PlatformError(str(path), f"tables or lists nested deeper than {MOST_DEPTH}", "Nest them less")
+def _too_deep(path: str | Path) -> TomlError:
+    return TomlError(str(path), f"tables or lists nested deeper than {MOST_DEPTH}", "Nest them less")
 
 
 _REQUIRED = object()

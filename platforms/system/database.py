@@ -268,7 +268,15 @@ def _not_negative(entry: CheckedTable, key: str, *default: float) -> float:
     return value
 
 
+class UnknownHardware(PlatformError):
+    """A name that the hardware database does not have."""
+
+    def __init__(self, where: str, problem: str, remedy: str, name: str):
+        super().__init__(where, problem, remedy)
+        self.name = name
+
+
 def _found(table: Mapping[str, T], kind: str, name: str, where: str) -> T:
     if name not in table:
-        raise PlatformError(where, f"no {kind} {name!r} in the hardware database", nearest(name, table))
+        raise UnknownHardware(where, f"no {kind} {name!r} in the hardware database", nearest(name, table), name)
     return table[name]

@@ -13,6 +13,7 @@ from platforms.grids.grid import WAN_SHAPES, WanLink, Wire
 from platforms.grids.network import named_network
 from platforms.grids.scenario import WIRE_KEYS, wire_of
 from platforms.grids.wan_links import wan_links
+from platforms.system.checks import PartPlace
 from platforms.system.database import Hardware, read_hardware
 from platforms.system.model import System
 from platforms.system.parts import Level, Node
@@ -114,6 +115,8 @@ def read_system(path: str | Path, hardware: Iterable[str | Path] = ()) -> System
         network = "+".join(dict.fromkeys(reading.networks))
         return System(top.text("name", path.stem), level, options, network, top.text("source", ""))
     except PlatformError as err:
+        if isinstance(err.where, PartPlace):
+            raise err.at(PartPlace(f"{path}: {err.where}", None, err.keys)) from None
         if isinstance(err.where, Place):  # which names the file
             raise
         raise err.at(f"{path}: {err.where}") from None

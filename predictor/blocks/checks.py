@@ -35,6 +35,26 @@ _OLD_FUNCTIONS = set(FUNCTIONS) - {"part"}  # names of later functions may be na
 RESERVED = {"index", "nobody", *_OLD_FUNCTIONS}  # beside the keywords of Python
 
 
+class UnawaitedRequest(UserError):
+    """A request for which no step waits."""
+
+
+class UnknownRequest(UserError):
+    """A step that waits for a request of no send or receive."""
+
+    def __init__(self, where: str, problem: str, remedy: str, request: str):
+        super().__init__(where, problem, remedy)
+        self.request = request
+
+
+class WrongArguments(UserError):
+    """A call of named steps whose arguments are not their parameters."""
+
+    def __init__(self, where: str, problem: str, remedy: str, steps: str):
+        super().__init__(where, problem, remedy)
+        self.steps = steps
+
+
 def check_name(name: str, where: str) -> None:
     """Refuse what cannot be the name of a variable, a label or a parameter."""
     if not _NAME.fullmatch(name) or name in RESERVED or iskeyword(name):
@@ -133,10 +153,10 @@ def check_requests(program: Sequence[Step], where: str) -> None:
                 places.setdefault(name, place)
     for name in sorted(waited - begun - {""}):
         remedy = nearest(name, begun) if begun else 'Write for example request = "a" in a send or receive'
-        raise UserError(places[name], f"no send or receive has the request {name!r}", remedy)
+        raise UnknownRequest(places[name], f"no send or receive has the request {name!r}", remedy, name)
     if "" not in waited and begun - waited:
         name = min(begun - waited)
-        raise UserError(places[name], f"nothing waits for the request {name!r}", f'Add {{ wait = "{name}" }}')
+        raise UnawaitedRequest(places[name], f"nothing waits for the request {name!r}", f'Add {{ wait = "{name}" }}')
 
 
 class _Checker:
@@ -205,7 +225,8 @@ class _Checker:
         for name in step.arguments:
             if name not in wanted:
                 remedy = nearest(name, wanted) if wanted else "They have none"
-                raise UserError(where, f"steps {step.name} have no parameter {name!r}", remedy)
+                raise WrongArguments(where, f"steps {step.name} have no parameter {name!r}", remedy, step.name)
         for name in wanted:
             if name not in step.arguments:
-                raise UserError(where, f"steps {step.name} without {name!r}", f"Give it, for example {name} = 1")
+                remedy = f"Give it, for example {name} = 1"
+                raise WrongArguments(where, f"steps {step.name} without {name!r}", remedy, step.name)

@@ -94,15 +94,17 @@ def read_application(path: str | Path) -> Application:
     table.text("source", "")  # checked only; people who read the file use it
     labels, variables, named = table.value("labels", None), table.value("variables", {}), table.value("steps", {})
     if not isinstance(labels, dict) or not labels:
-        raise UserError(str(path), "no [labels.NAME]", "Give at least one, with count and program")
+        raise UserError(table.of("labels"), "no [labels.NAME]", "Give at least one, with count and program")
     if not isinstance(variables, dict):
-        raise UserError(str(path), "variables is not a table", "Write [variables] and name = value below it")
+        raise UserError(
+            table.of("variables"), "variables is not a table", "Write [variables] and name = value below it"
+        )
     functions = table.value("functions", {})
     if not isinstance(functions, dict):
         problem = 'Write [functions] and, for example, "cost(n)" = "n * log2(n)" below it'
-        raise UserError(str(path), "functions is not a table", problem)
+        raise UserError(table.of("functions"), "functions is not a table", problem)
     if not isinstance(named, dict):
-        raise UserError(str(path), "steps is not a table", "Write [steps.NAME], and parameters and do below it")
+        raise UserError(table.of("steps"), "steps is not a table", "Write [steps.NAME], and parameters and do below it")
     steps = tuple(_named_steps(name, value, named_steps_place(table.where, name)) for name, value in named.items())
     made = tuple(_label(name, value, label_place(table.where, name)) for name, value in labels.items())
     for name, value in variables.items():

@@ -6,7 +6,7 @@ import argparse
 import sys
 from typing import TYPE_CHECKING
 
-from platforms.errors import UserError
+from predictor.blocks.errors import SettingError
 from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def setting_from_arguments(args: argparse.Namespace) -> Setting:
     application = changed(read_application(args.application), args)
     system = system_named(args.system, hardware=args.hardware)
     if args.failure_rate is not None and not 0 <= args.failure_rate < float("inf"):
-        raise UserError(f"--failure-rate {args.failure_rate}", "not a rate", "Give failures per second, 0 or more")
+        raise SettingError(f"--failure-rate {args.failure_rate}", "not a rate", "Give failures per second, 0 or more")
     return Setting(application, system, args.policy, args.failure_rate)
 
 
@@ -125,8 +125,10 @@ def _assignments(option: str, texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals or not value:
-            raise UserError(f"{option} {text}", "not of the form NAME=VALUE", f"Write for example {option} {example}")
+            raise SettingError(
+                f"{option} {text}", "not of the form NAME=VALUE", f"Write for example {option} {example}"
+            )
         if option == "--component" and name in given:
-            raise UserError(f"{option} {text}", "this component is given twice", "Keep one")
+            raise SettingError(f"{option} {text}", "this component is given twice", "Keep one")
         given[name] = value
     return given

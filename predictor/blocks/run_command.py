@@ -17,6 +17,7 @@ from platforms.terminal.prose import folded_lines, prose_lines
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
+from predictor.blocks.errors import NoGraph
 from predictor.blocks.names import COHORTS, GRAPH, POWER_RULES
 from predictor.blocks.options import (
     add_model_arguments,
@@ -38,7 +39,6 @@ if TYPE_CHECKING:
     from predictor.blocks.stream.instructions import Stream
 
 _JOULES_PER_WH = 3600.0
-_ASKED = f"--evaluator {GRAPH}"
 _ROUNDING = 1e-12  # share of a time below which a part of it is a rounding error
 _EVALUATED = {GRAPH: "a graph of messages", COHORTS: "cohorts of equal processes"}
 
@@ -129,8 +129,8 @@ def _drawn(args: argparse.Namespace, setting: Setting, machine: Machine) -> tupl
         raise UserError(where, problem, "Leave out --evaluator")
     try:
         choice = chosen(setting.application, machine, GRAPH)
-    except UserError as err:
-        raise UserError(where, err.problem, "Take fewer processes or turns") if err.where == _ASKED else err from None
+    except NoGraph as err:
+        raise UserError(where, err.problem, "Take fewer processes or turns") from None
     assert choice.stream is not None
     return choice.stream, machine
 

@@ -60,17 +60,12 @@ def _run(where: str, row: Mapping[str, str | None], sub_clusters: int) -> Measur
     if len(configuration.shares) != sub_clusters:
         problem = f"{configuration} has {len(configuration.shares)} clusters, the platform has {sub_clusters}"
         raise UserError(f"{where}, configuration", problem, "Write P_1,M_1,P_2,M_2,... for every cluster")
-    work = row.get("work_flops")
+    size, time_s = _number(where, row, "size"), _number(where, row, "time_s")
+    work_flops = _number(where, row, "work_flops") if row.get("work_flops") else None
     try:
-        return Measurement(
-            configuration,
-            _number(where, row, "size"),
-            _number(where, row, "time_s"),
-            _number(where, row, "work_flops") if work else None,
-        )
+        return Measurement(configuration, size, time_s, work_flops)
     except UserError as err:
-        place = err.where if err.where.startswith(where) else f"{where}, {err.where}"
-        raise UserError(place, err.problem, err.remedy) from None
+        raise err.at(f"{where}, {err.where}") from None
 
 
 def _number(where: str, row: Mapping[str, str | None], name: str) -> float:

@@ -218,7 +218,11 @@ def test_a_network_given_by_the_caller_replaces_that_of_the_file(lab_file):
         ('"network/crosstraffic" = "no"', '"network/crosstraffic" = false', "not a table of texts"),
         ('network = "gigabit"', 'network = "giga"', "network 'giga'"),
         ('network = "gigabit"', "network = gigabit", "not TOML"),
-        ('network = "gigabit"', 'netwrk = "gigabit"', "unknown key 'netwrk'. Did you mean network? Known here: name, network, clusters"),
+        (
+            'network = "gigabit"',
+            'netwrk = "gigabit"',
+            "unknown key 'netwrk'. Did you mean network? Known here: name, network, clusters",
+        ),
     ],
 )
 def test_a_scenario_file_with_a_fault_is_refused_naming_it(lab_file, old, new, said):

@@ -19,6 +19,7 @@ from platforms.errors import UserError
 from platforms.files.writing import usable_folder
 from platforms.terminal.progress import doing
 from platforms.terminal.width import add_wide_argument
+from predictor.blocks.errors import SettingError
 from predictor.blocks.names import POWER_RULES, check_rule
 from predictor.blocks.options import (
     add_model_arguments,
@@ -33,8 +34,6 @@ if TYPE_CHECKING:
     from apps.runs.runner import Runner
     from validation.blocks.comparison import Comparison
     from validation.blocks.several import Failure
-
-_OF_OPTIONS = ("--", "model ", "calibration ")  # beginnings of errors about options, whatever the application
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -118,7 +117,7 @@ def compared_points(
 
     said = Cautions()
     evaluated = timed_evaluations(args, points)  # before the runner has threads, because it forks processes
-    wrong = [one for one in evaluated if isinstance(one, UserError) and one.where.startswith(_OF_OPTIONS)]
+    wrong = [one for one in evaluated if isinstance(one, SettingError)]
     if len(wrong) == len(points):  # a wrong option, for which no simulation is worth while
         raise wrong[0]
     try:
