@@ -100,7 +100,7 @@ def test_the_platform_has_the_machines_hosts_and_its_nominal_network():
         ("thin", 16, 16, 35e9),
         ("fat", 2, 32, 30e9),
     ]
-    near, far = read_routes(platform.path, [("node01", "node02"), ("node16", "fat1")])
+    near, far = read_routes(platform, [("node01", "node02"), ("node16", "fat1")])
     assert (near.latency_s, near.bandwidth_Bps) == pytest.approx((1.5e-6, 12.5e9))
     assert (far.latency_s, far.bandwidth_Bps) == pytest.approx((20e-6, 1.25e9))
     assert block(platform, 4) == ("node01", "node02", "fat1", "fat2")
