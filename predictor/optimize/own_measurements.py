@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 
 import numpy as np
 
 from platforms.errors import UserError
-from platforms.files.commented_csv import numbered_rows
-from platforms.files.reading import input_text
+from platforms.files.commented_csv import checked_rows
 from predictor.allocation.configuration import Configuration
 from predictor.base import Cost
 from predictor.npt.measurements import Measurement, Measurements
@@ -27,15 +25,7 @@ def read_measured(path: str, app: str, sub_clusters: int) -> Measured:
     Raises:
         UserError: The file cannot be read or a line is wrong; the error names the line.
     """
-    try:
-        columns, rows = numbered_rows(input_text(path))
-    except OSError as err:
-        raise UserError(path, f"cannot be read: {err.strerror}", "Name a CSV file of measured runs") from err
-    except (UnicodeDecodeError, csv.Error) as err:
-        raise UserError(path, f"not a CSV file: {err}", "Name a CSV file of measured runs") from None
-    missing = [name for name in COLUMNS if name not in columns]
-    if missing:
-        raise UserError(path, f"no column {missing[0]}", f"Name the columns {','.join(COLUMNS)} in the first line")
+    rows = checked_rows(path, COLUMNS, "Name a CSV file of measured runs")
     runs = [
         _run(f"{path}:{number}", row, sub_clusters) for number, row in rows if row.get("app", app) in (app, None, "")
     ]
