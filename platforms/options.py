@@ -20,7 +20,6 @@ from platforms.model.frequency import parse_frequency
 from platforms.model.placement import MAPPINGS, Placement, RanksPerHost, places, read_host_file
 from platforms.model.platform import Platform
 from platforms.read.clusters import parse_clusters, regroup
-from platforms.read.content import loadable
 
 if TYPE_CHECKING:
     from platforms.system.model import System
@@ -297,17 +296,16 @@ def check_all_usable(platform: Platform, placements: Sequence[Placement]) -> Non
             if change.kind == "state" and change.resource == "host" and change.from_s == 0:
                 problem = f"host {change.name!r} is switched off when a run begins, by its state profile"
                 raise PlatformError(f"platform {platform.name}", problem, "Leave it out (--clusters, --hostfile)")
-    path = loadable(platform)
     largest = _largest(placements)
     if len(largest) < len(placements):
         try:
             for one in largest:
-                check_connected(path, one, shown=platform.path)
+                check_connected(platform, one)
             return
         except PlatformError:
             pass  # the first placement without a route is found below, for the message
     for placement in placements:
-        check_connected(path, placement, shown=platform.path)
+        check_connected(platform, placement)
 
 
 def _largest(placements: Sequence[Placement]) -> list[Placement]:

@@ -184,7 +184,7 @@ def _problems(table: CheckedTable, folder: Path) -> list[Problem]:
         )  # fmt: skip
         name = one.text("name", program.name)
         if _PROGRAM_NAME.fullmatch(name) is None:
-            raise UserError(one.where, f"name {name!r}", "Give at most 40 letters, digits, dots, - or _")
+            raise UserError(one.of("name"), f"name {name!r}", "Give at most 40 letters, digits, dots, - or _")
         if name in names:
             raise UserError(one.where, f"another program or kernel is called {name}", "Give it another name")
         names.add(name)
@@ -212,14 +212,14 @@ def _numbers(table: CheckedTable, key: str) -> list[int]:
         return []
     numbers = table.list_of(key, [], int, "whole numbers")
     if not numbers or min(numbers) < 1:
-        raise UserError(f"{table.where}, {key}", f"{numbers}", "Give numbers of at least 1, or leave the key out")
+        raise UserError(table.at(key), f"{numbers}", "Give numbers of at least 1, or leave the key out")
     return list(dict.fromkeys(numbers))
 
 
 def _names(table: CheckedTable, key: str, default: list[str]) -> list[str]:
     names = table.list_of(key, default, str, "names")
     if not names:
-        raise UserError(f"{table.where}, {key}", "an empty list", "Name at least one, or leave the key out")
+        raise UserError(table.at(key), "an empty list", "Name at least one, or leave the key out")
     return list(dict.fromkeys(names))
 
 
@@ -238,7 +238,7 @@ def _platforms(table: CheckedTable, folder: Path) -> Iterator[Platform]:
     files = [folder / name for name in table.list_of("platforms", [], str, "file names")]
     clusters = table.text("clusters", "")
     if clusters and not files:
-        raise UserError(f"{table.where}, clusters", "given without platform files", "Name some in platforms")
+        raise UserError(table.at("clusters"), "given without platform files", "Name some in platforms")
     yield from read_platforms(files, clusters)
     yield from map(materialise, _random_grids(table))
 
@@ -254,7 +254,7 @@ def _random_grids(table: CheckedTable) -> Iterator[Grid]:
             remedy = f"Give a count from 1 to {MOST_RANDOM} and a seed of at least 0"
             raise UserError(random.where, f"count {count}, seed {seed}", remedy)
         if seeds.count(seed) > 1:  # their platforms would have the same names
-            raise UserError(f"{random.where}, seed", f"{seed} is the seed of another table too", "Give each its own")
+            raise UserError(random.at("seed"), f"{seed} is the seed of another table too", "Give each its own")
         ranges = _ranges(random)
         yield from (random_grid(seed, number, ranges) for number in range(count))
 
@@ -272,7 +272,7 @@ def _ranges(random: CheckedTable) -> Ranges:
         if random.has(key):
             low_high = random.list_of(key, [], (int, float), "two numbers")
             if len(low_high) != 2:
-                raise UserError(f"{random.where}, {key}", f"{low_high}", "Give the smallest and the largest")
+                raise UserError(random.at(key), f"{low_high}", "Give the smallest and the largest")
             given[field] = tuple(value * unit for value in low_high)
     return Ranges(**given)
 

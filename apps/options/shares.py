@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -11,8 +10,7 @@ from typing import TYPE_CHECKING
 
 from platforms.command.request import Request, option
 from platforms.errors import UserError, known_names
-from platforms.files.commented_csv import numbered_rows
-from platforms.files.reading import input_text
+from platforms.files.commented_csv import read_table
 from platforms.model.placement import core_parts
 
 if TYPE_CHECKING:
@@ -87,12 +85,7 @@ def read_shares(path: str, where: str) -> tuple[str, dict[str, float]]:
         UserError: The file cannot be read, or a line of it is wrong.
     """
     remedy = "Give equal, speed, or a CSV file with the columns cluster, share or host, share"
-    try:
-        columns, rows = numbered_rows(input_text(path))
-    except OSError as err:
-        raise UserError(where, f"cannot be read: {err.strerror or err}", remedy) from err
-    except (UnicodeDecodeError, csv.Error) as err:
-        raise UserError(where, "not a CSV file", remedy) from err
+    columns, rows = read_table(path, remedy, where=where)
     kind = next((name for name in _OF if set(columns) == {name, _SHARE}), None)
     if kind is None or not rows:
         raise UserError(where, "no shares" if kind else f"its columns are {', '.join(columns) or 'missing'}", remedy)

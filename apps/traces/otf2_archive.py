@@ -19,7 +19,7 @@ from apps.errors import TraceError
 from apps.recording.events import Mode, Op
 from apps.traces import calls
 from apps.traces.events import REQUEST, RankEvents, Trace, member
-from apps.traces.otf2_apart import REMEDY, UNREADABLE
+from apps.traces.otf2_apart import REMEDY, UnreadableArchive
 
 _OPS: Mapping[Any, Op] = {
     getattr(otf2.CollectiveOp, name): Op[name]
@@ -55,11 +55,11 @@ def _reading(where: str) -> Iterator[None]:
     except TraceError:
         raise
     except Exception as err:  # the library does not document what it raises for a broken archive
-        raise TraceError(where, f"{UNREADABLE}: {_text(err)}", REMEDY) from err
+        raise UnreadableArchive(where, _text(err)) from err
     finally:
         sys.unraisablehook = before
     if hidden:
-        raise TraceError(where, f"{UNREADABLE}: {_text(hidden[0])}", REMEDY)
+        raise UnreadableArchive(where, _text(hidden[0]))
 
 
 def _text(err: BaseException) -> str:

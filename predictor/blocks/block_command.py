@@ -11,7 +11,6 @@ from platforms.command.common import JsonOption
 from platforms.command.request import option
 from platforms.errors import UserError, nearest
 from predictor.base import OutOfRange
-from predictor.blocks.lines import status_with_lines
 from predictor.blocks.names import COMMUNICATION, POWER_LAWS, POWER_RULES
 from predictor.blocks.options import PowerOption
 from predictor.blocks.published.parameters import CLUSTERS
@@ -238,6 +237,5 @@ COMMAND = Command(
     asked,
     "Time of one block by a model's formulas, power and energy of the nodes that take part, and the "
     "probability that none of them fails meanwhile (docs/blocks/formulas.md).",
-    status=status_with_lines,
 )
 main = COMMAND.main

@@ -7,7 +7,7 @@ from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING
 
 from platforms.command.request import Request, argument, option
-from platforms.errors import UserError
+from predictor.blocks.errors import SettingError
 from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID
 
 if TYPE_CHECKING:
@@ -110,7 +110,9 @@ def setting_from_request(request: SettingOptions) -> Setting:
     application = changed(read_application(request.application), request)
     system = system_named(request.system, hardware=request.hardware)
     if request.failure_rate is not None and not 0 <= request.failure_rate < float("inf"):
-        raise UserError(f"--failure-rate {request.failure_rate}", "not a rate", "Give failures per second, 0 or more")
+        raise SettingError(
+            f"--failure-rate {request.failure_rate}", "not a rate", "Give failures per second, 0 or more"
+        )
     return Setting(application, system, request.policy, request.failure_rate)
 
 
@@ -127,8 +129,10 @@ def _assignments(option: str, texts: list[str]) -> dict[str, str]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals or not value:
-            raise UserError(f"{option} {text}", "not of the form NAME=VALUE", f"Write for example {option} {example}")
+            raise SettingError(
+                f"{option} {text}", "not of the form NAME=VALUE", f"Write for example {option} {example}"
+            )
         if option == "--component" and name in given:
-            raise UserError(f"{option} {text}", "this component is given twice", "Keep one")
+            raise SettingError(f"{option} {text}", "this component is given twice", "Keep one")
         given[name] = value
     return given

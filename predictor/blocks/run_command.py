@@ -18,7 +18,7 @@ from platforms.terminal.prose import folded_lines, prose_lines
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
-from predictor.blocks.lines import status_with_lines
+from predictor.blocks.errors import NoGraph
 from predictor.blocks.names import COHORTS, GRAPH, POWER_RULES
 from predictor.blocks.options import (
     machine_from_request,
@@ -37,7 +37,6 @@ if TYPE_CHECKING:
     from predictor.blocks.stream.instructions import Stream
 
 _JOULES_PER_WH = 3600.0
-_ASKED = f"--evaluator {GRAPH}"
 _ROUNDING = 1e-12  # share of a time below which a part of it is a rounding error
 _EVALUATED = {GRAPH: "a graph of messages", COHORTS: "cohorts of equal processes"}
 
@@ -122,8 +121,8 @@ def _drawn(request: BlocksRequest, setting: Setting, machine: Machine) -> tuple[
         raise UserError(where, problem, "Leave out --evaluator")
     try:
         choice = chosen(setting.application, machine, GRAPH)
-    except UserError as err:
-        raise UserError(where, err.problem, "Take fewer processes or turns") if err.where == _ASKED else err from None
+    except NoGraph as err:
+        raise UserError(where, err.problem, "Take fewer processes or turns") from None
     assert choice.stream is not None
     return choice.stream, machine
 
@@ -184,6 +183,5 @@ COMMAND = Command(
     "Evaluate an application: time and energy of every label, overall time, energy of all nodes in "
     "use, and probability of success (docs/blocks/applications.md).",
     first="application --system --count --set --vary --out --parts --model --power --failure-rate".split(),
-    status=status_with_lines,
 )
 main = COMMAND.main

@@ -20,6 +20,7 @@ from platforms.command.request import option
 from platforms.errors import UserError
 from platforms.files.writing import usable_folder
 from platforms.terminal.progress import doing
+from predictor.blocks.errors import SettingError
 from predictor.blocks.names import POWER_RULES, check_rule
 from predictor.blocks.options import (
     setting_from_request,
@@ -31,8 +32,6 @@ if TYPE_CHECKING:
     from apps.runs.runner import Runner
     from validation.blocks.comparison import Comparison
     from validation.blocks.several import Failure
-
-_OF_OPTIONS = ("--", "model ", "calibration ")  # beginnings of errors about options, whatever the application
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,7 +104,7 @@ def compared_points(
 
     said = Cautions()
     evaluated = timed_evaluations(request, points)  # before the runner has threads, because it forks processes
-    wrong = [one for one in evaluated if isinstance(one, UserError) and one.where.startswith(_OF_OPTIONS)]
+    wrong = [one for one in evaluated if isinstance(one, SettingError)]
     if len(wrong) == len(points):  # a wrong option, for which no simulation is worth while
         raise wrong[0]
     try:

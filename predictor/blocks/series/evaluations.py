@@ -13,7 +13,6 @@ import numpy as np
 
 from platforms.errors import UserError
 from predictor.blocks.evaluation.evaluate import Result, evaluate
-from predictor.blocks.lines import with_line
 from predictor.blocks.options import machine_from_request, setting_from_request
 from predictor.blocks.series.points import ApplicationOptions, Point
 from predictor.series.pool import Kept, answers
@@ -72,7 +71,7 @@ def made_and_kept(
     )  # fmt: skip
     for at, answer in zip(identities, made, strict=True):
         found[at] = answer
-    return [with_line(one) if isinstance(one, UserError) else one for one in found if one is not None]
+    return [one for one in found if one is not None]
 
 
 def is_kept(point: Point, store: Store | None) -> bool:

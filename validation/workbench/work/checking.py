@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from platforms.errors import UserError
+from platforms.errors import Place, UserError
 from platforms.files.checked_toml import read_toml, toml_values
 from platforms.system.cli import price_of, watts_of
 from platforms.system.description import is_system_file, read_system
@@ -138,7 +138,7 @@ def _system(folder: Path, name: str, text: str) -> System:
             raise UserError(name, "no top level", "Give either [wan] or [lan]")
         wan = table.get("wan")
         if isinstance(wan, dict) and "clusters" not in table and not {"lan", "wan"} & wan.keys():
-            raise UserError(f"{name}, wan", "a WAN without levels", "Add a LAN")
+            raise UserError(Place(f"{name}, wan", None, ("wan",)), "a WAN without levels", "Add a LAN")
         if not is_system_file(path):
             raise UserError(name, "this is a grid of clusters, not a system of levels", "Edit its text in a file")
         return read_system(path)
@@ -165,8 +165,7 @@ def _drafted(name: str, text: str) -> Iterator[Path]:
         try:
             yield path
         except UserError as err:
-            words = (one.replace(f"{private}/", "") for one in (err.where, err.problem, err.remedy))
-            raise UserError(*words) from None
+            raise err.renamed(f"{private}/", "") from None
 
 
 def _described(system: System) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from platforms.command.values import parsed
-from platforms.errors import UserError, nearest
+from platforms.errors import Place, UserError, nearest
 from platforms.system.model import System
 from platforms.system.named import system_named
 from platforms.system.parts import ANY
@@ -104,7 +104,8 @@ class SuitePoints:
                 if name not in known:
                     what = "label" if key == "counts" else "variable"
                     remedy = nearest(name, dict.fromkeys(known)) if known else "The applications have none"
-                    raise UserError(f"suite, {key}, {name}", f"no application has such a {what}", remedy)
+                    place = Place(f"suite, {key}, {name}", None, (key, name))
+                    raise UserError(place, f"no application has such a {what}", remedy)
 
     def _check_size(self) -> None:
         """Refuse a product that is too large, before it is made."""
