@@ -11,7 +11,9 @@ _MOST_SHOWN = 2000  # characters of a place, a problem or a remedy
 class Source(Protocol):
     """A text that places are in."""
 
-    name: str  # as the user named it
+    @property
+    def name(self) -> str:
+        """Return its name as the user gave it."""
 
     def line_of(self, keys: tuple[str | int, ...]) -> int | None:
         """Return the number of the line, from 1, of an element, or of the nearest one around it."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from platforms.command.parser import any_case
-from platforms.command.request import Request, option
+from platforms.command.request import Request, given, option
 from platforms.errors import PlatformError, UserError, known_names, printable
 from platforms.grids.grid import Grid
 from platforms.grids.network import DEFAULT_NETWORK, FACTORS, network_names, with_factors
@@ -153,14 +153,14 @@ def system_from_request(request: ScenarioOptions) -> System | None:
     is_file = request.scenario and names_file(request.scenario)
     if is_file and request.speeds is not None:
         raise UserError("--speeds", "does not go with a scenario file", "Write speeds into the file")
-    if not (is_file and is_system_file(request.scenario)):
+    if not (is_file and is_system_file(given(request.scenario))):
         if request.hardware:
             raise UserError("--hardware", "goes with a system file only", "Give one as --scenario, or drop it")
         return None
     for name in ("network", "factors"):
         if getattr(request, name) is not None:
             raise UserError(f"--{name}", "does not go with a system file", "Write it into the file")
-    return system_named(request.scenario, hardware=request.hardware)
+    return system_named(given(request.scenario), hardware=request.hardware)
 
 
 def _grid(request: ScenarioOptions) -> Grid:

@@ -20,7 +20,7 @@ from apps.spec.target import Target
 from apps.timelines.files import TIMELINE, TimelineOption, check_timeline, write_timeline
 from platforms.command.command import Command, show
 from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import given, option
 from platforms.errors import UserError
 from platforms.options import PlacementOptions, placement_from_request
 from platforms.terminal.progress import doing
@@ -186,7 +186,7 @@ def _check_timeline(request: RunRequest, targets: Sequence[Target]) -> None:
         raise UserError(where, "times from a file have no timeline", "Leave out --truth, or the timeline")
     if request.machine is not None:
         raise UserError(where, "shows a simulation, and does not go with --machine", "Drop one")
-    check_timeline(TIMELINE, request.timeline)
+    check_timeline(TIMELINE, given(request.timeline))
 
 
 def _with_timeline(plan: Plan) -> Plan:

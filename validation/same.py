@@ -89,7 +89,7 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _run(request: SameRequest) -> int:
-    found = differences(request.first, request.second)
+    found = differences(Path(request.first), Path(request.second))
     for name, said in found.items():
         print(f"{printable(name)}: {number_of(len(said), 'difference') if said else 'the same'}")
         for line in said[:_SHOWN]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from apps.calibration.request import ENDING, MOST_BUDGET_S, MOST_CORES, MOST_NODES, NEEDED, OWN, CalibrateRequest
 from apps.options.exit_status import exit_status
 from platforms.command.command import Command, Reply
+from platforms.command.request import given
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_bytes
@@ -75,18 +76,20 @@ def calibrated(request: CalibrateRequest) -> Calibration:
     from apps.calibration.report import Calibration
     from platforms.read.read import kept_file, read_platform
 
-    samples = read_samples(request.p2p, request.cluster)
+    samples = read_samples(request.p2p, given(request.cluster))
     measured = measured_of(samples, ", ".join(request.p2p))
-    fit, held_out = fitted_and_held_out(measured, held_out_sizes(measured, request.hold_out))
+    fit, held_out = fitted_and_held_out(measured, held_out_sizes(measured, given(request.hold_out)))
     model = model_of(fit, async_bytes=request.async_small_thresh, detached_bytes=request.send_is_detached_thresh)
-    cluster = Cluster(request.cluster, request.nodes, request.cores, request.core_gflops[0] * 1e9)
+    cluster = Cluster(
+        given(request.cluster), given(request.nodes), given(request.cores), given(request.core_gflops)[0] * 1e9
+    )
     options = smpi_options(model, request.collectives)
     content = platform_file(cluster, model, options, _provenance(request, fit, held_out))
-    errors = replayed(read_platform(kept_file(content), request.cluster), measured, held_out)
+    errors = replayed(read_platform(kept_file(content), given(request.cluster)), measured, held_out)
     files = _files(request)
     write_text("--out", files["platform"], content.decode())
-    write_text("--out", files["data"], _data(request.cluster, samples))
-    write_picture("--out", files["picture"], calibration_figure(request.cluster, model, fit, errors))
+    write_text("--out", files["data"], _data(given(request.cluster), samples))
+    write_picture("--out", files["picture"], calibration_figure(given(request.cluster), model, fit, errors))
     return Calibration(cluster, model, options, fit, errors, files)
 
 

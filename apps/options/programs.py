@@ -33,7 +33,7 @@ class ProblemOptions(Request):
         None,
         "C",
         lambda request: f"problem class (default: {request.default_class})",
-        name="--class",  # type: ignore[attr-defined]
+        name="--class",
     )
     size: int | None = option(None, "N", lambda _: f"instead of a class, for {', '.join(_sized())}")
     param: tuple[str, ...] = option(

@@ -28,4 +28,4 @@ class OutOption(Request):
 
     out_files: ClassVar[str] = "the results as CSV files"  # what is written there
 
-    out: str | None = option(None, "DIR", lambda request: f"write {request.out_files} there")  # type: ignore[attr-defined]
+    out: str | None = option(None, "DIR", lambda request: f"write {request.out_files} there")

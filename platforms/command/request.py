@@ -17,10 +17,11 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 _KEY = "option"  # in the metadata of a field
-Help = str | Callable[[type["Request"]], str]  # a text, or a function of the request's class that makes it when needed
+_Value = TypeVar("_Value")
+Help = str | Callable[[Any], str]  # a text, or a function of the request's class that makes it when needed
 
 
 @dataclass(frozen=True)
@@ -113,7 +114,7 @@ class Field:
     """A field of a request that a user may give."""
 
     key: str  # name in Python and TOML
-    type: str  # bool, int, float, str, or the name of what ``parse`` returns
+    kind: str  # bool, int, float, str, or the name of what ``parse`` returns
     repeated: bool  # a tuple of values of that type
     optional: bool  # None means that nothing was asked for
     default: Any  # dataclasses.MISSING: required
@@ -130,7 +131,8 @@ class Field:
     @property
     def section(self) -> str:
         """Title of the section of the help; empty: by the name."""
-        return self.owner.sections.get(self.key, self.declared.section)
+        sections: Mapping[str, str] = self.owner.sections
+        return sections.get(self.key, self.declared.section)
 
     @property
     def required(self) -> bool:
@@ -150,12 +152,23 @@ class Field:
         return known(self.owner) if callable(known) else known
 
 
-@cache
 def fields_of(request: type[Request]) -> tuple[Field, ...]:
     """Return the fields that users may give, group by group in the order of the base classes."""
+    known: Any = request  # a class is hashable, which type[Request] does not say
+    return _fields_of(known)
+
+
+@cache
+def _fields_of(request: Any) -> tuple[Field, ...]:
     known = {field.name: field for field in dataclasses.fields(request) if _KEY in field.metadata}
     order = dict.fromkeys(_ordered(request))
     return tuple(_field(known[name], request) for name in order if name in known and name not in request.without)
+
+
+def given(value: _Value | None) -> _Value:
+    """Return the value of a field that the command has checked to be given, or has filled with its default."""
+    assert value is not None
+    return value
 
 
 def titled(title: str, *groups: type[Request]) -> dict[str, str]:

@@ -42,13 +42,13 @@ def _settings(field: Field) -> dict[str, Any]:
             made["required"] = True
     if not field.required:
         made["default"] = list(field.default) if isinstance(field.default, tuple) else field.default
-    if field.type == "bool":
+    if field.kind == "bool":
         return {**made, "action": "store_true"}
     if declared.metavar:
         made["metavar"] = declared.metavar
     if field.choices is not None:
         made["choices"] = tuple(field.choices)
-    parse = declared.parse or _NUMBERS.get(field.type)
+    parse = declared.parse or _NUMBERS.get(field.kind)
     if parse is not None:
         made["type"] = parse
     if declared.positional:
@@ -117,18 +117,18 @@ def _converted(field: Field, value: Any, place: str) -> Any:
 
 def _value(field: Field, value: Any, place: str) -> Any:
     """Return the value of a field, as its option would have given it."""
-    if field.type == "bool":
+    if field.kind == "bool":
         if not isinstance(value, bool):
             raise UserError(place, f"{value!r} is neither true nor false", "Give one of them")
         return value
-    if field.type in _NUMBERS and field.declared.parse is None:
-        whole = field.type == "int"
+    if field.kind in _NUMBERS and field.declared.parse is None:
+        whole = field.kind == "int"
         if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
             raise UserError(place, f"{value!r} is not a {'whole ' * whole}number", "Give one")
         return value if whole else float(value)
     text = _text(value)
     if text is None:  # a value such as a parser makes of the text
-        if field.type in _PLAIN:
+        if field.kind in _PLAIN:
             raise UserError(place, f"{value!r} is not a text", "Give one")
         return value
     made = text if field.declared.parse is None else _parse(field.declared.parse, text, place)
@@ -175,7 +175,7 @@ def words_of(request: Request, group: type[Request] | None = None) -> list[str]:
             behind = ["--", *values]
         elif field.declared.positional:
             words += map(str, values)
-        elif field.type == "bool":
+        elif field.kind == "bool":
             words.append(field.option)
         elif field.declared.several:
             words += [field.option, *map(str, values)]

@@ -14,7 +14,7 @@ from platforms.options import check_usable, platform_from_request
 from platforms.wording import number_of
 
 if TYPE_CHECKING:
-    from platforms.inspect.inspection import Note
+    from platforms.inspect.notes import Note
     from platforms.model.platform import Platform
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING
 
@@ -78,7 +79,7 @@ class PowerOption(Request):
     )
 
 
-def machine_from_request(request: SettingOptions, setting: Setting) -> Machine:
+def machine_from_request(request: ModelOptions, setting: Setting) -> Machine:
     """Return the machine that the options name.
 
     Raises:
@@ -90,7 +91,7 @@ def machine_from_request(request: SettingOptions, setting: Setting) -> Machine:
     )  # fmt: skip
 
 
-def say_cautions(request: SettingOptions, setting: Setting) -> None:
+def say_cautions(request: ModelOptions, setting: Setting) -> None:
     """Print on standard error why the model may not fit the system."""
     for caution in setting.cautions(request.model):
         print(f"caution: {caution}", file=sys.stderr)
@@ -123,7 +124,7 @@ def changed(application: Application, request: SettingOptions) -> Application:
     )  # fmt: skip
 
 
-def _assignments(option: str, texts: list[str]) -> dict[str, str]:
+def _assignments(option: str, texts: Sequence[str]) -> dict[str, str]:
     given: dict[str, str] = {}
     example = "lan=galera" if option == "--component" else "n=1000"
     for text in texts:

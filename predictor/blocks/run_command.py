@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from apps.timelines.files import TIMELINE, check_timeline, timeline_formats
 from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption
-from platforms.command.request import option
+from platforms.command.request import given, option
 from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import folded_lines, prose_lines
@@ -90,7 +90,7 @@ def answer(request: BlocksRequest) -> Reply:
         from predictor.blocks.graph.timeline import activities_of
 
         with doing("writing the timeline"):
-            said = write_activities(TIMELINE, request.timeline, activities_of(*stream))
+            said = write_activities(TIMELINE, given(request.timeline), activities_of(*stream))
         print(f"timeline: {said}", file=sys.stderr)
     return Reply(
         result,

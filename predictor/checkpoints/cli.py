@@ -99,7 +99,7 @@ def _placements(request: CheckpointOptions, points: Sequence[Point]) -> list[Pla
         return made_and_kept(points, placed_from_request, Placed, store, jobs, also)
 
 
-def placed_from_request(request: ApplicationOptions) -> Placed:
+def placed_from_request(request: CheckpointOptions) -> Placed:
     """Return times, powers and the failure rate of the application that the options name.
 
     Raises:

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
-from platforms.command.request import option
+from platforms.command.request import given, option
 from platforms.errors import UserError, known_names
 from platforms.terminal.table import table_lines
 from predictor.hierarchical.beta import BETAS, named_beta
@@ -119,8 +119,8 @@ def _answer(request: CoresRequest) -> int:
     if request.beta is None and request.beta0 is not None:
         raise UserError(f"--beta0 {request.beta0:g}", "goes with --beta", "Give the form too")
     question = Question(
-        system=read_cluster(request.system, memory_gbyte_s=request.memory, efficiency=request.efficiency),
-        app=request.app,
+        system=read_cluster(given(request.system), memory_gbyte_s=request.memory, efficiency=request.efficiency),
+        app=given(request.app),
         n=request.n,
         preset=request.problem_class,
         variant=request.variant,

@@ -12,6 +12,7 @@ from apps.options.programs import parse_parameters
 from apps.programs.kernel import sized_names
 from apps.runs.plan import Plan
 from apps.spec.settings import Settings
+from platforms.command.request import given
 from platforms.errors import UserError, known_names
 from platforms.grids.grid import default_power
 from platforms.model.platform import Cluster, Platform
@@ -46,8 +47,8 @@ def plan_from_request(request: SearchOptions, study: Study, settings: Settings, 
     Raises:
         UserError: The options do not fit together.
     """
-    space = study.space(request.size)
-    targets = [study.target(space.configuration(row), request.size) for row in range(len(space))]
+    space = study.space(given(request.size))
+    targets = [study.target(space.configuration(row), given(request.size)) for row in range(len(space))]
     if request.predictor in FORMS and request.measurements is not None:
         return Plan(truths=tuple(map(settings.spec, targets)) if truths else ())
     if request.predictor in FORMS:
@@ -78,7 +79,7 @@ def study_from_request(request: SearchOptions) -> Study:
 
 def limits_from_request(request: SearchOptions, platform: Platform) -> Limits:
     """Return the limits of --nodes and --processes, or their defaults."""
-    usual = default_limits(request.app, platform, request.scenario)
+    usual = default_limits(given(request.app), platform, given(request.scenario))
     return Limits(
         usual.pes if request.nodes is None else numbers(request.nodes, "--nodes", int),
         usual.processes if request.processes is None else numbers(request.processes, "--processes", int),
@@ -151,7 +152,7 @@ def probes_from_request(request: SearchOptions, study: Study) -> int:
     """
     plain = request.objective == "time" and request.search == "exhaustive" and request.measurements is None
     if request.probe is None:
-        return PROBES if plain and request.predictor in FORMS and study.problem(request.size).iterative else 0
+        return PROBES if plain and request.predictor in FORMS and study.problem(given(request.size)).iterative else 0
     where = f"--probe {request.probe}"
     check_probes(request.probe, where)
     if request.probe and not plain:
@@ -276,7 +277,7 @@ def _objective(request: SearchOptions, platform: Platform) -> Objective:
         return TIME
     if request.objective in OF_POWER:
         return OF_POWER[request.objective](_full_power_w(platform, request.objective))
-    objective = cost(numbers(request.prices, "--prices", float))
+    objective = cost(numbers(given(request.prices), "--prices", float))
     objective.check(len(platform.clusters))
     return objective
 

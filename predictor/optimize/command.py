@@ -14,6 +14,7 @@ from apps.options.dry_run import print_plan
 from apps.options.runner import runner_from_request
 from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
+from platforms.command.request import given
 from platforms.errors import UserError
 from platforms.files.writing import check_writable
 from platforms.model.placement import Placement, configured, write_host_file
@@ -38,7 +39,7 @@ from predictor.optimize.arguments import (
 )
 from predictor.optimize.drivers import Driver, Gathered, NptDriver, NptSettings, measure, npt_driver
 from predictor.optimize.names import FORMS
-from predictor.optimize.options import NodesRequest
+from predictor.optimize.options import NodesRequest, SearchOptions
 from predictor.optimize.own_measurements import alone, read_measured
 from predictor.optimize.predictor_driver import PredictorDriver, brokers
 from predictor.optimize.probes import Probed, Probing, choose_by_probes, comparison_text
@@ -93,7 +94,7 @@ def search(
     return Found(choice, space.count, search_s, gather_s, probed, probes, probability)
 
 
-def driver_from_request(request: NodesRequest, study: Study, settings: Settings, runner: Runner) -> Driver:
+def driver_from_request(request: SearchOptions, study: Study, settings: Settings, runner: Runner) -> Driver:
     """Return the driver that --predictor names; for measured models, make and fit their runs.
 
     Raises:
@@ -103,7 +104,7 @@ def driver_from_request(request: NodesRequest, study: Study, settings: Settings,
     if request.predictor not in FORMS:
         driver = PredictorDriver(predictor(request.predictor), study, gathering)
         refuse_model_arguments(request)
-        study.check_iterations((request.size, ranks) for ranks in study.space(request.size).ranks)
+        study.check_iterations((given(request.size), ranks) for ranks in study.space(given(request.size)).ranks)
         return driver
     models = npt_settings_from_request(request)
     if request.measurements is not None:
@@ -112,26 +113,28 @@ def driver_from_request(request: NodesRequest, study: Study, settings: Settings,
     models.check(study.equations, runs)
     study.check_iterations((size, configuration.total) for configuration, size in runs)
     # As in the paper, homogeneous runs are made at all sizes, also those for which configurations are chosen.
-    return npt_driver(measure(study, runs, gathering(())), study.equations, models, near=request.size)
+    return npt_driver(measure(study, runs, gathering(())), study.equations, models, near=given(request.size))
 
 
-def own_driver(request: NodesRequest, study: Study, models: NptSettings) -> NptDriver:
+def own_driver(request: SearchOptions, study: Study, models: NptSettings) -> NptDriver:
     """Return a driver by the user's own measurements; say how predictable they are.
 
     Raises:
         UserError: The file is wrong, its runs do not suffice, or they are not predictable.
     """
-    measured = read_measured(request.measurements, study.app, study.limits.sub_clusters)
+    measured = read_measured(given(request.measurements), study.app, study.limits.sub_clusters)
     single = alone(measured)
     if not len(single.measurements):
-        raise UserError(request.measurements, "no run on a single cluster", "Measure each cluster alone")
+        raise UserError(given(request.measurements), "no run on a single cluster", "Measure each cluster alone")
     judging = replace(models, weights="relative", outliers="reject")
-    judged = checks(measured.measurements, npt_driver(single, study.equations, judging, near=request.size).models)
+    judged = checks(
+        measured.measurements, npt_driver(single, study.equations, judging, near=given(request.size)).models
+    )
     failed = [check for check in judged if check.verdict == REFUSED]
     if failed and request.unpredictable != "caution":
         remedy = "Find the cause and measure again, or give --unpredictable caution"
         raise UserError(f"{request.measurements}, {failed[0].name}", f"not predictable: {failed[0].text}", remedy)
-    driver = npt_driver(single, study.equations, models, near=request.size)
+    driver = npt_driver(single, study.equations, models, near=given(request.size))
     return replace(driver, cautions=tuple(f"predictability, {check}" for check in judged if check.verdict != FINE))
 
 
@@ -198,7 +201,7 @@ def _placements(study: Study, found: Sequence[Found]) -> list[Placement]:
     return placements
 
 
-def driver_name(request: NodesRequest) -> str:
+def driver_name(request: SearchOptions) -> str:
     """Return a description of the driver of the search."""
     predictor: str = request.predictor
     if predictor not in FORMS:
@@ -207,12 +210,14 @@ def driver_name(request: NodesRequest) -> str:
     return f"{settings.name}; noise: {settings.noise}"
 
 
-def settings_to_json(request: NodesRequest, study: Study, how: Search) -> dict[str, Any]:
+def settings_to_json(request: SearchOptions, study: Study, how: Search) -> dict[str, Any]:
     """Return the settings, including the noise, as JSON values; None for settings that only measured models have."""
     asked = {
         "app": study.app,
         "size": request.size,
-        "params": {name: value for name, value in study.problem(request.size).params if name in study.parameters},
+        "params": {
+            name: value for name, value in study.problem(given(request.size)).params if name in study.parameters
+        },
         "platform": study.platform.name,
         "platform_hash": study.platform.content_hash,
         "most_nodes": list(study.limits.pes),
@@ -287,7 +292,7 @@ class Results:
             for one, placement in zip(self.found, self.placements, strict=True)
         ]
         return {
-            **settings_to_json(self.args, self.study, self.how),
+            **settings_to_json(self.request, self.study, self.how),
             **choices[0],
             "then": choices[1:],
             "ended": self.ended,
@@ -297,7 +302,7 @@ class Results:
     def text(self) -> str:
         """Return the results as text."""
         study = self.study
-        lines = [f"{study.problem(self.request.size)} on {study.platform.name}, by {driver_name(self.request)}"]
+        lines = [f"{study.problem(given(self.request.size))} on {study.platform.name}, by {driver_name(self.request)}"]
         for number, (one, placement) in enumerate(zip(self.found, self.placements, strict=True)):
             choice = one.choice
             nodes = ", ".join(
@@ -321,7 +326,7 @@ class Results:
         return "\n".join(folded_lines(lines))
 
 
-def said_of(found: Found, request: NodesRequest) -> list[str]:
+def said_of(found: Found, request: SearchOptions) -> list[str]:
     """Return sentences about the probes and the bootstrap of a search, where it had any."""
     said = [comparison_text(found.probed)] if found.probed else []
     if found.probability is not None:

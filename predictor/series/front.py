@@ -26,7 +26,11 @@ def pareto_front(points: Sequence[Point], *, equals: bool = True) -> list[int]:
         points: The points; a quantity that should be large is given with the opposite sign.
         equals: Whether all of several equal points are on the front, instead of only the first of them.
     """
-    known = [(first, second, at) for at, (first, second) in enumerate(points) if _is_known(first, second)]
+    known = [
+        (first, second, at)
+        for at, (first, second) in enumerate(points)
+        if first is not None and second is not None and _is_known(first, second)
+    ]
     front: list[tuple[float, float, int]] = []
     for point in sorted(known):
         if not front or point[1] < front[-1][1] or (equals and point[:2] == front[-1][:2]):

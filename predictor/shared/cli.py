@@ -128,7 +128,7 @@ def asked_from_request(request: BackgroundOptions) -> Asked:
     check_number("--seed", request.seed, 0, 2**63)
     background = asked_background(request.background)
     models = tuple(predictor(name) for name in names(request.predictor, "--predictor"))
-    problems = [problem_from_request(request, app, default_class="A") for app in names(request.app, "--app")]
+    problems = [problem_from_request(request, app) for app in names(request.app, "--app")]
     settings = settings_from_request(request)
     platform, grid = _ground(request, background)
     placement = placement_from_request(request, platform, request.ranks)

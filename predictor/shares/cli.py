@@ -94,7 +94,7 @@ def asked_from_request(request: ShareSearchOptions) -> Asked:
         if len(apps) > 1:
             raise UserError("--write", f"there are {len(apps)} kernels", "Choose one with --app")
         check_writable("--write", request.write)
-    problems = [_unequal(problem_from_request(request, app, default_class="B")) for app in apps]
+    problems = [_unequal(problem_from_request(request, app)) for app in apps]
     settings = settings_from_request(request)
     with doing("reading the platform"):
         platform = platform_from_request(request)

@@ -16,7 +16,7 @@ from apps.results.cautions import Cautions
 from apps.timelines.files import TIMELINE, TimelineOption, check_timeline, write_timeline
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
-from platforms.command.request import option
+from platforms.command.request import given, option
 from platforms.errors import UserError
 from platforms.files.writing import usable_folder
 from platforms.terminal.progress import doing
@@ -135,7 +135,7 @@ def _write_timeline(request: BlocksComparisonRequest, point: Point, runner: Runn
 
     spec = simulation(setting_from_request(point.request))
     with doing("writing the timeline"):
-        written = write_timeline(TIMELINE, request.timeline, spec, runner.record(spec))
+        written = write_timeline(TIMELINE, given(request.timeline), spec, runner.record(spec))
     print(f"timeline: {written}", file=sys.stderr)
 
 

@@ -10,9 +10,10 @@ from typing import Any
 
 from platforms.command.command import Command
 from platforms.errors import UserError, known_names, printable
-from validation.entrance.verbs import FILE, GROUPS, RENAMED, VERBS, Verb
+from validation.entrance.verbs import FILE, GROUPS, RENAMED, VERBS, Verb, commands
 
 NAME = "gridval"
+_APPLICATION = "APP.toml"  # in the names of commands that begin with a file
 _HELP = ("-h", "--help", "--help-all")
 
 
@@ -55,6 +56,21 @@ def choose(words: Sequence[str]) -> Chosen | str:
         if verb.place:
             return _command(verb, rest)
         verbs = dict(verb.verbs)
+
+
+def all_commands() -> dict[str, Chosen]:
+    """Return all commands by the words after ``gridval`` that choose them.
+
+    >>> all_commands()["plan clock --simulate"].place
+    'validation.frequency.cli'
+    """
+    found = {}
+    for name, verb in commands().items():
+        for options, place in {frozenset[str](): verb.place, **verb.others}.items():
+            # In the order of the verb; a file is the first word.
+            given = [*([_APPLICATION] if FILE in options else []), *(one for one in verb.choosers if one in options)]
+            found[" ".join([name, *given])] = Chosen(place, (), verb.choosers)
+    return found
 
 
 def _command(verb: Verb, words: Sequence[str]) -> Chosen:

@@ -188,7 +188,7 @@ def commands() -> dict[str, Verb]:
     >>> commands()["plan clock"].place
     'predictor.frequency.cli'
     """
-    found = {}
+    found: dict[str, Verb] = {}
     for name, verb in VERBS.items():
         found |= {f"{name} {key}": one for key, one in verb.verbs.items()} or {name: verb}
     return found

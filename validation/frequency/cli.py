@@ -15,7 +15,7 @@ from apps.options.settings import cautions, settings_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import given, option
 from platforms.files.writing import write_csv, written_into
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, significant
@@ -78,7 +78,7 @@ def _run(request: ClockComparisonRequest) -> int:
     else:
         print("\n\n".join(_text(*one, request.objective, wide=request.wide) for one in compared))
     if folder is not None:
-        _write(folder, request.out, compared)
+        _write(folder, given(request.out), compared)
     return 0
 
 

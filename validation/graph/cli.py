@@ -21,12 +21,12 @@ from platforms.errors import UserError
 from predictor.dpgraph.cli import (
     FIRST,
     RECORDED,
-    GraphRequest,
     check_arguments,
     has_platform,
     problem_of,
     write_pictures,
 )
+from predictor.dpgraph.request import GraphRequest
 
 _ROWS = 3
 

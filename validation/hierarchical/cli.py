@@ -19,7 +19,7 @@ from apps.options.runner import RunnerOptions, runner_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption, WideOption
-from platforms.command.request import option
+from platforms.command.request import given, option
 from platforms.errors import UserError
 from platforms.files.writing import written_into
 from predictor.hierarchical.model import SCALING
@@ -149,7 +149,7 @@ def _communication(request: CoresComparisonRequest, folder: Path | None) -> int:
     some = ",".join(q for q in _CORES.split(",") if int(q) <= system.cores)
     study = Study(
         system,
-        request.app,
+        given(request.app),
         request.n,
         _numbers(request.cores or some, "--cores"),
         _numbers(request.nodes or _NODES, "--nodes"),

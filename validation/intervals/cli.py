@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import argument, option
+from platforms.command.request import argument, given, option
 from platforms.errors import UserError, known_names
 from platforms.files.reading import input_text
 from platforms.files.writing import check_writable, write_text
@@ -116,8 +116,8 @@ def _run(request: IntervalsRequest) -> int:
 
 
 def _command(request: IntervalsRequest) -> str:
-    words = ["python -m validation.intervals", *map(shlex.quote, request.results)]
-    return " ".join([*words, "--write-cases", shlex.quote(request.write_cases)])
+    words = ["gridval series intervals", *map(shlex.quote, request.results)]
+    return " ".join([*words, "--write-cases", shlex.quote(given(request.write_cases))])
 
 
 COMMAND = Command(

@@ -13,7 +13,7 @@ from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.runner import RunnerOptions, runner_from_request
 from apps.results.cautions import Cautions
 from apps.runs.plan import Plan
-from platforms.command.request import fields_of
+from platforms.command.request import fields_of, given
 from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration
 from predictor.base import OutOfRange
@@ -252,7 +252,7 @@ def run_campaign(request: NodesComparisonRequest) -> int:
     from validation.optimize.output import AllocationOutput
 
     refuse_search_arguments(request)
-    campaign = read_allocation_campaign(request.campaign)
+    campaign = read_allocation_campaign(given(request.campaign))
     if request.dry_run:
         return print_plan(request, plan(campaign))
     said = Cautions()

@@ -22,6 +22,7 @@ from apps.machines.turns import alone_on
 from apps.measuring.engine import same_host
 from apps.measuring.solo import solo_kernels
 from apps.probes.machine.measure import machine_program
+from platforms.command.request import given
 from platforms.errors import UserError, known_names, printable
 from platforms.files.reading import input_bytes, input_text
 from platforms.files.writing import write_picture, write_text
@@ -56,24 +57,26 @@ def _write(found: MachineCalibration, files: Mapping[str, str]) -> None:
 def _of_file(request: CalibrateRequest) -> Request:
     """Return the request for a file of rows."""
     try:
-        text = input_text(request.measured)
+        text = input_text(given(request.measured))
     except OSError as err:
-        raise UserError(request.measured, f"cannot be read: {err.strerror}", "Give what the program printed") from err
+        raise UserError(
+            given(request.measured), f"cannot be read: {err.strerror}", "Give what the program printed"
+        ) from err
     except UnicodeDecodeError:
-        raise UserError(request.measured, "not text in UTF-8", "Give what the program printed") from None
-    rows = read_rows(text, request.measured)
-    name = request.cluster
+        raise UserError(given(request.measured), "not text in UTF-8", "Give what the program printed") from None
+    rows = read_rows(text, given(request.measured))
+    name = given(request.cluster)
     clusters = [name if rows.clusters == 1 else f"{name}{c}" for c in range(rows.clusters)]
-    hash_text = hashlib.sha256(input_bytes(request.measured)).hexdigest()[:16]
+    hash_text = hashlib.sha256(input_bytes(given(request.measured))).hexdigest()[:16]
     return Request(
         rows, name, clusters,
-        cores=[request.cores] * rows.clusters,
+        cores=[given(request.cores)] * rows.clusters,
         core_flops=_given_speeds(request.core_gflops, rows.clusters),
         collectives=request.collectives,
-        hold_out=request.hold_out,
+        hold_out=given(request.hold_out),
         provenance=[
             "Calibrated by gridval platform calibrate (docs/platforms/calibration.md).",
-            f"Measured rows: {printable(os.path.basename(request.measured))}, sha256 {hash_text}",
+            f"Measured rows: {printable(os.path.basename(given(request.measured)))}, sha256 {hash_text}",
             _passes(rows),
         ],
     )  # fmt: skip
@@ -91,22 +94,22 @@ def _given_speeds(gflops: Sequence[float] | None, clusters: int) -> list[float] 
 
 def _of_machine(request: CalibrateRequest) -> Request:
     """Measure a machine and return the request."""
-    machine = read_machine(request.machine)
-    names = kernels_from(request.kernels)
-    for_kernels_s = _SHARE_OF_KERNELS * request.budget if names else 0.0
+    machine = read_machine(given(request.machine))
+    names = kernels_from(given(request.kernels))
+    for_kernels_s = _SHARE_OF_KERNELS * given(request.budget) if names else 0.0
     kernels = kernel_rows(machine, names, _ranks(machine)[0], for_kernels_s)
-    rows = measured(machine, request.budget - for_kernels_s).renamed(machine.hosts).beside(kernels)
+    rows = measured(machine, given(request.budget) - for_kernels_s).renamed(machine.hosts).beside(kernels)
     return Request(
         rows, machine.name, [cluster.name for cluster in machine.clusters],
         cores=[cluster.cores for cluster in machine.clusters],
         core_flops=_given_speeds(request.core_gflops, len(machine.clusters))
         or [cluster.speed_flops for cluster in machine.clusters],
         collectives=request.collectives,
-        hold_out=request.hold_out,
+        hold_out=given(request.hold_out),
         provenance=[
             "Calibrated by gridval platform calibrate (docs/platforms/calibration.md).",
-            f"Machine {printable(machine.name)}, {printable(os.path.basename(request.machine))}, "
-            f"sha256 {hashlib.sha256(input_bytes(request.machine)).hexdigest()[:16]}",
+            f"Machine {printable(machine.name)}, {printable(os.path.basename(given(request.machine)))}, "
+            f"sha256 {hashlib.sha256(input_bytes(given(request.machine))).hexdigest()[:16]}",
             f"Launcher: {printable(shlex.join(machine.launcher.command))}; speeds of cores: nominal",
             _passes(rows),
         ],

@@ -13,6 +13,7 @@ from apps.calibration.patterns.rows import Row, read_rows
 from apps.calibration.patterns.sharing import fitted_rows, sharing_of
 from apps.calibration.platform_file import Cluster
 from apps.calibration.request import CalibrateRequest
+from platforms.command.request import given
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_bytes
 from platforms.files.writing import write_picture, write_text
@@ -30,29 +31,31 @@ def calibrated(request: CalibrateRequest, files: dict[str, str]) -> PatternCalib
         UserError: A file cannot be read or written, or its content is wrong.
         SimulationError: The replay does not succeed.
     """
-    rows = read_rows(request.patterns, request.cluster)
-    fit = fitted_rows(rows, request.fit_ranks)
-    latency_s = 1e-6 * request.latency_us
+    rows = read_rows(request.patterns, given(request.cluster))
+    fit = fitted_rows(rows, given(request.fit_ranks))
+    latency_s = 1e-6 * given(request.latency_us)
     _check(request, rows, fit, latency_s)
     sharing = sharing_of(fit, latency_s)
-    if sharing.pair_Bps is not None and request.nodes > MOST_NODES:
+    if sharing.pair_Bps is not None and given(request.nodes) > MOST_NODES:
         problem = "too many nodes: each pair needs a link of its own"
-        raise UserError(f"--nodes {request.nodes}", problem, f"Give at most {MOST_NODES}")
-    cluster = Cluster(request.cluster, request.nodes, request.cores, request.core_gflops[0] * 1e9)
-    options = sharing_options(request.collectives, request.alltoall)
+        raise UserError(f"--nodes {given(request.nodes)}", problem, f"Give at most {MOST_NODES}")
+    cluster = Cluster(
+        given(request.cluster), given(request.nodes), given(request.cores), given(request.core_gflops)[0] * 1e9
+    )
+    options = sharing_options(request.collectives, given(request.alltoall))
     content = sharing_platform(cluster, sharing, latency_s, options, _provenance(request, rows, fit))
-    replays = replayed(read_platform(kept_file(content), request.cluster), rows, fit)
+    replays = replayed(read_platform(kept_file(content), given(request.cluster)), rows, fit)
     write_text("--out", files["platform"], content.decode())
-    figure = pattern_figure(request.cluster, replays, 1 / sharing.rate_Bps)
+    figure = pattern_figure(given(request.cluster), replays, 1 / sharing.rate_Bps)
     write_picture("--out", files["picture"], figure)
     return PatternCalibration(cluster, sharing, latency_s, options, replays, files)
 
 
 def _check(request: CalibrateRequest, rows: list[Row], fit: list[Row], latency_s: float) -> None:
     most = max(row.call.ranks for row in rows)
-    if most > request.nodes:
+    if most > given(request.nodes):
         problem = f"the patterns have {most} ranks, one per node"
-        raise UserError(f"--nodes {request.nodes}", problem, f"Give at least {most}")
+        raise UserError(f"--nodes {given(request.nodes)}", problem, f"Give at least {most}")
     sends = [row.time_s for row in fit if row.call.pattern == "send"]
     if not sends:
         problem = "no send on so few ranks"

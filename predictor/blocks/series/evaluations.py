@@ -38,7 +38,7 @@ def evaluations(points: Sequence[Point], store: Store | None, jobs: int) -> list
 
 def made_and_kept(
     points: Sequence[Point],
-    make: Callable[[ApplicationOptions], Answer],
+    make: Callable[[Any], Answer],
     answer_type: type[Answer],
     store: Store | None,
     jobs: int,

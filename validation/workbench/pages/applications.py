@@ -82,8 +82,8 @@ def download(request: Request) -> Response:
 
 def _changed(draft: Draft, fields: Mapping[str, str], seen: int) -> str:
     op, version = fields.get("op", ""), draft.version
-    values, wrong = sound_values(draft)
-    if wrong is not None or values is None:
+    _, wrong = sound_values(draft)
+    if wrong is not None:
         raise UserError(wrong.where, wrong.problem, "Correct the text first")
     edit, path = ApplicationEdit(version.text), path_of(fields.get("part", ""))
     if op == "add":

@@ -113,8 +113,8 @@ def _changed(draft: Draft, fields: Mapping[str, str], seen: int) -> str:
         moved_parts = {**version.positions, **_positions(fields.get("positions", ""))}
         draft.change(replace(version, positions=moved_parts), seen)
         return fields.get("part", "")
-    values, wrong = sound_values(draft)
-    if wrong is not None or values is None:
+    _, wrong = sound_values(draft)
+    if wrong is not None:
         raise UserError(wrong.where, wrong.problem, "Correct the text first")
     edit = SystemEdit(version.text)
     part = edit.part(fields.get("part") or edit.tree.id)
