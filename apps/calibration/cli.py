@@ -1,4 +1,4 @@
-"""The command ``python -m apps.calibration``, which calibrates a platform from measured times."""
+"""The command ``gridval platform calibrate``, which calibrates a platform from measured times."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ class SettingsOptions(Request):
         "reference",
         "E",
         "share of a host's speed that a kernel sustains: a number in (0, 1], reference (default: the fractions of one "
-        "real core), measured (on this machine, by python -m apps.calibrate), or platform (that of the kernel on a "
+        "real core), measured (on this machine, by gridval program speed), or platform (that of the kernel on a "
         "platform calibrated from a machine)",
         parse=str.lower,
     )

@@ -1,4 +1,4 @@
-"""List and search the hardware database, with the source of every entry: ``python -m platforms.system.catalogue``."""
+"""List and search the hardware database, with the source of every entry: ``gridval platform hardware``."""
 
 from __future__ import annotations
 

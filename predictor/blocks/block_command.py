@@ -1,4 +1,4 @@
-"""Command ``python -m predictor.blocks block``: time, power, energy and probability of success of one block."""
+"""Command ``gridval blocks block``: time, power, energy and probability of success of one block."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Expect failures of the hardware that an application of blocks is placed on: ``python -m predictor.checkpoints``."""
+"""Expect failures of the hardware that an application of blocks is placed on: ``gridval plan failures``."""
 
 from __future__ import annotations
 

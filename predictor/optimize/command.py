@@ -1,4 +1,4 @@
-"""The search that ``python -m predictor.optimize`` makes, and its output."""
+"""The search that ``gridval plan nodes`` makes, and its output."""
 
 from __future__ import annotations
 

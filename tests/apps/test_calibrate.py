@@ -57,7 +57,7 @@ def test_a_calibration_that_says_nothing_of_this_machine_is_not_taken(kept, monk
     if content is not None:
         (kept / "efficiency.json").write_text(content)
     platform = materialise(named_grid("grid4x2"))
-    with pytest.raises(OptionError, match=f"--efficiency measured: .*{said}. Run python -m apps.calibrate first"):
+    with pytest.raises(OptionError, match=f"--efficiency measured: .*{said}. Run gridval program speed first"):
         Settings(efficiency="measured").spec(Target(problem("cg", "S"), platform, block(platform, 2)))
 
 

@@ -144,7 +144,7 @@ def test_a_scheduler_that_is_killed_in_the_middle_leaves_tables_and_failed_runs(
     (tmp_path / "c.toml").write_text(CAMPAIGN)
     words = ["--no-store", "--scheduler", address, "--out", str(tmp_path / "out")]
     command = subprocess.Popen(
-        [sys.executable, "-m", "validation.campaign", str(tmp_path / "c.toml"), *words],
+        [sys.executable, "-m", "gridval", "series", "campaign", str(tmp_path / "c.toml"), *words],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     with distributed.Client(address, set_as_default=False) as client:

@@ -135,7 +135,7 @@ def test_output_that_is_not_utf_8_text_is_refused_in_one_line(tmp_path):
     # The platform's name, which tables show, cannot be printed.
     name = os.fsdecode(os.fsencode(tmp_path) + b"/odd\xff.xml")
     Path(name).write_text((ROOT / "tests/platforms/data/two_hosts.xml").read_text())
-    command = [sys.executable, "-m", "platforms.inspect", name]
+    command = [sys.executable, "-m", "gridval", "platform", "show", name]
     strict = {**os.environ, "PYTHONIOENCODING": "utf-8:strict"}  # as in most locales
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT, env=strict, check=False)
     assert done.returncode == 2

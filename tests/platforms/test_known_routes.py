@@ -4,9 +4,9 @@ from itertools import combinations, product
 
 import pytest
 
-from platforms.arguments import check_all_usable
 from platforms.errors import PlatformError
 from platforms.grids.scenario import named_grid
+from platforms.options import check_all_usable
 from platforms.read import routes
 from platforms.read import visible_resources as part
 from platforms.read.read import materialise, read_platform, read_routes

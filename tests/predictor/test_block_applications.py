@@ -8,11 +8,11 @@ import pytest
 from platforms.errors import UserError
 from platforms.system.named import system_named
 from predictor.blocks.application import Application, Compute, If, Label, Receive, Repeat, Send
-from predictor.blocks.cli import main
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.setting import Setting
 from tests.counting import lines_run
+from tests.verbs import blocks as main
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "blocks"
 MASTER_SLAVE, DIVIDE = EXAMPLES / "master-slave.toml", EXAMPLES / "divide-and-conquer.toml"

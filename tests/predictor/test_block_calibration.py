@@ -26,9 +26,9 @@ from predictor.blocks.calibration.calibrate import calibrate, read_calibration
 from predictor.blocks.calibration.calibrated import Calibrated
 from predictor.blocks.calibration.experiments import experiments, thread_counts
 from predictor.blocks.calibration.table import cautions
-from predictor.blocks.cli import main
 from predictor.blocks.published.formulas import communication_time
 from predictor.blocks.published.parameters import published_parameters
+from tests.verbs import blocks as main
 
 SPEED_FLOPS = 2e9
 README = Path(__file__).parents[2] / "README.md"

@@ -3,9 +3,9 @@
 import pytest
 
 from platforms.errors import UserError
-from predictor.blocks.cli import main
 from predictor.blocks.description import read_application
 from predictor.blocks.programs import all_steps
+from tests.verbs import blocks as main
 
 TEXT = """\
 [variables]

@@ -10,10 +10,10 @@ import pytest
 from apps.store import Store
 from platforms.errors import UserError
 from platforms.system.named import system_named
-from predictor.blocks.cli import main
 from predictor.blocks.series import evaluations
 from predictor.series import pool
 from predictor.series.grid import combinations, varied
+from tests.verbs import blocks as main
 
 # Each process computes its part of the work, without messages, on the fastest eight nodes of grid4x8, of one core each.
 FASTEST = max((group.unit for group in system_named("grid4x8").groups), key=lambda unit: unit.speed_flops)

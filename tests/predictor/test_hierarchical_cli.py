@@ -1,4 +1,4 @@
-"""``python -m predictor.hierarchical``: answers, systems, batch lines, figures, and bad input."""
+"""``gridval plan cores``: answers, systems, batch lines, figures, and bad input."""
 
 import json
 import subprocess
@@ -339,7 +339,7 @@ def test_a_system_file_is_read_key_by_key(change, said, own, capsys):
 
 
 def test_the_package_shows_the_help():
-    done = subprocess.run([sys.executable, "-m", "predictor.hierarchical", "--help"], capture_output=True, text=True)
+    done = subprocess.run([sys.executable, "-m", "gridval", "plan", "cores", "--help"], capture_output=True, text=True)
     assert done.returncode == 0
     assert "--cores-per-node" in done.stdout
 

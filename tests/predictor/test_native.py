@@ -403,7 +403,7 @@ def test_read_only_packages_and_home_do_with_a_cache_folder(tmp_path):
     copy, prefix = read_only(tmp_path)
     home, cache = tmp_path / "home", cache_without_libraries(tmp_path / "cache")
     home.mkdir(mode=0o555)
-    command = [*prefix, sys.executable, "-m", "predictor.predict", "--scenario", "grid4x2", "--app", "cg",
+    command = [*prefix, sys.executable, "-m", "gridval", "predict", "--scenario", "grid4x2", "--app", "cg",
                "--class", "S", "--predictor", "structural,dpgraph"]  # fmt: skip
     where = {"HOME": str(home), "PYTHONPATH": str(copy)}
     try:

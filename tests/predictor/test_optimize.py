@@ -1,4 +1,4 @@
-"""``python -m predictor.optimize``: its measurements and its choices.
+"""``gridval plan nodes``: its measurements and its choices.
 
 Most runs are stubs whose times follow the NP-T equation of Himeno (Table V) with coefficients that are known here.
 """

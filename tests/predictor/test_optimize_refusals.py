@@ -1,4 +1,4 @@
-"""``python -m predictor.optimize``: what it refuses, before anything runs."""
+"""``gridval plan nodes``: what it refuses, before anything runs."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""``python -m validation.optimize``: choices compared with the truth of whole spaces, one by one and in campaigns.
+"""``gridval plan nodes --simulate``: choices compared with the truth of whole spaces, one by one and in campaigns.
 
 Most runs are faked: their times come from a known equation.
 """

@@ -1,4 +1,4 @@
-"""Command ``python -m validation.blocks``: evaluate and simulate an application of blocks, and compare the results."""
+"""Command ``gridval blocks run --simulate``: evaluate and simulate an application of blocks, and compare the results."""
 
 from __future__ import annotations
 

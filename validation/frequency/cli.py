@@ -1,4 +1,4 @@
-"""Predict time and energy by frequency, as ``python -m predictor.frequency`` does, and compare with simulations."""
+"""Predict time and energy by frequency, as ``gridval plan clock`` does, and compare with simulations."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class CoresComparisonRequest(OutOption, WideOption, JsonOption, RunnerOptions, D
     system: str | None = option(
         None,
         "FILE|NAME",
-        "as in python -m predictor.hierarchical (default with --app: bwUniCluster; without: the paper's four)",
+        "as in gridval plan cores (default with --app: bwUniCluster; without: the paper's four)",
     )
     memory: float | None = option(None, "GB/S", "memory bandwidth of a node, for a scenario; inf: memory is no limit")
     app: str | None = option(None, "NAME", "scalar-product, matrix-product, hpl, fft or fftw", parse=str.lower)
@@ -52,9 +52,7 @@ class CoresComparisonRequest(OutOption, WideOption, JsonOption, RunnerOptions, D
     scaling: str | None = option(
         None, "NAME", f"{' or '.join(SCALING)}: the model's s(z) (default with --app: hockney; without: both)"
     )
-    beta: str | None = option(
-        None, "FORM", "sharing of the network in the model, beta(q, p), as in python -m predictor.hierarchical"
-    )
+    beta: str | None = option(None, "FORM", "sharing of the network in the model, beta(q, p), as in gridval plan cores")
     bytes: str | None = option(
         None, "WHOSE", "source of the simulated #b: declared (by the kernel, default) or table (of the paper)"
     )

@@ -1,4 +1,4 @@
-"""Choose a configuration as ``python -m predictor.optimize`` does, and compare it with the simulated optimum.
+"""Choose a configuration as ``gridval plan nodes`` does, and compare it with the simulated optimum.
 
 A campaign file instead of options compares many apps, sizes, models and noises in tables, CSV files and figures.
 --paper simulates what Figures 21 to 28 of the NP-T paper measure.

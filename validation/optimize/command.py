@@ -1,4 +1,4 @@
-"""The comparison that ``python -m validation.optimize`` makes, and its output."""
+"""The comparison that ``gridval plan nodes --simulate`` makes, and its output."""
 
 from __future__ import annotations
 

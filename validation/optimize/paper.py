@@ -1,4 +1,4 @@
-"""The option --paper of ``python -m validation.optimize``: Figures 21 to 28 of the NP-T paper, simulated."""
+"""The option --paper of ``gridval plan nodes --simulate``: Figures 21 to 28 of the NP-T paper, simulated."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """Simulate runs under drawn background load, and judge predicted distributions of their times.
 
-The distributions are those of python -m predictor.shared, from other draws than those of the simulated runs.
+The distributions are those of gridval predict, from other draws than those of the simulated runs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Simulate equal and advised shares of a kernel's data, and say what the advice gains.
 
-The advice is that of python -m predictor.shares; --search compares it with the best of all choices in steps.
+The advice is that of gridval plan shares; --search compares it with the best of all choices in steps.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The command ``python -m validation.workbench``."""
+"""The command ``gridval workbench``."""
 
 from __future__ import annotations
 

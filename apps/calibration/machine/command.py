@@ -163,7 +163,7 @@ def measured(machine: Machine, budget_s: float) -> Rows:
     where = f"machine {machine.name}"
     if not done.succeeded:
         why = "its time limit ended it" if done.timed_out else _last_words(done.stderr) or f"status {done.status}"
-        raise KernelError(where, f"measuring failed: {why}", "Try python -m validation.doctor --machine with this file")
+        raise KernelError(where, f"measuring failed: {why}", "Try gridval doctor --machine with this file")
     rows = read_rows(done.stdout, where)
     if len(rows.nodes) != len(machine.hosts):
         problem = f"{len(machine.hosts)} hosts, but the ranks ran on {len(rows.nodes)}"

@@ -96,7 +96,7 @@ def read_calibration(path: str | Path) -> Calibration:
     Raises:
         UserError: If the file cannot be read, or is no calibration of this format.
     """
-    remedy = "Make it by python -m predictor.blocks calibrate --out FILE"
+    remedy = "Make it by gridval blocks calibrate --out FILE"
     try:
         content = json.loads(input_text(path))
         if isinstance(content, dict) and isinstance(content.get("format"), int) and content["format"] != FORMAT:

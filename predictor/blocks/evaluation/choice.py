@@ -102,7 +102,7 @@ def _graph_if_possible(application: Application, *, asked: bool, single: tuple[s
     if asked:
         raise NoGraph("--evaluator graph", problem, "Leave it out, or take fewer processes or turns")
     if single is not None:
-        remedy = "Take fewer processes or turns, or simulate it: python -m validation.blocks"
+        remedy = "Take fewer processes or turns, or simulate it: gridval blocks run --simulate"
         where, why = single
         raise UserError(where, f"{why}, so that it needs a graph, but {problem}", remedy)
     return Choice(COHORTS, f"no graph: {problem}", caution=_CAUTION)
