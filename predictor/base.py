@@ -224,9 +224,6 @@ class ModelOfMany(Model, Protocol):
         """Return, in the order of the targets, the result of ``predict`` or the OutOfRange that it would raise."""
 
 
-TAKE_SHARES = "structural, hcf-constant, hcf, hcf-printed, dpgraph or dpgraph-known"  # for remedies and help
-
-
 def takes(model: Predictor, target: Target) -> bool:
     """Return whether a predictor may be asked about a target: only some know problems in unequal shares."""
     return not target.problem.shares or bool(getattr(model, "unequal_shares", False))

@@ -7,44 +7,14 @@ from pkgutil import resolve_name
 
 from platforms.errors import UserError, known_names, matching
 from predictor.base import Predictor
+from predictor.families import FAMILIES, RENAMED, VARIANTS, family_of
 from predictor.plugins import FORM, check_free, installed, installed_predictor, is_own, own_predictor
 
-# Location of each predictor; it is imported only when asked for, because some are slow to import.
-PREDICTORS = {
-    "hcf-printed": "predictor.hcf:HCF_PRINTED",
-    "hcf": "predictor.hcf:HCF",
-    "hcf-constant": "predictor.hcf:HCF_CONSTANT",
-    "dpgraph-known": "predictor.dpgraph.predictors:DPGRAPH_KNOWN",
-    "dpgraph": "predictor.dpgraph.predictors:DPGRAPH",
-    "dpgraph-li": "predictor.dpgraph.li_predictor:DPGRAPH_LI",
-    "dpgraph-li-duplex": "predictor.dpgraph.li_predictor:DPGRAPH_LI_DUPLEX",
-    "dpgraph-li-size": "predictor.li.predictor:DPGRAPH_LI_SIZE",
-    "dpgraph-li-size-duplex": "predictor.li.predictor:DPGRAPH_LI_SIZE_DUPLEX",
-    "npt": "predictor.npt.predictor:NPT",
-    "npt-ls": "predictor.npt.predictor:NPT_LS",
-    "pt": "predictor.npt.predictor:PT",
-    "nt": "predictor.npt.nt_predictor:NT",
-    "hierarchical": "predictor.hierarchical.predictor:HIERARCHICAL",
-    "blocks": "predictor.blocks.predictor:BLOCKS",
-    "blocks-simgrid": "predictor.blocks.predictor:BLOCKS_SIMGRID",
-    "structural": "predictor.structural.predictor:STRUCTURAL",
-    "hcf-nnls": "predictor.regression.hcf_nnls:HCF_NNLS",
-    "fit-loglinear": "predictor.regression.fits:FIT_LOGLINEAR",
-    "fit-log": "predictor.regression.fits:FIT_LOG",
-    "fit-amdahl": "predictor.regression.fits:FIT_AMDAHL",
-    "extrap": "predictor.extrap.predictor:EXTRAP",
-    "extrap-effort": "predictor.extrap.predictor:EXTRAP_EFFORT",
-    "extrap-default": "predictor.extrap.predictor:EXTRAP_DEFAULT",
-}
-# These predict runs on real machines alone, and ``all`` does not include them.
-OF_MACHINES = {"simulate": "predictor.simulation.predictor:SIMULATE"}
-# These predict few programs alone, to compare with a published table, and ``all`` does not include them.
-OF_TABLES = {"hierarchical-table": "predictor.hierarchical.predictor:HIERARCHICAL_TABLE"}
-NOT_IN_ALL = {**OF_MACHINES, **OF_TABLES}
-_NAMED = {**PREDICTORS, **NOT_IN_ALL}
+# Location of each predictor that ``all`` includes.
+PREDICTORS = {name: variant.place for name, variant in VARIANTS.items() if variant.in_all}
 ALL = "all"  # stands for every predictor
-SELF_CHECKS = ("dpgraph-known",)  # know the simulator's constants: they check an implementation, and predict nothing
-HCF_FAMILY = ("hcf-printed", "hcf", "hcf-constant")  # share one probe
+SELF_CHECKS = ("dpgraph:known",)  # know the simulator's constants: they check an implementation, and predict nothing
+HCF_FAMILY = ("hcf:printed", "hcf", "hcf:constant")  # share one probe
 
 
 def help_text(*, but: Container[str] = ()) -> str:
@@ -61,17 +31,20 @@ def predictor(name: str) -> Predictor:
     >>> predictor("hcf").name
     'hcf'
     """
-    known = matching(name, _NAMED)
+    known = matching(name, VARIANTS)
     if known is not None:
-        made: Predictor = resolve_name(_NAMED[known])
+        made: Predictor = resolve_name(VARIANTS[known].place)
         return made
-    if is_own(name):
+    if is_own(name) and family_of(name).lower() not in FAMILIES:
         made = own_predictor(name)
-        check_free(made, (*_NAMED, ALL))
+        check_free(made, (*VARIANTS, ALL))
         return made
     others = _installed()
     known = matching(name, others)
     if known is None:
+        renamed = RENAMED.get(name.lower())
+        if renamed is not None:
+            raise UserError(f"predictor {name!r}", f"is called {renamed} now", "Write that")
         raise _unknown(name, (*PREDICTORS, *others))
     return installed_predictor(known, others[known])
 

@@ -12,7 +12,8 @@ from platforms.errors import UserError
 from predictor.answers.energy import with_energy
 from predictor.answers.platform_changes import with_changes
 from predictor.answers.regime import with_error_range
-from predictor.base import TAKE_SHARES, Evidence, Gatherer, Model, ModelOfMany, OutOfRange, Prediction, Predictor, takes
+from predictor.base import Evidence, Gatherer, Model, ModelOfMany, OutOfRange, Prediction, Predictor, takes
+from predictor.families import knowing_shares
 from predictor.intervals.interval import with_interval
 
 
@@ -94,7 +95,7 @@ def _uneven(model: Predictor, target: Target) -> OutOfRange | None:
     """Return the refusal of a problem in unequal shares, for a predictor that does not know them."""
     if takes(model, target):
         return None
-    remedy = f"Use {TAKE_SHARES}"
+    remedy = f"Use {knowing_shares()}"
     return OutOfRange(f"{model.name}, {target}", "the model divides the work evenly among the ranks", remedy)
 
 

@@ -37,9 +37,10 @@ from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration
 from platforms.terminal.table import Cell, table_lines
 from predictor.answers.answers import names
-from predictor.base import TAKE_SHARES, Prediction, Predictor, takes
+from predictor.base import Prediction, Predictor, takes
 from predictor.defaults.choice import default_predictors
 from predictor.evidence.broker import Broker
+from predictor.families import knowing_shares
 from predictor.registry import predictor
 from predictor.shares.advice import BY_SPEED, Advice, advise, compute_times, idle_s, lines_of_file, probe_request
 
@@ -74,7 +75,7 @@ class ShareSearchOptions(
         f"of {', '.join(shared_names())} (default: all that have classes, or with --size all that have a size)",
     )
     ranks: int | None = option(None, "P", "number of ranks (default: as many as fit)")
-    predictor: str | None = option(None, "NAME", f"predicts both times: {TAKE_SHARES} (default: structural)")
+    predictor: str | None = option(None, "NAME", f"predicts both times: {knowing_shares()} (default: structural)")
     write: str | None = option(None, "FILE.csv", "write the advised shares there, for --shares; goes with one --app")
 
 
@@ -106,7 +107,7 @@ def asked_from_request(request: ShareSearchOptions) -> Asked:
     model = default_predictors(targets[0])[0] if request.predictor is None else predictor(request.predictor)
     if not takes(model, replace(targets[0], problem=_one_share(targets[0]))):
         problem = "the model divides the work evenly among the ranks"
-        raise UserError(f"--predictor {model.name}", problem, f"Give {TAKE_SHARES}")
+        raise UserError(f"--predictor {model.name}", problem, f"Give {knowing_shares()}")
     return Asked(targets, model, settings)
 
 

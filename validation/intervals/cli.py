@@ -20,6 +20,7 @@ from platforms.command.request import argument, given, option
 from platforms.errors import UserError, known_names
 from platforms.files.reading import input_text
 from platforms.files.writing import check_writable, write_text
+from predictor.families import current_name
 from predictor.intervals.cases import read_cases
 from validation.comparison.dataframes import records
 
@@ -72,6 +73,7 @@ def read_results(path: str | Path) -> pd.DataFrame:
         raise UserError(str(file), f"column {odd[0]} has values that are no numbers", _REMEDY)
     if table.empty:
         raise UserError(str(file), "no results", _REMEDY)
+    table["predictor"] = table["predictor"].map(current_name)
     for name in ("simulated_s", "feature_ratio"):
         known = table[name].dropna()
         if not ((known > 0) & (known < math.inf)).all():
