@@ -10,7 +10,7 @@ from apps.spec.checks import not_timed
 from apps.spec.choices import COMPUTE, ENGINES, KERNEL_COMPUTE, REPEATS
 from apps.spec.engine_options import parse_options
 from apps.spec.settings import Settings, parse_iterations, parse_memory_bus
-from apps.traffic import DECLARED
+from apps.traffic import declared_names
 from platforms.errors import UserError
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def add_settings_arguments(parser: argparse._ActionsContainer, *, programs: bool
     )
     parser.add_argument(
         "--engine", metavar="NAME", type=str.lower,
-        help=f"{' or '.join(ENGINES)}: s4u runs the kernels {', '.join(DECLARED)} as skeletons (default: smpi; "
+        help=f"{' or '.join(ENGINES)}: s4u runs the kernels {', '.join(declared_names())} as skeletons (default: smpi; "
         "s4u for a program in Python)",
     )  # fmt: skip
     parser.add_argument(

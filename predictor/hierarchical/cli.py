@@ -11,6 +11,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 
+from apps.programs.kernel import kernels_with
 from platforms.command import EXIT_STATUSES, CommandParser, exit_status
 from platforms.errors import UserError, known_names
 from platforms.terminal.table import table_lines
@@ -32,8 +33,8 @@ def build_parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     parser.add_argument(
         "--app", metavar="NAME", type=str.lower,
-        help="a program of the paper: scalar-product, matrix-product, hpl, fft, fftw; or a NAS kernel: cg, mg, lu, bt, "
-        "sp, ft, is, ep",
+        help="a program of the paper: scalar-product, matrix-product, hpl, fft, fftw; or a NAS kernel: "
+        f"{', '.join(kernels_with('exchanges.py'))}",
     )  # fmt: skip
     parser.add_argument("--n", type=int, metavar="N", help="size, of a program of the paper's table")
     parser.add_argument("--class", dest="preset", metavar="C", help="class, of a NAS kernel")
