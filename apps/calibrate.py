@@ -6,18 +6,17 @@ rank.  The shares are kept in the cache folder, for ``--efficiency measured``.
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
 
-from apps.arguments.exit_status import exit_status
 from apps.errors import KernelError
+from apps.options.exit_status import exit_status
 from apps.programs.kernel import kernel_names, named_kernel
 from apps.programs.problem import Problem, problem, shortened
 from apps.spec.machine_speed import dgemm_flops, keep_efficiencies
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.command import Command
+from platforms.command.request import Request
 
 _RUNS = 3
 _PRESET = "A"  # larger than present caches; the reference shares are of this class too
@@ -55,7 +54,12 @@ def kernel_flops(kernel_name: str) -> float:
     return max(record.flops / record.timed_wall_s for record in records)
 
 
-def _run(_: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class SpeedRequest(Request):
+    """What ``gridval program speed`` is asked for."""
+
+
+def _run(_: SpeedRequest) -> int:
     peak = dgemm_flops()
     print(f"dgemm {peak / 1e9:.1f} Gflop/s on one thread")
     shares = {}
@@ -68,19 +72,11 @@ def _run(_: argparse.Namespace) -> int:
     return 0
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    return CommandParser(
-        prog="python -m apps.calibrate",
-        description="Measure the share of this machine's peak speed that the kernels sustain.",
-        epilog=EXIT_STATUSES,
-    )
-
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = Command(
+    "program speed",
+    SpeedRequest,
+    _run,
+    "Measure the share of this machine's peak speed that the kernels sustain.",
+    status=exit_status,
+)
+main = COMMAND.main

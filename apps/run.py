@@ -2,47 +2,37 @@
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
 import sys
-from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.machines import add_machine_arguments, machine_from_arguments, machines_platform
-from apps.arguments.programs import (
-    add_problem_arguments,
-    add_program_arguments,
-    own_problem_from_arguments,
-    problem_from_arguments,
-)
-from apps.arguments.settings import (
-    add_settings_arguments,
-    add_wall_limit_argument,
-    settings_from_arguments,
-    wall_limit_from_arguments,
-)
-from apps.arguments.shares import add_shares_argument, with_asked_shares
 from apps.errors import OptionError
+from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.machines import MachineOptions, machine_from_request, machines_platform
+from apps.options.programs import ProgramOptions, own_problem_from_request, problem_from_request
+from apps.options.settings import (
+    WALL_LIMIT_HELP,
+    WALL_LIMIT_S,
+    WallLimitOption,
+    settings_from_request,
+    wall_limit_from_request,
+)
+from apps.options.shares import SharesOption, with_asked_shares
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import print_cautions
 from apps.results.record import RunRecord
 from apps.spec.choices import MODES
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from apps.timelines.files import TIMELINE, add_timeline_argument, check_timeline, write_timeline
-from platforms.arguments import (
-    add_placement_arguments,
-    add_platform_arguments,
-    placement_from_arguments,
-    platform_from_arguments,
-)
-from platforms.command import EXIT_STATUSES, CommandParser
+from apps.timelines.files import TIMELINE, TimelineOption, check_timeline, write_timeline
+from platforms.command.command import Command
+from platforms.command.common import JsonOption
+from platforms.command.request import option
 from platforms.errors import known_names
+from platforms.options import PlacementOptions, placement_from_request, platform_from_request
 from platforms.terminal.progress import doing
 from platforms.wording import number_of
 
@@ -50,45 +40,37 @@ if TYPE_CHECKING:
     from apps.programs.problem import Problem
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of ``python -m apps.run``."""
-    parser = CommandParser(
-        prog="python -m apps.run",
-        description="Run one kernel, or a program of your own, on a platform and print its record.",
-        epilog=EXIT_STATUSES,
-    )
-    parser.add_argument("--app", metavar="NAME", help=f"one of {', '.join(kernel_names())}")
-    add_problem_arguments(parser, default_class="S")
-    add_program_arguments(parser)
-    parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
-    parser.add_argument(
-        "--mode", metavar="MODE", type=str.lower,
-        help=f"{' or '.join(MODES)} (default: skeleton; on a machine verify)",
-    )  # fmt: skip
-    add_platform_arguments(parser)
-    add_placement_arguments(parser)
-    _add_machine_arguments(parser)
-    add_shares_argument(parser)
-    add_settings_arguments(parser)
-    add_wall_limit_argument(parser, "--wall-limit", "--time-limit")
-    add_timeline_argument(parser)
-    parser.add_argument(
-        "--keep-output", metavar="DIR",
-        help="copy what a program of your own prints, and the files that it makes in its folder, to DIR",
-    )  # fmt: skip
-    add_dry_run_argument(parser, kept=False)
-    parser.add_argument("--json", action="store_true", help="print the whole record as one JSON object")
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class ProgramRequest(
+    MachineOptions,
+    ProgramOptions,
+    PlacementOptions,
+    SharesOption,
+    WallLimitOption,
+    TimelineOption,
+    DryRunOption,
+    JsonOption,
+):
+    """One run of a kernel or a program."""
 
+    default_class: ClassVar[str] = "S"
+    kept: ClassVar[bool] = False
 
-def _add_machine_arguments(parser: argparse.ArgumentParser) -> None:
-    add_machine_arguments(parser)
-    parser.add_argument(
-        "--store", metavar="DIR", help="with --machine: folder in which records are kept (default: in the cache folder)"
+    app: str | None = option(None, "NAME", lambda _: f"one of {', '.join(kernel_names())}")
+    ranks: int | None = option(None, "P", "number of ranks (default: as many as fit)")
+    mode: str | None = option(
+        None, "MODE", f"{' or '.join(MODES)} (default: skeleton; on a machine verify)", parse=str.lower
     )
-    parser.add_argument("--no-store", action="store_true", help="with --machine: keep no record")
-    parser.add_argument(
-        "--reuse", action="store_true", help="with --machine: take the record of an earlier run, if any"
+    wall_limit: float = option(WALL_LIMIT_S, "S", WALL_LIMIT_HELP, others=("--time-limit",), unit="s")
+    store: str | None = option(
+        None, "DIR", "with --machine: folder in which records are kept (default: in the cache folder)"
+    )
+    no_store: bool = option(False, help="with --machine: keep no record")
+    reuse: bool = option(False, help="with --machine: take the record of an earlier run, if any")
+    keep_output: str | None = option(
+        None,
+        "DIR",
+        "copy what a program of your own prints, and the files that it makes in its folder, to DIR",
     )
 
 
@@ -181,37 +163,37 @@ def _traffic(record: RunRecord) -> list[str]:
     return lines
 
 
-def _asked(args: argparse.Namespace) -> Problem:
-    asked = own_problem_from_arguments(args)
+def _asked(request: ProgramRequest) -> Problem:
+    asked = own_problem_from_request(request, real_mpi=request.machine is not None)
     if asked is not None:
         return asked
-    if args.app is None:
+    if request.app is None:
         raise OptionError("--app", "not given", f"Name one of {', '.join(kernel_names())}, or give --program FILE")
-    return problem_from_arguments(args, args.app, default_class="S")
+    return problem_from_request(request, request.app)
 
 
-def _spec(args: argparse.Namespace) -> RunSpec:
+def _spec(request: ProgramRequest) -> RunSpec:
     """Return the run that the options ask for."""
-    asked = _asked(args)
-    if args.timeline is not None:
-        check_timeline(TIMELINE, args.timeline)
-    machine = machine_from_arguments(args)
-    settings = settings_from_arguments(args, machine)
-    mode = args.mode or "skeleton"
+    asked = _asked(request)
+    if request.timeline is not None:
+        check_timeline(TIMELINE, request.timeline)
+    machine = machine_from_request(request)
+    settings = settings_from_request(request, machine, request.repeats)
+    mode = request.mode or "skeleton"
     if mode not in MODES:
         raise OptionError(f"--mode {mode}", "no such mode", known_names(mode, MODES))
     if machine is None:
-        platform = platform_from_arguments(args)
+        platform = platform_from_request(request)
     else:
-        if args.mode is not None and asked.program is not None:
-            raise OptionError(f"--mode {args.mode}", "a program of your own has no modes", "Leave it out")
-        if args.mode == "skeleton":
+        if request.mode is not None and asked.program is not None:
+            raise OptionError(f"--mode {request.mode}", "a program of your own has no modes", "Leave it out")
+        if request.mode == "skeleton":
             raise OptionError("--mode skeleton", "a machine runs programs in full", "Leave it out with --machine")
-        platform = machines_platform(args, machine)
-    placement = placement_from_arguments(args, platform, args.ranks)
-    divided = with_asked_shares(args, asked, platform, placement)
+        platform = machines_platform(request, machine)
+    placement = placement_from_request(request, platform, request.ranks)
+    divided = with_asked_shares(request, asked, platform, placement)
     spec = settings.spec(Target(divided, platform, placement), mode=mode)
-    return spec if args.keep_output is None else replace(spec, keep_output=_output_folder(args.keep_output, spec))
+    return spec if request.keep_output is None else replace(spec, keep_output=_output_folder(request.keep_output, spec))
 
 
 def _output_folder(name: str, spec: RunSpec) -> Path:
@@ -228,20 +210,24 @@ def _output_folder(name: str, spec: RunSpec) -> Path:
     return Path(name).absolute()
 
 
-def _check_of_machine(args: argparse.Namespace) -> None:
+def _check_of_machine(request: ProgramRequest) -> None:
     """Refuse options of measured runs without a machine, and those of simulations with one."""
-    if args.machine is not None:
-        if args.timeline is not None:
+    if request.machine is not None:
+        if request.timeline is not None:
             raise OptionError(TIMELINE, "shows a simulation, and does not go with --machine", "Drop one")
-        if args.no_store and (args.store is not None or args.reuse):
-            raise OptionError("--no-store", f"does not go with {'--reuse' if args.reuse else '--store'}", "Drop one")
+        if request.no_store and (request.store is not None or request.reuse):
+            raise OptionError("--no-store", f"does not go with {'--reuse' if request.reuse else '--store'}", "Drop one")
         return
-    for option, given in (("--store", args.store is not None), ("--no-store", args.no_store), ("--reuse", args.reuse)):
+    for name, given in (
+        ("--store", request.store is not None),
+        ("--no-store", request.no_store),
+        ("--reuse", request.reuse),
+    ):
         if given:
-            raise OptionError(option, "goes with --machine", "Leave it out: this command keeps no simulations")
+            raise OptionError(name, "goes with --machine", "Leave it out: this command keeps no simulations")
 
 
-def _measured(args: argparse.Namespace, spec: RunSpec, time_limit_s: float | None) -> RunRecord:
+def _measured(request: ProgramRequest, spec: RunSpec, time_limit_s: float | None) -> RunRecord:
     """Return the record of a run on a machine, which the store keeps."""
     # Imported here for a quick start: they are slow to import.
     from apps.runs.cautions import run_cautions
@@ -249,12 +235,12 @@ def _measured(args: argparse.Namespace, spec: RunSpec, time_limit_s: float | Non
     from apps.runs.simulate import simulate
     from apps.store import Store
 
-    if args.no_store:
+    if request.no_store:
         return simulate(spec, time_limit_s=time_limit_s)
-    if args.store == "":
+    if request.store == "":
         raise OptionError("--store", "an empty name", "Name a folder")
-    with Store(Path(args.store) if args.store is not None else None) as store:
-        if args.reuse:
+    with Store(Path(request.store) if request.store is not None else None) as store:
+        if request.reuse:
             known = store.get_record(run_identity(spec), inexact=True)
             if known is not None:
                 return replace(known, cautions=run_cautions(spec, known))
@@ -264,7 +250,7 @@ def _measured(args: argparse.Namespace, spec: RunSpec, time_limit_s: float | Non
     return record
 
 
-def _kept(args: argparse.Namespace, spec: RunSpec) -> RunRecord | None:
+def _kept(request: ProgramRequest, spec: RunSpec) -> RunRecord | None:
     """Return the record of an earlier run on the machine; None if the store has none, or there is no store."""
     # Imported here for a quick start: they are slow to import.
     from apps.runs.engines import run_identity
@@ -272,60 +258,88 @@ def _kept(args: argparse.Namespace, spec: RunSpec) -> RunRecord | None:
     from apps.store.database import DATABASE
     from platforms.files.caching import cache_folder
 
-    folder = cache_folder() / "store" if args.store is None else Path(args.store)
+    folder = cache_folder() / "store" if request.store is None else Path(request.store)
     if not (folder / DATABASE).exists():
         return None
     with Store(folder, read_only=True) as store:
         return store.get_record(run_identity(spec), inexact=True, quiet=True)
 
 
-def _run(args: argparse.Namespace) -> int:
-    _check_of_machine(args)
-    time_limit_s = wall_limit_from_arguments(args)
-    spec = _spec(args)
-    if args.dry_run:
-        return _say_plan(args, spec)
-    # Imported here for a quick start: they are slow to import.
-    from apps.runs.cautions import extrapolation_caution
+@dataclass(frozen=True)
+class Ran:
+    """The record of a run, and where its timeline was written."""
+
+    spec: RunSpec
+    record: RunRecord
+
+    def text(self) -> str:
+        """Return the record as a few lines of text."""
+        return summary(self.record)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the whole record as JSON values."""
+        return self.record.to_json()
+
+    @property
+    def status(self) -> int:
+        """Exit status: 1 if the verification failed."""
+        return int(self.record.verified is False)
+
+
+def answer(request: ProgramRequest) -> Ran | int:
+    """Run what a request asks for; with --dry-run say what would be run, and return the exit status."""
+    _check_of_machine(request)
+    time_limit_s = wall_limit_from_request(request)
+    spec = _spec(request)
+    if request.dry_run:
+        return _say_plan(request, spec)
+    # Imported here for a quick start: it is slow to import.
     from apps.runs.simulate import simulate
 
     if spec.machine is not None:
-        record = _measured(args, spec, time_limit_s)
-    else:
-        with doing(f"simulating {spec.target}"):
-            record = simulate(spec, time_limit_s=time_limit_s)
-    print(json.dumps(record.to_json()) if args.json else summary(record))
-    shown = None if args.json else extrapolation_caution(record)  # a line of the summary
+        return Ran(spec, _measured(request, spec, time_limit_s))
+    with doing(f"simulating {spec.target}"):
+        return Ran(spec, simulate(spec, time_limit_s=time_limit_s))
+
+
+def _after(request: ProgramRequest, ran: Ran) -> None:
+    """Print the cautions, write the timeline, and say whether the verification failed."""
+    # Imported here for a quick start: it is slow to import.
+    from apps.runs.cautions import extrapolation_caution
+
+    record = ran.record
+    shown = None if request.json else extrapolation_caution(record)  # a line of the summary
     print_cautions(caution for caution in record.cautions if caution != shown)
-    if args.timeline is not None:
-        print(f"timeline: {write_timeline(TIMELINE, args.timeline, spec, record, time_limit_s)}", file=sys.stderr)
+    if request.timeline is not None:
+        written = write_timeline(TIMELINE, request.timeline, ran.spec, record, wall_limit_from_request(request))
+        print(f"timeline: {written}", file=sys.stderr)
     if record.verified is False:
-        print(f"error: {spec.target.problem.on(record.ranks)}: verification failed", file=sys.stderr)
-        return 1
-    return 0
+        print(f"error: {ran.spec.target.problem.on(record.ranks)}: verification failed", file=sys.stderr)
 
 
-def _say_plan(args: argparse.Namespace, spec: RunSpec) -> int:
+def _say_plan(request: ProgramRequest, spec: RunSpec) -> int:
     """Print what would be run on a machine, or simulated: once more under the recorder for a timeline."""
     if spec.machine is not None:
         # Imported here for a quick start: it is slow to import.
         from apps.measuring.rehearsal import planned_run
 
-        if args.reuse and _kept(args, spec) is not None:
+        if request.reuse and _kept(request, spec) is not None:
             print("--reuse   the store has a record of this run, which would be taken: nothing would be started")
-        print("\n".join(planned_run(spec, wall_limit_from_arguments(args))))
+        print("\n".join(planned_run(spec, wall_limit_from_request(request))))
         return 0
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Plan, for_timeline
 
-    plan = Plan(truths=(spec,), others=() if args.timeline is None else (for_timeline(spec),))
-    return print_plan(args, plan, kept=False)
+    plan = Plan(truths=(spec,), others=() if request.timeline is None else (for_timeline(spec),))
+    return print_plan(request, plan)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = Command(
+    "program run",
+    ProgramRequest,
+    answer,
+    "Run one kernel, or a program of your own, on a platform and print its record.",
+    after=_after,
+    status=exit_status,
+)
+main = COMMAND.main

@@ -12,8 +12,8 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from apps.arguments.exit_status import exit_status
 from apps.errors import SimulationError
+from apps.options.exit_status import exit_status
 from apps.programs.iterations_table import FILE, read_table
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem, sized_problem

@@ -38,7 +38,7 @@ class Campaign:
 
     def start(self) -> subprocess.Popen[str]:
         """Start the campaign."""
-        command = [sys.executable, "-m", "validation.campaign", str(self._file), "--jobs", "2"]
+        command = [sys.executable, "-m", "gridval", "series", "campaign", str(self._file), "--jobs", "2"]
         return subprocess.Popen(
             [*command, "--store", str(self.store), "--out", str(self._out)],
             env={**os.environ, "TMPDIR": str(self._scratch), _MARK: self._mark},

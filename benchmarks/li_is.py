@@ -6,8 +6,8 @@ except for 2 and 3 nodes.  Recordings, messages and runs are kept in the store.
 
 import argparse
 
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.options.exit_status import exit_status
+from apps.options.runner import add_runner_arguments, runner_from_request
 from apps.programs.problem import problem
 from apps.spec.settings import Settings
 from apps.spec.target import Target
@@ -32,7 +32,7 @@ def run(args: argparse.Namespace) -> int:
     problems = [problem(args.app, name) for name in args.classes.split(",")]
     targets = [Target(asked, platform, block(platform, P)) for asked in problems for P in NODES if most >= P]
     settings = Settings()
-    with runner_from_arguments(args) as runner:
+    with runner_from_request(args) as runner:
         runner.start(settings.spec(target) for target in targets)
         broker = Broker.of(settings, targets, runner)
         answers = [predict(model, targets, broker) for model in models]

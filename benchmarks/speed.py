@@ -26,7 +26,7 @@ RUNS = 5
 
 
 def wall_s(*options: str) -> float:
-    """Return the wall time of `python -m validation.run --scenario all` with these options."""
+    """Return the wall time of `gridval run --scenario all` with these options."""
     started = time.perf_counter()
     command = [sys.executable, "-m", "validation.run", "--scenario", "all", *options]
     subprocess.run(command, check=True, capture_output=True)

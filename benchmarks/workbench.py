@@ -228,7 +228,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name, tempfile.TemporaryFile("w+") as said:
         folder, store = Path(name) / "project", Path(name) / "store"
         fill(folder, store)
-        words = [sys.executable, "-m", "validation.workbench", "--port", "0", "--jobs", "1", "--store", str(store)]
+        words = [sys.executable, "-m", "gridval", "workbench", "--port", "0", "--jobs", "1", "--store", str(store)]
         server = subprocess.Popen([*words, str(folder)], stdout=subprocess.PIPE, stderr=said, text=True)
         try:
             port = int(re.search(r":(\d+)/", server.stdout.readline())[1])

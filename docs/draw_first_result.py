@@ -2,7 +2,7 @@
 
 Usage: python docs/draw_first_result.py
 
-The times are those of `python -m validation.run --scenario grid4x8 --predictor structural,hcf-constant,hcf`.  Running
+The times are those of `gridval run --scenario grid4x8 --predictor structural,hcf-constant,hcf`.  Running
 the script again changes nothing.
 """
 

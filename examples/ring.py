@@ -2,7 +2,7 @@ r"""A token of 100 kB passes from rank to rank, and every rank computes when it 
 
 At the end all ranks agree on how often the token was passed on.
 
-python -m apps.run --program examples/ring.py --program-args '{iterations}' --program-iterations 1000 \
+gridval program run --program examples/ring.py --program-args '{iterations}' --program-iterations 1000 \
     --ranks 8 --scenario grid4x2
 """
 

@@ -2,8 +2,58 @@
 
 import difflib
 from collections.abc import Callable, Iterable
+from typing import Any, Protocol, Self, TypeVar
 
+_Error = TypeVar("_Error", bound="UserError")
 _MOST_SHOWN = 2000  # characters of a place, a problem or a remedy
+
+
+class Source(Protocol):
+    """A text that places are in."""
+
+    @property
+    def name(self) -> str:
+        """Return its name as the user gave it."""
+
+    def line_of(self, keys: tuple[str | int, ...]) -> int | None:
+        """Return the number of the line, from 1, of an element, or of the nearest one around it."""
+
+
+class Place(str):
+    """The place of an error: its text for people, with the source and the keys of an element in it for programs.
+
+    Formatting a place gives its text alone; ``inside`` keeps the source, and adds keys.
+
+    >>> place = Place("app.toml").inside(", label p", "labels", "p")
+    >>> place, place.inside(", step 2", "program", 1).keys, f"{place}, count"
+    ('app.toml, label p', ('labels', 'p', 'program', 1), 'app.toml, label p, count')
+    """
+
+    source: Source | None  # None: it is not at hand, or the text has the line already
+    keys: tuple[str | int, ...]  # keys and, from 0, numbers of elements of lists; (): the whole source
+
+    def __new__(cls, text: str, source: Source | None = None, keys: tuple[str | int, ...] = ()) -> Self:
+        """Make a place from its text, which begins with the name of the source, and the keys of an element."""
+        place = super().__new__(cls, text)
+        place.source, place.keys = source, keys
+        return place
+
+    def inside(self, text: str, *keys: str | int) -> Self:
+        """Return a place inside this one: its text follows this text, and its keys follow these keys."""
+        return type(self)(f"{self}{text}", self.source, (*self.keys, *keys))
+
+    def with_line(self) -> Self:
+        """Return the place with its line behind the name of the source, if the line is known."""
+        line = self.source.line_of(self.keys) if self.source is not None and self.keys else None
+        if self.source is None or line is None or not self.startswith(self.source.name):
+            return self
+        rest = self[len(self.source.name) :]
+        return type(self)(f"{self.source.name}:{line}{rest}", None, self.keys)
+
+
+def inside(where: str, text: str, *keys: str | int) -> str:
+    """Return the place inside another one, which may be a plain text; then the result is one too."""
+    return where.inside(text, *keys) if isinstance(where, Place) else f"{where}{text}"
 
 
 class UserError(Exception):
@@ -11,16 +61,38 @@ class UserError(Exception):
 
     Commands print ``error: where: problem. remedy.`` and exit with status 2; a bug keeps its traceback.  The text is
     always one line: control characters in quoted input are escaped as in Python, and long parts are cut.
+    A Place is shown with its line.  Programs know errors by their class, their fields and the keys of their Place.
     """
 
     def __init__(self, where: str, problem: str, remedy: str):
+        where = where.with_line() if isinstance(where, Place) else where
         super().__init__(f"{_shown(where)}: {_shown(problem)}. {_shown(remedy)}.")
         self.where, self.problem, self.remedy = where, problem, remedy
 
-    def __reduce__(
+    @property
+    def keys(self) -> tuple[str | int, ...]:
+        """The keys of the element that the error is about; (): none, or not known."""
+        return self.where.keys if isinstance(self.where, Place) else ()
+
+    def at(self, where: str) -> Self:
+        """Return an error of the same class, with the same fields, at another place."""
+        return self._changed(where, self.problem, self.remedy)
+
+    def renamed(self, name: str, shown: str) -> Self:
+        """Return an error of the same class, with the same fields, that calls a file by another name."""
+        where, problem, remedy = (one.replace(name, shown) for one in (self.where, self.problem, self.remedy))
+        place = type(self.where)(where, None, self.keys) if isinstance(self.where, Place) else where
+        return self._changed(place, problem, remedy)
+
+    def _changed(self, where: str, problem: str, remedy: str) -> Self:
+        changed = _remade(type(self), where, problem, remedy)
+        changed.__dict__.update(self.__dict__ | changed.__dict__)
+        return changed
+
+    def __reduce__(  # worker processes send errors by pickle
         self,
-    ) -> tuple[Callable[..., "UserError"], tuple[object, ...]]:  # worker processes send errors by pickle
-        return _remade, (type(self), self.where, self.problem, self.remedy)
+    ) -> tuple[Callable[..., "UserError"], tuple[object, ...], dict[str, Any]]:
+        return _remade, (type(self), self.where, self.problem, self.remedy), self.__dict__
 
 
 def printable(text: str) -> str:
@@ -34,7 +106,7 @@ def _shown(text: str) -> str:
     return printable(text)
 
 
-def _remade(kind: type[UserError], where: str, problem: str, remedy: str) -> UserError:
+def _remade(kind: type[_Error], where: str, problem: str, remedy: str) -> _Error:
     error = kind.__new__(kind)
     UserError.__init__(error, where, problem, remedy)
     return error

@@ -1,38 +1,39 @@
-"""Write a scenario or a system as a SimGrid platform file: ``python -m platforms.generate --scenario grid3x9``."""
+"""Write a scenario or a system as a SimGrid platform file: ``gridval platform make --scenario grid3x9``."""
 
-import argparse
+from __future__ import annotations
+
 import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
 
-from platforms.arguments import add_scenario_arguments, grid_from_arguments, system_from_arguments
-from platforms.command import CommandParser, exit_status
+from platforms.command.command import Command
+from platforms.command.request import option
 from platforms.files.writing import write_text
 from platforms.grids.xml import platform_xml
+from platforms.options import ScenarioOptions, grid_from_request, system_from_request
 from platforms.system.convert import platform_file
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of this command's options."""
-    parser = CommandParser(prog="python -m platforms.generate", description=__doc__.partition(":")[0] + ".")
-    add_scenario_arguments(parser)
-    parser.add_argument("--output", metavar="FILE", default="-", help="file to write (default: -, standard output)")
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class MakeRequest(ScenarioOptions):
+    """What ``gridval platform make`` is asked for."""
+
+    output: str = option("-", "FILE", "file to write (default: -, standard output)")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
-
-
-def _run(args: argparse.Namespace) -> int:
-    system = system_from_arguments(args) if args.frequency is None else None
-    content = platform_xml(grid_from_arguments(args)) if system is None else platform_file(system)
-    if args.output == "-":
+def _run(request: MakeRequest) -> int:
+    system = system_from_request(request) if request.frequency is None else None
+    content = platform_xml(grid_from_request(request)) if system is None else platform_file(system)
+    if request.output == "-":
         sys.stdout.write(content.decode())
     else:
-        write_text("--output", args.output, content.decode())
+        write_text("--output", request.output, content.decode())
     return 0
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = Command(
+    "platform make",
+    MakeRequest,
+    _run,
+    __doc__.partition(":")[0] + ".",
+)
+main = COMMAND.main

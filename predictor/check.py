@@ -6,16 +6,15 @@ whose names, order and units have changed (predictor/conformance).
 
 from __future__ import annotations
 
-import argparse
 import json
-import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
-from platforms.command import CommandParser
-from platforms.terminal.width import add_wide_argument
+from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import RunnerOptions, runner_from_request
+from platforms.command.command import Command
+from platforms.command.common import JsonOption, WideOption
+from platforms.command.request import argument
 from predictor.conformance.judge import FAILS, judge
 from predictor.conformance.planning import plan
 from predictor.conformance.report import as_json, text_lines
@@ -29,37 +28,34 @@ _STATUSES = (
 )
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(prog="python -m predictor.check", description=__doc__.partition("\n")[0], epilog=_STATUSES)
-    parser.add_argument(
-        "names", nargs="*", default=[ALL], metavar="NAME",
-        help=f"a registered predictor, or {FORM} for one of your own (default: {ALL})",
-    )  # fmt: skip
-    add_wide_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print the verdicts as one JSON object")
-    add_runner_arguments(parser)
-    add_dry_run_argument(parser)
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class CheckRequest(WideOption, JsonOption, RunnerOptions, DryRunOption):
+    """What ``gridval predictor check`` is asked for."""
+
+    names: tuple[str, ...] = argument(
+        "NAME", f"a registered predictor, or {FORM} for one of your own (default: {ALL})", default=tuple([ALL])
+    )
 
 
-def _run(args: argparse.Namespace) -> int:
-    chosen = predictors(args.names)
-    if args.dry_run:
-        return print_plan(args, plan(chosen))
-    with runner_from_arguments(args) as runner:
+def _run(request: CheckRequest) -> int:
+    chosen = predictors(request.names)
+    if request.dry_run:
+        return print_plan(request, plan(chosen))
+    with runner_from_request(request) as runner:
         verdicts = [verdict for one in chosen for verdict in judge(one, runner)]
-    if args.json:
+    if request.json:
         print(json.dumps({"verdicts": [as_json(one) for one in verdicts]}))
     else:
-        print("\n".join(text_lines(verdicts, wide=args.wide)))
+        print("\n".join(text_lines(verdicts, wide=request.wide)))
     return FAILED if any(one.outcome == FAILS for one in verdicts) else 0
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = Command(
+    "predictor check",
+    CheckRequest,
+    _run,
+    __doc__.partition("\n")[0],
+    epilog=_STATUSES,
+    status=exit_status,
+)
+main = COMMAND.main

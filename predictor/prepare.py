@@ -5,16 +5,17 @@ Whatever is missing is compiled at its first use just the same, which takes some
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
-from apps.arguments.exit_status import exit_status
 from apps.child.keeper.program import keeper_program
+from apps.options.exit_status import exit_status
 from apps.recording.recorder.library import recorder_library
 from apps.smpi.thread_clock import thread_clock_library
-from platforms.command import CommandParser
+from platforms.command.command import Command
+from platforms.command.request import Request
 from platforms.files.caching import cache_folder
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
@@ -48,21 +49,26 @@ def prepare() -> None:
             step.result()
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    return CommandParser(prog="python -m predictor.prepare", description=__doc__)
+@dataclass(frozen=True, kw_only=True)
+class PrepareRequest(Request):
+    """What ``gridval prepare`` is asked for."""
 
 
-def _run(_: argparse.Namespace) -> int:
+def _run(_: PrepareRequest) -> int:
     prepare()
     print(f"what predictions need is compiled in {cache_folder()}")
     return 0
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "prepare",
+    PrepareRequest,
+    _run,
+    __doc__,
+    status=exit_status,
+)
+main = COMMAND.main
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(prog="python -m predictor.prepare"))

@@ -40,7 +40,8 @@ PREDICTORS = {
 OF_MACHINES = {"simulate": "predictor.simulation.predictor:SIMULATE"}
 # These predict few programs alone, to compare with a published table, and ``all`` does not include them.
 OF_TABLES = {"hierarchical-table": "predictor.hierarchical.predictor:HIERARCHICAL_TABLE"}
-_NAMED = {**PREDICTORS, **OF_MACHINES, **OF_TABLES}
+NOT_IN_ALL = {**OF_MACHINES, **OF_TABLES}
+_NAMED = {**PREDICTORS, **NOT_IN_ALL}
 ALL = "all"  # stands for every predictor
 SELF_CHECKS = ("dpgraph-known",)  # know the simulator's constants: they check an implementation, and predict nothing
 HCF_FAMILY = ("hcf-printed", "hcf", "hcf-constant")  # share one probe

@@ -5,7 +5,6 @@ Finished runs are kept in the store, so an interrupted campaign continues where 
 
 from __future__ import annotations
 
-import argparse
 import re
 import sys
 import textwrap
@@ -13,34 +12,35 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import add_runner_arguments, check_runner_arguments, runner_from_arguments
+from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import RunnerOptions, checked_runner, runner_from_request
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, own_problem, problem
 from apps.results.cautions import Cautions
 from apps.runs.plan import Plan, rough_duration, wall_s
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
-from platforms.arguments import check_all_usable, read_platforms
-from platforms.command import CommandParser
+from platforms.command.command import Command
+from platforms.command.common import JsonOption, OutOption, WideOption
+from platforms.command.request import argument, option
 from platforms.errors import UserError, known_names
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.random_grid import Ranges, random_grid
 from platforms.grids.scenario import SCENARIOS, named_grid
 from platforms.model.placement import MAPPINGS, Placement
+from platforms.options import check_all_usable, read_platforms
 from platforms.read.read import materialise
 from platforms.terminal.prose import prose_lines
-from platforms.terminal.width import add_wide_argument
 from predictor.defaults.choice import PredictorsOf, default_predictors
 from predictor.evidence.plan import planned
 from predictor.plugins import within
 from predictor.registry import predictors
-from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
+from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, FailAboveOption, limit_from_request
 from validation.output.output import Output
-from validation.report.option import add_report_argument, reporter_from_arguments
+from validation.report.option import ReportOption, reporter_from_request
 
 if TYPE_CHECKING:
     from platforms.grids.grid import Grid
@@ -184,7 +184,7 @@ def _problems(table: CheckedTable, folder: Path) -> list[Problem]:
         )  # fmt: skip
         name = one.text("name", program.name)
         if _PROGRAM_NAME.fullmatch(name) is None:
-            raise UserError(one.where, f"name {name!r}", "Give at most 40 letters, digits, dots, - or _")
+            raise UserError(one.of("name"), f"name {name!r}", "Give at most 40 letters, digits, dots, - or _")
         if name in names:
             raise UserError(one.where, f"another program or kernel is called {name}", "Give it another name")
         names.add(name)
@@ -212,14 +212,14 @@ def _numbers(table: CheckedTable, key: str) -> list[int]:
         return []
     numbers = table.list_of(key, [], int, "whole numbers")
     if not numbers or min(numbers) < 1:
-        raise UserError(f"{table.where}, {key}", f"{numbers}", "Give numbers of at least 1, or leave the key out")
+        raise UserError(table.at(key), f"{numbers}", "Give numbers of at least 1, or leave the key out")
     return list(dict.fromkeys(numbers))
 
 
 def _names(table: CheckedTable, key: str, default: list[str]) -> list[str]:
     names = table.list_of(key, default, str, "names")
     if not names:
-        raise UserError(f"{table.where}, {key}", "an empty list", "Name at least one, or leave the key out")
+        raise UserError(table.at(key), "an empty list", "Name at least one, or leave the key out")
     return list(dict.fromkeys(names))
 
 
@@ -238,7 +238,7 @@ def _platforms(table: CheckedTable, folder: Path) -> Iterator[Platform]:
     files = [folder / name for name in table.list_of("platforms", [], str, "file names")]
     clusters = table.text("clusters", "")
     if clusters and not files:
-        raise UserError(f"{table.where}, clusters", "given without platform files", "Name some in platforms")
+        raise UserError(table.at("clusters"), "given without platform files", "Name some in platforms")
     yield from read_platforms(files, clusters)
     yield from map(materialise, _random_grids(table))
 
@@ -254,7 +254,7 @@ def _random_grids(table: CheckedTable) -> Iterator[Grid]:
             remedy = f"Give a count from 1 to {MOST_RANDOM} and a seed of at least 0"
             raise UserError(random.where, f"count {count}, seed {seed}", remedy)
         if seeds.count(seed) > 1:  # their platforms would have the same names
-            raise UserError(f"{random.where}, seed", f"{seed} is the seed of another table too", "Give each its own")
+            raise UserError(random.at("seed"), f"{seed} is the seed of another table too", "Give each its own")
         ranges = _ranges(random)
         yield from (random_grid(seed, number, ranges) for number in range(count))
 
@@ -272,7 +272,7 @@ def _ranges(random: CheckedTable) -> Ranges:
         if random.has(key):
             low_high = random.list_of(key, [], (int, float), "two numbers")
             if len(low_high) != 2:
-                raise UserError(f"{random.where}, {key}", f"{low_high}", "Give the smallest and the largest")
+                raise UserError(random.at(key), f"{low_high}", "Give the smallest and the largest")
             given[field] = tuple(value * unit for value in low_high)
     return Ranges(**given)
 
@@ -308,41 +308,28 @@ def _file_help() -> str:
     return textwrap.indent("\n".join(lines), "  ")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m validation.campaign",
-        description="Predict and simulate a product of platforms, networks, problems, mappings and efficiencies. "
-        "Finished runs are kept in the store: an interrupted campaign continues where it stopped.",
-        epilog=f"The campaign file:\n\n{_file_help()}\n\n{EXIT_STATUSES_AND_LIMIT}",
+@dataclass(frozen=True, kw_only=True)
+class CampaignRequest(DryRunOption, OutOption, WideOption, ReportOption, FailAboveOption, JsonOption, RunnerOptions):
+    """What ``gridval series campaign`` is asked for."""
+
+    out_files: ClassVar[str] = "results.csv, summary.csv and, from four predictors on, the league"
+
+    file: str = argument("FILE.toml", "the campaign file")
+    energy: bool = option(False, help="show energies and energy-delay products in the tables")
+    scheduler: str | None = option(
+        None, "ADDRESS", "simulate on the workers of this Dask scheduler (docs/validation/campaigns.md)"
     )
-    parser.add_argument("file", metavar="FILE.toml", help="the campaign file")
-    add_dry_run_argument(parser)
-    parser.add_argument(
-        "--out", metavar="DIR", help="write results.csv, summary.csv and, from four predictors on, the league there"
-    )
-    parser.add_argument("--energy", action="store_true", help="show energies and energy-delay products in the tables")
-    add_wide_argument(parser)
-    add_report_argument(parser)
-    add_fail_above_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print results and summary as one JSON object, no table")
-    add_runner_arguments(parser)
-    parser.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        help="simulate on the workers of this Dask scheduler (docs/validation/campaigns.md)",
-    )
-    return parser
 
 
-def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
-    fail_above = limit_from_arguments(args)
-    campaign = read_campaign(args.file)
+def run(request: CampaignRequest) -> int:
+    """Predict, simulate, compare and print; return the exit status."""
+    fail_above = limit_from_request(request)
+    campaign = read_campaign(request.file)
     count = sum(len(campaign.asked(case.target)) for case in campaign.cases)
-    if args.dry_run:
+    if request.dry_run:
         print(f"{len(campaign.cases)} targets, {count} predictions")
-        return print_plan(args, plan(campaign))
-    jobs, _ = check_runner_arguments(args)
+        return print_plan(request, plan(campaign))
+    jobs, _ = checked_runner(request)
     expected = estimate(campaign, jobs)
     others = f", besides the recordings and messages of {', '.join(expected.others)}" if expected.others else ""
     said = (
@@ -350,22 +337,22 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
         f"about {rough_duration(expected.time_s)} if none is known{others}"
     )
     print("\n".join(prose_lines(said)), file=sys.stderr)
-    text = Path(args.file).read_text("utf-8")
+    text = Path(request.file).read_text("utf-8")
     cautions = Cautions()
     with (
-        reporter_from_arguments(
-            args, words=words, module="validation.campaign", file=(args.file, text), cautions=cautions
+        reporter_from_request(
+            request, verb=COMMAND.name, energy=request.energy, file=(request.file, text), cautions=cautions
         ) as report,
         Output(
-            args.out,
-            as_json=args.json,
+            request.out,
+            as_json=request.json,
             figures=False,
-            energy=args.energy,
-            wide=args.wide,
+            energy=request.energy,
+            wide=request.wide,
             fail_above=fail_above,
             cautions=cautions,
         ) as output,
-        runner_from_arguments(args, scheduler=args.scheduler, cautions=cautions, saying=False) as runner,
+        runner_from_request(request, scheduler=request.scheduler, cautions=cautions, saying=False) as runner,
     ):
         # Imported here for a quick start: it is slow to import.
         from validation.comparison.compare import runs, validate
@@ -384,10 +371,13 @@ def _run(args: argparse.Namespace, words: Sequence[str]) -> int:
     return output.status
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv), sys.argv[1:] if argv is None else argv))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = Command(
+    "series campaign",
+    CampaignRequest,
+    run,
+    "Predict and simulate a product of platforms, networks, problems, mappings and efficiencies. "
+    "Finished runs are kept in the store: an interrupted campaign continues where it stopped.",
+    epilog=f"The campaign file:\n\n{_file_help()}\n\n{EXIT_STATUSES_AND_LIMIT}",
+    status=exit_status,
+)
+main = COMMAND.main

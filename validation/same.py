@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
-import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.command import CommandParser, exit_status
+from platforms.command.command import Command
+from platforms.command.request import Request, argument
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_text
 from platforms.wording import number_of
@@ -21,17 +20,12 @@ if TYPE_CHECKING:
 _SHOWN = 3  # differences that are printed per file
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m validation.same",
-        description="Compare the CSV files in two folders to the last digit. Columns that measure the speed of the "
-        "computer and the order of the rows are ignored.",
-        epilog="Exit status: 0 the files are the same; 1 they differ; 2 bad input.",
-    )
-    parser.add_argument("first", type=Path, metavar="DIR1", help="folder that --out of a command has written")
-    parser.add_argument("second", type=Path, metavar="DIR2", help="folder of the command to compare it with")
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class SameRequest(Request):
+    """What ``gridval store same`` is asked for."""
+
+    first: str = argument("DIR1", "folder that --out of a command has written", parse=Path)
+    second: str = argument("DIR2", "folder of the command to compare it with", parse=Path)
 
 
 def differences(first: Path, second: Path) -> dict[str, list[str]]:
@@ -94,8 +88,8 @@ def _read(path: Path) -> pd.DataFrame:
         raise UserError(str(path), problem, "Name a folder that --out of a command has filled") from err
 
 
-def _run(args: argparse.Namespace) -> int:
-    found = differences(args.first, args.second)
+def _run(request: SameRequest) -> int:
+    found = differences(Path(request.first), Path(request.second))
     for name, said in found.items():
         print(f"{printable(name)}: {number_of(len(said), 'difference') if said else 'the same'}")
         for line in said[:_SHOWN]:
@@ -103,10 +97,12 @@ def _run(args: argparse.Namespace) -> int:
     return 1 if any(found.values()) else 0
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = Command(
+    "store same",
+    SameRequest,
+    _run,
+    "Compare the CSV files in two folders to the last digit. Columns that measure the speed of the "
+    "computer and the order of the rows are ignored.",
+    epilog="Exit status: 0 the files are the same; 1 they differ; 2 bad input.",
+)
+main = COMMAND.main

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
-from apps.arguments.exit_status import exit_status
 from apps.emulation.machine_description import machine_text
 from apps.emulation.running import run_on_grid
 from apps.emulation.settings import COUNTED, DISTURBED, FIFO, PACES, QUEUES, Settings, slowed_down
 from apps.emulation.validity import as_json, gates, summary
-from platforms.command import EXIT_STATUSES, CommandParser
+from apps.options.exit_status import exit_status
+from platforms.command.command import Command
+from platforms.command.request import Request, argument, option, words_behind
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
 from platforms.grids.grid import Grid
@@ -30,79 +30,64 @@ _EPILOG = f"""docs/validation/emulated-grid.md. Exit status: that of the command
 _USAGE = "%(prog)s GRID [options] [-- COMMAND ...]"
 
 
-class _Parser(CommandParser):
-    """A parser that leaves the words behind ``--`` to the command, whose options they are."""
+@dataclass(frozen=True, kw_only=True)
+class EmulateRequest(Request):
+    """What ``gridval platform emulate`` is asked for."""
 
-    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
-        """Return the options, with the words behind ``--`` as ``command``."""
-        words = list(sys.argv[1:] if args is None else args)
-        split = words.index("--") if "--" in words else len(words)
-        parsed = super().parse_args(words[:split], namespace)
-        parsed.command = words[split + 1 :]
-        return parsed
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of this command's options."""
-    parser = _Parser(prog="python -m apps.emulation", description=_DESCRIPTION, epilog=_EPILOG, usage=_USAGE)
-    parser.add_argument("grid", metavar="GRID", help="a grid of up to 16 nodes: its name or a scenario file (.toml)")
-    parser.add_argument(
-        "--slowdown", metavar="F", type=float, default=1.0,
-        help="emulate the grid in slow motion: speeds and bandwidths divided by F, latencies multiplied (default: 1)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--pace", choices=PACES, default=COUNTED,
-        help="how long computing takes: counted, as long as the node needs for the operations that the program counts, "
+    grid: str = argument("GRID", "a grid of up to 16 nodes: its name or a scenario file (.toml)")
+    slowdown: float = option(
+        1.0,
+        "F",
+        "emulate the grid in slow motion: speeds and bandwidths divided by F, latencies multiplied (default: 1)",
+    )
+    pace: str = option(
+        COUNTED,
+        "",
+        "how long computing takes: counted, as long as the node needs for the operations that the program counts, "
         "as all kernels do; free, by the CPU time it uses here (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--core-gflops", metavar="G", type=float, help="with --pace free: speed of a core of this machine, in Gflop/s"
+        choices=PACES,
     )
-    parser.add_argument(
-        "--eager-limit", metavar="BYTES", type=int,
-        help="let Open MPI send messages of up to so many bytes at once, without a handshake (default: its own, 65536)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--queues", choices=QUEUES, default=FIFO,
-        help="order in which a node sends packets: fifo, first come, first served; turns, those for different nodes in "
+    core_gflops: float | None = option(None, "G", "with --pace free: speed of a core of this machine, in Gflop/s")
+    eager_limit: int | None = option(
+        None,
+        "BYTES",
+        "let Open MPI send messages of up to so many bytes at once, without a handshake (default: its own, 65536)",
+    )
+    queues: str = option(
+        FIFO,
+        "",
+        "order in which a node sends packets: fifo, first come, first served; turns, those for different nodes in "
         "turn, as fq and fq_codel of Linux do (default: %(default)s)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--cpu", metavar="N", type=int,
-        help="processor of the router and of all ranks (default: the last one on which no emulated grid runs)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--strict", action="store_true",
-        help=f"end with exit status {DISTURBED} where a gate fails, instead of a caution",
-    )  # fmt: skip
-    parser.add_argument("--validity", metavar="FILE.json", help="write the gates and what router and pacers did")
-    parser.add_argument("--write-machine", metavar="FILE.toml", help="write the machine file that runs on this grid")
-    parser.add_argument(
-        "--write-platform", metavar="FILE.xml", help="write the grid as a SimGrid platform, not calibrated"
+        choices=QUEUES,
     )
-    return parser
+    cpu: int | None = option(
+        None, "N", "processor of the router and of all ranks (default: the last one on which no emulated grid runs)"
+    )
+    strict: bool = option(False, help=f"end with exit status {DISTURBED} where a gate fails, instead of a caution")
+    validity: str | None = option(None, "FILE.json", "write the gates and what router and pacers did")
+    write_machine: str | None = option(None, "FILE.toml", "write the machine file that runs on this grid")
+    write_platform: str | None = option(None, "FILE.xml", "write the grid as a SimGrid platform, not calibrated")
+    command: tuple[str, ...] = words_behind("the command to run on the grid")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
-
-
-def _run(args: argparse.Namespace) -> int:
-    command: list[str] = args.command
-    if not command and not (args.write_machine or args.write_platform):
+def answer(request: EmulateRequest) -> int:
+    """Run the command on the emulated grid, and return the exit status."""
+    command = list(request.command)
+    if not command and not (request.write_machine or request.write_platform):
         raise UserError("command", "is missing", "Write it behind --, for example: -- mpirun -np 4 ./program")
-    if not command and (args.validity or args.strict):
-        option = "--validity" if args.validity else "--strict"
-        raise UserError(option, "judges a run, but no command is given", "Write one behind --, or leave it out")
-    for option in ("validity", "write_machine", "write_platform"):
-        if getattr(args, option):
-            check_writable(f"--{option.replace('_', '-')}", getattr(args, option))
-    core_flops = None if args.core_gflops is None else args.core_gflops * 1e9
-    settings = Settings(args.pace, core_flops, args.eager_limit, args.queues, args.cpu)
-    grid = slowed_down(read_grid(args.grid) if names_file(args.grid) else named_grid(args.grid), args.slowdown)
+    if not command and (request.validity or request.strict):
+        judge = "--validity" if request.validity else "--strict"
+        raise UserError(judge, "judges a run, but no command is given", "Write one behind --, or leave it out")
+    for name in ("validity", "write_machine", "write_platform"):
+        if getattr(request, name):
+            check_writable(f"--{name.replace('_', '-')}", getattr(request, name))
+    core_flops = None if request.core_gflops is None else request.core_gflops * 1e9
+    settings = Settings(request.pace, core_flops, request.eager_limit, request.queues, request.cpu)
+    grid = slowed_down(
+        read_grid(request.grid) if names_file(request.grid) else named_grid(request.grid), request.slowdown
+    )
     settings.check(grid)
-    _write(args, grid)
+    _write(request, grid)
     if not command:
         return 0
     report = run_on_grid(grid, settings, command)
@@ -112,21 +97,37 @@ def _run(args: argparse.Namespace) -> int:
     refused = False
     for gate in found:
         if not gate.passed:
-            refused |= args.strict and gate.decides
-            print(f"{'error' if args.strict and gate.decides else 'caution'}: {gate.caution}.", file=sys.stderr)
-    if args.validity:
-        write_text("--validity", args.validity, json.dumps(as_json(report, found), indent=2) + "\n")
+            refused |= request.strict and gate.decides
+            print(f"{'error' if request.strict and gate.decides else 'caution'}: {gate.caution}.", file=sys.stderr)
+    if request.validity:
+        write_text("--validity", request.validity, json.dumps(as_json(report, found), indent=2) + "\n")
     return report.status or (DISTURBED if refused else 0)
 
 
-def _write(args: argparse.Namespace, grid: Grid) -> None:
-    if args.write_platform:
-        write_text("--write-platform", args.write_platform, platform_xml(grid).decode())
-    if args.write_machine:
-        name = str(Path(args.grid).resolve()) if names_file(args.grid) else args.grid
-        words = [name, "--strict", "--pace", args.pace]
-        given = {"--slowdown": args.slowdown, "--core-gflops": args.core_gflops, "--eager-limit": args.eager_limit}
-        for option, value in {**given, "--cpu": args.cpu, "--queues": args.queues}.items():
+def _write(request: EmulateRequest, grid: Grid) -> None:
+    if request.write_platform:
+        write_text("--write-platform", request.write_platform, platform_xml(grid).decode())
+    if request.write_machine:
+        name = str(Path(request.grid).resolve()) if names_file(request.grid) else request.grid
+        words = [name, "--strict", "--pace", request.pace]
+        given = {
+            "--slowdown": request.slowdown,
+            "--core-gflops": request.core_gflops,
+            "--eager-limit": request.eager_limit,
+        }
+        for name, value in {**given, "--cpu": request.cpu, "--queues": request.queues}.items():
             if value not in (None, 1.0, FIFO):
-                words += [option, str(value)]
-        write_text("--write-machine", args.write_machine, machine_text(grid, words))
+                words += [name, str(value)]
+        write_text("--write-machine", request.write_machine, machine_text(grid, words))
+
+
+COMMAND = Command(
+    "platform emulate",
+    EmulateRequest,
+    answer,
+    _DESCRIPTION,
+    epilog=_EPILOG,
+    usage=_USAGE,
+    status=exit_status,
+)
+main = COMMAND.main

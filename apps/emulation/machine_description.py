@@ -53,7 +53,7 @@ def machine_text(grid: Grid, emulate: Sequence[str]) -> str:
 def own_command() -> list[str]:
     """Return the words that start ``gridval emulate`` from any folder."""
     gridval = shutil.which("gridval")
-    return [gridval, "emulate"] if gridval else [sys.executable, "-m", "apps.emulation"]
+    return [gridval, "platform", "emulate"] if gridval else [sys.executable, "-m", "gridval", "platform", "emulate"]
 
 
 def _wires(grid: Grid) -> list[str]:

@@ -159,7 +159,7 @@ def read_machine(path: str | Path) -> Machine:
 def _name(table: CheckedTable, default: str) -> str:
     name = table.text("name", default)
     if not name.strip():
-        raise PlatformError(table.where, "name is empty", "Name the machine")
+        raise PlatformError(table.of("name"), "name is empty", "Name the machine")
     return name
 
 
@@ -167,21 +167,25 @@ def _launcher(table: CheckedTable) -> Launcher:
     command = tuple(_words(table, "command", needed=True))
     script = table.value("script", None)
     if script is not None and (not isinstance(script, str) or "\0" in script):
-        raise PlatformError(table.where, f"script = {script!r} is not a text", "Give the text of the batch script")
+        raise PlatformError(
+            table.of("script"), f"script = {script!r} is not a text", "Give the text of the batch script"
+        )
     options = tuple(_words(table, "options"))
     for key, words in (("command", command), ("script", [script or ""]), ("cancel", _words(table, "cancel"))):
-        _check_braces(table.where, key, words)
+        _check_braces(table.of(key), key, words)
     if script is None:
-        _check_program(table.where, "command", command)
+        _check_program(table.of("command"), "command", command)
         if any(SCRIPT in word for word in command):
-            raise PlatformError(table.where, f"command has {SCRIPT}, but script is missing", "Give it too")
+            raise PlatformError(table.of("command"), f"command has {SCRIPT}, but script is missing", "Give it too")
     else:
-        _check_program(table.where, "script", re.findall(r"\S+", script))
+        _check_program(table.of("script"), "script", re.findall(r"\S+", script))
         if SCRIPT not in command:
-            raise PlatformError(table.where, f"command has no word {SCRIPT} for the script", "Write it in command")
+            raise PlatformError(
+                table.of("command"), f"command has no word {SCRIPT} for the script", "Write it in command"
+            )
     if options and not any("{options}" in word for word in (*command, script or "")):
         problem = "options are given, but neither command nor script has a word {options}"
-        raise PlatformError(table.where, problem, "Write it where they belong")
+        raise PlatformError(table.of("options"), problem, "Write it where they belong")
     version = tuple(_words(table, "version")) or (command[0], "--version")
     return Launcher(command, options, script, tuple(_words(table, "cancel")), version, _retry_status(table))
 
@@ -190,7 +194,7 @@ def _retry_status(table: CheckedTable) -> int | None:
     status = table.integer("retry_status", 0)
     if table.has("retry_status") and not 1 <= status <= _MOST_STATUS:
         problem = f"retry_status = {status} is no exit status of a failure"
-        raise PlatformError(table.where, problem, f"Give 1 to {_MOST_STATUS}, or leave it out")
+        raise PlatformError(table.of("retry_status"), problem, f"Give 1 to {_MOST_STATUS}, or leave it out")
     return status or None
 
 
@@ -200,10 +204,10 @@ def _words(table: CheckedTable, key: str, *, needed: bool = False) -> list[str]:
         raise PlatformError(table.where, f"{key!r} is missing", "Give a list of words")
     words = table.list_of(key, [], str, "words")
     if (needed or table.has(key)) and not words:
-        raise PlatformError(table.where, f"{key} is empty", "Give a list of words, or leave it out")
+        raise PlatformError(table.of(key), f"{key} is empty", "Give a list of words, or leave it out")
     for word in words:
         if not word or not word.isprintable():
-            raise PlatformError(table.where, f"{key} has the word {word!r}", "Give words that can be shown")
+            raise PlatformError(table.of(key), f"{key} has the word {word!r}", "Give words that can be shown")
     return words
 
 
@@ -230,13 +234,13 @@ def _compilers(table: CheckedTable) -> Compilers:
             return default
         name = table.text(key)
         if not name.strip():
-            raise PlatformError(table.where, f"{key} is empty", "Name a compiler, or leave it out")
+            raise PlatformError(table.of(key), f"{key} is empty", "Name a compiler, or leave it out")
         return name
 
     flags = table.list_of("flags", ["-O2"], str, "flags")
     for flag in flags:
         if not flag or not flag.isprintable():
-            raise PlatformError(table.where, f"flags has {flag!r}", "Give words that can be shown")
+            raise PlatformError(table.of("flags"), f"flags has {flag!r}", "Give words that can be shown")
     return Compilers(compiler("c", "mpicc") or "mpicc", compiler("cxx", None), compiler("fortran", None), tuple(flags))
 
 
@@ -244,11 +248,9 @@ def _environment(table: CheckedTable) -> tuple[tuple[str, str], ...]:
     values = table.options("environment")
     for name in values:
         if not _VARIABLE.fullmatch(name):
-            raise PlatformError(f"{table.where}, environment", f"{name!r} is no name of a variable", "Correct it")
+            raise PlatformError(table.at("environment"), f"{name!r} is no name of a variable", "Correct it")
         if name == "LD_PRELOAD":
-            raise PlatformError(
-                f"{table.where}, environment", "LD_PRELOAD is set by the project", "Write preload = [...]"
-            )
+            raise PlatformError(table.at("environment"), "LD_PRELOAD is set by the project", "Write preload = [...]")
     return tuple(sorted(values.items()))
 
 
@@ -258,7 +260,7 @@ def _preload(table: CheckedTable) -> tuple[str, ...]:
         unusable = any(character.isspace() or character == ":" or not character.isprintable() for character in name)
         if not os.path.isabs(name) or unusable:
             problem = f"preload has {name!r}, which the loader cannot be told"
-            raise PlatformError(table.where, problem, "Give absolute names without blanks and colons")
+            raise PlatformError(table.of("preload"), problem, "Give absolute names without blanks and colons")
     return names
 
 
@@ -269,28 +271,30 @@ def _folder(table: CheckedTable) -> Path | None:
     folder = Path(name)
     if not folder.is_absolute() or any(character.isspace() or character == ":" for character in str(folder)):
         problem = f"folder = {str(folder)!r} is not an absolute name without blanks and colons"
-        raise PlatformError(table.where, problem, "Name a folder that every host sees")
+        raise PlatformError(table.of("folder"), problem, "Name a folder that every host sees")
     return folder
 
 
 def _limits(table: CheckedTable) -> Limits:
     ranks = table.integer("ranks", _RANKS)
     if ranks < 1:
-        raise PlatformError(table.where, f"ranks = {ranks} is not positive", "Give at least 1")
+        raise PlatformError(table.of("ranks"), f"ranks = {ranks} is not positive", "Give at least 1")
     return Limits(_positive(table, "wall_s", _WALL_S), ranks, _positive(table, "command_s", _COMMAND_S))
 
 
 def _positive(table: CheckedTable, key: str, *default: object) -> float:
     value = table.number(key, *default)
     if not 0 < value < math.inf:
-        raise PlatformError(table.where, f"{key} = {value:g} is not a positive number", "Correct the value")
+        raise PlatformError(table.of(key), f"{key} = {value:g} is not a positive number", "Correct the value")
     return value
 
 
 def _wire(table: CheckedTable) -> Wire:
     latency_us = table.number("latency_us")
     if not 0 <= latency_us < math.inf:
-        raise PlatformError(table.where, f"latency_us = {latency_us:g} is not a latency", "Give microseconds from 0 on")
+        raise PlatformError(
+            table.of("latency_us"), f"latency_us = {latency_us:g} is not a latency", "Give microseconds from 0 on"
+        )
     return Wire(_positive(table, "bandwidth_gbit_s") * 1e9 / 8, latency_us * 1e-6)
 
 
@@ -313,7 +317,7 @@ def _clusters(table: CheckedTable) -> Iterator[MachineCluster]:
             seen[host] = name
         cores = one.integer("cores", 1)
         if cores < 1:
-            raise PlatformError(one.where, f"cores = {cores} is not positive", "Give at least 1")
+            raise PlatformError(one.of("cores"), f"cores = {cores} is not positive", "Give at least 1")
         yield MachineCluster(name, hosts, cores, _positive(one, "gflops") * 1e9)
 
 
@@ -323,13 +327,13 @@ def _hosts(table: CheckedTable) -> list[str]:
     for word in _words(table, "hosts", needed=True):
         hosts += _expanded(table.where, word)
         if len(hosts) > _MOST_HOSTS:
-            raise PlatformError(table.where, f"hosts has more than {_MOST_HOSTS}", "Give fewer")
+            raise PlatformError(table.of("hosts"), f"hosts has more than {_MOST_HOSTS}", "Give fewer")
     for host in hosts:
         if not _HOST.fullmatch(host):
-            raise PlatformError(table.where, f"hosts has {host!r}, which is no host name", "Correct it")
+            raise PlatformError(table.of("hosts"), f"hosts has {host!r}, which is no host name", "Correct it")
     if len(hosts) != len(set(hosts)):
         twice = Counter(hosts).most_common(1)[0][0]
-        raise PlatformError(table.where, f"hosts has {twice!r} twice", "Name it once")
+        raise PlatformError(table.of("hosts"), f"hosts has {twice!r} twice", "Name it once")
     return hosts
 
 

@@ -63,7 +63,7 @@ def examine(machine: Machine) -> Iterator[Part]:
     try:
         layer, probe = layer_library(machine), probe_program(machine)
     except UserError as err:
-        if "mpi.h" in err.problem:
+        if "mpi.h" in err.problem:  # the compiler says what is missing in its own words alone
             problem = f"{machine.compilers.c} does not find mpi.h"
             yield Part("compiler for C", False, problem, remedy="Name the MPI library's compiler, such as mpicc")
         else:

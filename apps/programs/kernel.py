@@ -46,7 +46,7 @@ class Kernel:
     classes: Mapping[str, Mapping[str, Value]] = field(hash=False)
     size_parameter: str | None = None  # name of the parameter N; None: the problems are classes
     most_size: int = _MOST_SIZE  # largest N that the kernel takes
-    calibration_size: int | None = None  # the N that ``python -m apps.calibrate`` times
+    calibration_size: int | None = None  # the N that ``gridval program speed`` times
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)  # besides N, with their defaults
     any_ranks: bool = True  # False: rules.py has a rule for the number of ranks
     uniform: bool = False  # every iteration but the last does the same (tests/apps/test_uniform.py)

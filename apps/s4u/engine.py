@@ -233,4 +233,4 @@ def _repeatable(spec: RunSpec, iterations: int) -> tuple[str, ...]:
         return ()
     platform = ["--platform", str(spec.target.platform.path), "--hostfile", "HOSTS"]
     options = [word for key, value in spec.options for word in ("--cfg", f"{key}:{value}")]
-    return ("python", "-m", "apps.run", *asked, *platform, "--compute", spec.compute, *options)
+    return ("gridval", "program", "run", *asked, *platform, "--compute", spec.compute, *options)

@@ -49,7 +49,7 @@ def keep_efficiencies(peak_flops: float, shares: Mapping[str, float]) -> Path:
 
 
 def measured_efficiency(kernel_name: str) -> float:
-    """Return the share of the peak speed that ``python -m apps.calibrate`` found on this machine.
+    """Return the share of the peak speed that ``gridval program speed`` found on this machine.
 
     Raises:
         OptionError: The command was not run on this machine, or did not time the kernel.
@@ -68,7 +68,7 @@ def measured_efficiency(kernel_name: str) -> float:
         reason = "nothing was measured yet"
     except (ValueError, KeyError, TypeError):
         reason = f"{path} has no number for {kernel_name}"
-    raise OptionError("--efficiency measured", reason, "Run python -m apps.calibrate first")
+    raise OptionError("--efficiency measured", reason, "Run gridval program speed first")
 
 
 def host_speed_flops() -> float:

@@ -1,4 +1,4 @@
-"""The store of finished runs, which need not be repeated: ``Store``; ``python -m apps.store`` manages it.
+"""The store of finished runs, which need not be repeated: ``Store``; ``gridval store`` manages it.
 
 Public faces: ``Store``, ``codec.as_fields``, ``identity.identity_hash``, ``cli.main``.
 """

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import os
 import sys
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,12 @@ from apps.store.entries import KINDS, Entry
 from apps.store.export import COLUMNS_HELP, SUFFIXES, export
 from apps.store.identity import INPUTS, is_users
 from apps.store.store import Store
-from platforms.command import CommandParser, exit_status
+from platforms.command.command import Command
+from platforms.command.common import WideOption
+from platforms.command.request import Request, argument, option
 from platforms.errors import UserError, known_names
 from platforms.files.caching import cache_folder
 from platforms.terminal.table import table_lines
-from platforms.terminal.width import add_wide_argument
 
 _DAY_S = 86400.0
 _KINDS_HELP = "kinds of entries: " + ", ".join(f"{kind} ({meaning})" for kind, meaning in KINDS.items())
@@ -42,66 +43,55 @@ _LIST_HEADER = (
 _KEY_SHOWN = 10  # characters; `show` takes them for the key
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of ``python -m apps.store``."""
-    parser = CommandParser(
-        prog="python -m apps.store", description="List, show, export and remove stored runs.", epilog=_KINDS_HELP
-    )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+@dataclass(frozen=True, kw_only=True)
+class FolderOption(Request):
+    """The folder of the store."""
 
-    listing = commands.add_parser("list", help="one line per entry", epilog=_KINDS_HELP)
-    _add_filters(listing)
-    add_wide_argument(listing)
-    listing.set_defaults(run=_list)
-
-    show = commands.add_parser("show", help="one entry, completely, as JSON")
-    show.add_argument("key", metavar="KEY", help="its key, or an unambiguous beginning of the key")
-    show.add_argument("--kind", metavar="K", help=f"its kind, if several entries have this key: {', '.join(KINDS)}")
-    show.set_defaults(run=_show)
-
-    exporting = commands.add_parser(
-        "export",
-        help="the runs as a table",
-        description="Writes one row per run, simulated or measured.",
-        epilog=COLUMNS_HELP,
-    )
-    exporting.add_argument("file", type=Path, metavar="FILE", help=f"file to write, ending in {' or '.join(SUFFIXES)}")
-    _add_filters(exporting)
-    exporting.set_defaults(run=_export)
-
-    prune = commands.add_parser(
-        "prune",
-        help="remove entries, and files without an entry",
-        description="Removes the entries that match all of the filters, or all entries with --all; with neither, only "
-        "files to which no entry refers any more.  Damaged stores that were set aside are never removed.",
-    )
-    _add_filters(prune)
-    add_wide_argument(prune)
-    prune.add_argument("--all", action="store_true", help="every entry")
-    prune.add_argument("--dry-run", action="store_true", help="only show what would be removed")
-    prune.set_defaults(run=_prune)
-
-    for command in (listing, show, exporting, prune):
-        command.add_argument(
-            "--store",
-            type=Path,
-            metavar="PATH",
-            help="the store's folder (default: the one in the user's cache folder)",
-        )
-    return parser
+    store: str | None = option(None, "PATH", "the store's folder (default: the one in the user's cache folder)")
 
 
-def _add_filters(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--kind", metavar="K", help=f"only this kind: {', '.join(KINDS)}")
-    parser.add_argument("--app", metavar="NAME", help="only runs of this program")
-    parser.add_argument("--class", dest="preset", metavar="C", help="only runs of this problem class")
-    parser.add_argument("--platform", metavar="HASH", help="only the platform whose content hash begins with HASH")
-    parser.add_argument("--older-than", metavar="DAYS", help="only entries written at least DAYS days ago")
+@dataclass(frozen=True, kw_only=True)
+class FilterOptions(Request):
+    """The entries of interest."""
+
+    kind: str | None = option(None, "K", f"only this kind: {', '.join(KINDS)}")
+    app: str | None = option(None, "NAME", "only runs of this program")
+    problem_class: str | None = option(None, "C", "only runs of this problem class", name="--class")
+    platform: str | None = option(None, "HASH", "only the platform whose content hash begins with HASH")
+    older_than: str | None = option(None, "DAYS", "only entries written at least DAYS days ago", unit="d")
 
 
-def _filters(args: argparse.Namespace) -> dict[str, str]:
-    names = ("kind", "app", "preset", "platform", "older_than")
-    return {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+@dataclass(frozen=True, kw_only=True)
+class ListRequest(FilterOptions, WideOption, FolderOption):
+    """Entries to list."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShowRequest(FolderOption):
+    """An entry to show."""
+
+    key: str = argument("KEY", "its key, or an unambiguous beginning of the key")
+    kind: str | None = option(None, "K", f"its kind, if several entries have this key: {', '.join(KINDS)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportRequest(FilterOptions, FolderOption):
+    """Runs to write as a table."""
+
+    file: str = argument("FILE", f"file to write, ending in {' or '.join(SUFFIXES)}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PruneRequest(FilterOptions, WideOption, FolderOption):
+    """Entries to remove."""
+
+    all: bool = option(False, help="every entry")
+    dry_run: bool = option(False, help="only show what would be removed")
+
+
+def _filters(request: FilterOptions) -> dict[str, str]:
+    names = ("kind", "app", "problem_class", "platform", "older_than")
+    return {name: getattr(request, name) for name in names if getattr(request, name) is not None}
 
 
 def chosen(
@@ -109,7 +99,7 @@ def chosen(
     *,
     kind: str | None = None,
     app: str | None = None,
-    preset: str | None = None,
+    problem_class: str | None = None,
     platform: str = "",
     older_than: str | None = None,
 ) -> list[Entry]:
@@ -126,7 +116,7 @@ def chosen(
         for entry in entries
         if kind in (None, entry.kind)
         and app in (None, entry.identity.get("app"))
-        and preset in (None, entry.identity.get("class"))
+        and problem_class in (None, entry.identity.get("class"))
         and str(entry.identity.get("platform_hash", "")).startswith(platform.lower())
         and entry.created_s <= latest_s
     ]
@@ -142,21 +132,21 @@ def _days(text: str) -> float:
     return days
 
 
-def _store(args: argparse.Namespace, *, read_only: bool = True) -> Store | None:
+def _store(request: FolderOption, *, read_only: bool = True) -> Store | None:
     """Return the store that the arguments name; None for the user's own store if it does not exist yet."""
-    folder = cache_folder() / "store" if args.store is None else args.store
+    folder = cache_folder() / "store" if request.store is None else Path(request.store)
     if not os.path.exists(folder / DATABASE):
-        if args.store is None:
+        if request.store is None:
             return None
         raise StoreError(folder, "there is no store here", "Name an existing one with --store")
     return Store(folder, read_only=read_only)
 
 
-def _list(args: argparse.Namespace) -> int:
-    store = _store(args)
-    entries = chosen(store.entries() if store else [], **_filters(args))
+def _list(request: ListRequest) -> int:
+    store = _store(request)
+    entries = chosen(store.entries() if store else [], **_filters(request))
     if entries:
-        _print_entries(entries, wide=args.wide)
+        _print_entries(entries, wide=request.wide)
     print(f"{len(entries)} entries, {sum(entry.size_bytes for entry in entries)} bytes", file=sys.stderr)
     return 0
 
@@ -217,15 +207,17 @@ def _date(created_s: float) -> str:
         return "?"
 
 
-def _show(args: argparse.Namespace) -> int:
-    store = _store(args)
-    entries = chosen(store.entries() if store else [], kind=args.kind)
-    found = [entry for entry in entries if entry.key.startswith(args.key)]
+def _show(request: ShowRequest) -> int:
+    store = _store(request)
+    entries = chosen(store.entries() if store else [], kind=request.kind)
+    found = [entry for entry in entries if entry.key.startswith(request.key)]
     if store is None or not found:
-        raise UserError(f"key {args.key!r}", "no such entry", "See python -m apps.store list")
+        raise UserError(f"key {request.key!r}", "no such entry", "See gridval store list")
     if len(found) > 1:
         names = ", ".join(f"{entry.key} ({entry.kind})" for entry in found[:8])
-        raise UserError(f"key {args.key!r}", f"{len(found)} entries begin so", f"Give more of it, or --kind: {names}")
+        raise UserError(
+            f"key {request.key!r}", f"{len(found)} entries begin so", f"Give more of it, or --kind: {names}"
+        )
     (entry,) = found
     payload: dict[str, Any] | str | None = store.get(entry.kind, entry.key)
     if payload is None and store.get_bytes(entry.kind, entry.identity) is not None:
@@ -239,45 +231,48 @@ def _show(args: argparse.Namespace) -> int:
     return 0
 
 
-def _export(args: argparse.Namespace) -> int:
-    store = _store(args)
+def _export(request: ExportRequest) -> int:
+    store = _store(request)
     if store is None:
         raise StoreError(cache_folder() / "store", "there are no runs to export", "Run something first")
-    count = export(store, chosen(store.entries(), **_filters(args)), args.file)
-    print(f"{count} runs written to {args.file}", file=sys.stderr)
+    count = export(store, chosen(store.entries(), **_filters(request)), Path(request.file))
+    print(f"{count} runs written to {request.file}", file=sys.stderr)
     return 0
 
 
-def _prune(args: argparse.Namespace) -> int:
-    filters = _filters(args)
-    if args.all and filters:
+def _prune(request: PruneRequest) -> int:
+    filters = _filters(request)
+    if request.all and filters:
         raise UserError("prune --all", "given together with a filter", "Leave out one of them")
-    store = _store(args, read_only=False)
+    store = _store(request, read_only=False)
     if store is None:
         print("nothing to remove", file=sys.stderr)
         return 0
     with store:
-        entries = chosen(store.entries(), **filters) if args.all or filters else []
-        if args.dry_run and entries:
-            _print_entries(entries, wide=args.wide)
-        if not args.dry_run:
+        entries = chosen(store.entries(), **filters) if request.all or filters else []
+        if request.dry_run and entries:
+            _print_entries(entries, wide=request.wide)
+        if not request.dry_run:
             store.remove(entries)
-        files = store.sweep(dry_run=args.dry_run)
+        files = store.sweep(dry_run=request.dry_run)
     size = sum(entry.size_bytes for entry in entries)
-    left_over = f"{len(files)} files without an entry" if args.dry_run else f"{len(files)} files"
+    left_over = f"{len(files)} files without an entry" if request.dry_run else f"{len(files)} files"
     print(
-        f"{'would remove' if args.dry_run else 'removed'} {len(entries)} entries, {size} bytes, and {left_over}",
+        f"{'would remove' if request.dry_run else 'removed'} {len(entries)} entries, {size} bytes, and {left_over}",
         file=sys.stderr,
     )
     return 0
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-
-    def chosen() -> int:
-        args = build_parser().parse_args(argv)
-        status: int = args.run(args)
-        return status
-
-    return exit_status(chosen)
+COMMAND_LIST = Command("store list", ListRequest, _list, "One line per entry.", epilog=_KINDS_HELP)
+COMMAND_SHOW = Command("store show", ShowRequest, _show, "One entry, completely, as JSON.")
+COMMAND_EXPORT = Command(
+    "store export", ExportRequest, _export, "Writes one row per run, simulated or measured.", epilog=COLUMNS_HELP
+)
+COMMAND_PRUNE = Command(
+    "store prune",
+    PruneRequest,
+    _prune,
+    "Removes the entries that match all of the filters, or all entries with --all; with neither, only files to which "
+    "no entry refers any more.  Damaged stores that were set aside are never removed.",
+)

@@ -51,7 +51,7 @@ def export(store: Store, entries: Sequence[Entry], path: Path) -> int:
         if payload is not None:
             rows.append(flat_row(entry, payload))
     if not rows:
-        raise StoreError(store.folder, "there are no runs to export", "Choose others, or see python -m apps.store list")
+        raise StoreError(store.folder, "there are no runs to export", "Choose others, or see gridval store list")
     columns = table(rows)
     _write(path, _csv(columns) if path.suffix == ".csv" else _parquet(columns))
     return len(rows)

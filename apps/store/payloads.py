@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+from platforms.files.caching import sync_folder
 from platforms.files.scratch import scratch_file
 
 FOLDER = "payloads"
@@ -55,11 +56,7 @@ def publish(folder: Path, temporary: Path, digest: str, *, binary: bool) -> None
     path = payload_path(folder, digest, binary=binary)
     path.parent.mkdir(parents=True, exist_ok=True)
     os.replace(temporary, path)
-    handle = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    sync_folder(path.parent)
 
 
 def remove_abandoned(folder: Path) -> None:

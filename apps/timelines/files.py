@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from platforms.command.request import Request, option
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_lines
 
@@ -28,13 +29,16 @@ def timeline_formats() -> str:
     )
 
 
-def add_timeline_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the option --timeline, whose value check_timeline and write_timeline take."""
-    parser.add_argument(
-        TIMELINE, metavar="FILE",
-        help=f"write what each rank does when, of the iterations that are simulated: {timeline_formats()} "
+@dataclass(frozen=True, kw_only=True)
+class TimelineOption(Request):
+    """The option --timeline, whose value check_timeline and write_timeline take."""
+
+    timeline: str | None = option(
+        None,
+        "FILE",
+        f"write what each rank does when, of the iterations that are simulated: {timeline_formats()} "
         "(docs/programs/timelines.md); the run is simulated once more for it",
-    )  # fmt: skip
+    )
 
 
 def check_timeline(option: str, text: str) -> None:

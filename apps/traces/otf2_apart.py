@@ -20,8 +20,14 @@ if TYPE_CHECKING:
     from apps.traces.events import Trace
 
 _SAID = re.compile(r"\[OTF2\] .*?: error: (.+)")
-UNREADABLE = "the otf2 library cannot read it"
 REMEDY = "Give the .otf2 file of a complete archive, beside the other files that the tracer wrote"
+
+
+class UnreadableArchive(TraceError):
+    """An archive that the otf2 library cannot read; ``said`` is why."""
+
+    def __init__(self, where: str, said: str):
+        super().__init__(where, f"the otf2 library cannot read it: {said}", REMEDY)
 
 
 def read_apart(path: Path) -> Trace:
@@ -48,6 +54,6 @@ def read_apart(path: Path) -> Trace:
             found: Trace | TraceError = pickle.load(file)  # our own child has written it
     if not isinstance(found, TraceError):
         return found
-    if said is not None and found.problem.startswith(UNREADABLE):  # the library has printed more than it tells
-        raise TraceError(found.where, f"{UNREADABLE}: {said[1].rstrip('.!')}", REMEDY)
+    if said is not None and isinstance(found, UnreadableArchive):  # the library has printed more than it tells
+        raise UnreadableArchive(found.where, said[1].rstrip(".!"))
     raise found

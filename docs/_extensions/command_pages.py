@@ -3,39 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import importlib
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from textwrap import dedent
 
 from sphinx.application import Sphinx
 
-from validation.entrance.verbs import calls
+from validation.entrance.choosing import all_commands
 
-_ROOT = Path(__file__).parents[2]
-_PACKAGES = ("platforms", "apps", "predictor", "validation")
 _PAGE = "reference/commands"
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:
-    """Return the parser of every command, keyed by the command line: ``python -m apps.run``."""
-    found = {}
-    for package in _PACKAGES:
-        for path in sorted((_ROOT / package).rglob("*.py")):
-            if re.search(r"^def build_parser\(\)", path.read_text(), re.MULTILINE):
-                module = ".".join(path.relative_to(_ROOT).with_suffix("").parts)
-                parser = importlib.import_module(module).build_parser()
-                found[parser.prog] = parser
-    return found
-
-
-def subcommands(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
-    """Return the parsers of a parser's subcommands, keyed by name."""
-    for action in parser._actions:
-        if isinstance(action, argparse._SubParsersAction):
-            return dict(action.choices)
-    return {}
+    """Return the parser of every command, keyed by the command line: ``gridval plan clock --simulate``."""
+    return {f"gridval {line}": chosen.parser() for line, chosen in all_commands().items()}
 
 
 def _plain(text: str) -> str:
@@ -69,31 +50,27 @@ def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
 def _entries(parser: argparse.ArgumentParser) -> Iterator[str]:
     """Yield a definition-list entry for each option of a parser."""
     for action in parser._actions:
-        if action.help == argparse.SUPPRESS or isinstance(action, (argparse._SubParsersAction, argparse._HelpAction)):
+        if action.help == argparse.SUPPRESS or isinstance(action, argparse._HelpAction):
             continue
         formatter = parser._get_formatter()
         yield f"`{formatter._format_action_invocation(action)}`\n: {_plain(_help(parser, action)) or '—'}\n"
 
 
-def _section(parser: argparse.ArgumentParser, level: int) -> Iterator[str]:
-    """Yield the Markdown of a command and its subcommands, with headings from ``level`` on."""
-    yield f"{'#' * level} {parser.prog.removeprefix('python -m ')}\n"
-    if parser.prog in calls():
-        yield f"`{calls()[parser.prog]}`\n"
+def _section(line: str, parser: argparse.ArgumentParser) -> Iterator[str]:
+    """Yield the Markdown of a command."""
+    yield f"## {line}\n"
     if parser.description:
         yield f"{_text(parser.description)}\n"
     yield f"```text\n{parser.format_usage().removeprefix('usage: ').rstrip()}\n```\n"
     yield from _entries(parser)
-    if parser.epilog and level == 2:
+    if parser.epilog:
         yield f"{_text(parser.epilog)}\n"
-    for one in subcommands(parser).values():
-        yield from _section(one, level + 1)
 
 
 def _write(app: Sphinx, docname: str, source: list[str]) -> None:
     """Append all commands to the page of commands when Sphinx reads it."""
     if docname == _PAGE:
-        source[0] += "\n" + "\n".join(line for parser in parsers().values() for line in _section(parser, 2))
+        source[0] += "\n" + "\n".join(text for line, parser in parsers().items() for text in _section(line, parser))
 
 
 def setup(app: Sphinx) -> dict[str, bool]:

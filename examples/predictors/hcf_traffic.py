@@ -72,7 +72,7 @@ class HcfTraffic:
     """The predictor: HCF's probe, one rank on one node of each cluster."""
 
     name = NAME
-    # Checks that it may fail, for `python -m predictor.check`.
+    # Checks that it may fail, for `gridval predictor check`.
     excuses: ClassVar = {"permuted": "HCF's probe takes the clusters in the order of the platform file"}
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:

@@ -23,11 +23,11 @@ from typing import Any
 
 import numpy as np
 
-from apps.arguments.exit_status import exit_status
 from apps.calibration.model import NEVER, model_of
 from apps.calibration.points import points_of
 from apps.calibration.segments import Curve
-from platforms.command import CommandParser
+from apps.options.exit_status import exit_status
+from platforms.command.parser import CommandParser
 from platforms.errors import UserError
 from predictor.factorisation.evaluate import BROADCASTS, SWAPS, Problem, evaluate
 from predictor.factorisation.machine import Curves, Machine

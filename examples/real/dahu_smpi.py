@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 from dahu import curves  # it lies beside this file
 
-from apps.arguments.exit_status import exit_status
+from apps.options.exit_status import exit_status
 from apps.programs.problem import sized_problem
 from apps.runs.engines import run_iterations
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from platforms.command import CommandParser
+from platforms.command.parser import CommandParser
 from platforms.model.placement import block
 from platforms.model.platform import Platform
 from platforms.read.read import read_platform

@@ -91,7 +91,7 @@ def read_distribution(table: CheckedTable, quantity: Quantity) -> Distribution |
     if not table.has(quantity.name):
         return None
     value = table.value(quantity.name, None)
-    where = f"{table.where}, {quantity.name}"
+    where = table.at(quantity.name)
     kind = value.get("kind") if isinstance(value, dict) else None
     known = [name for name in KINDS if name != "load" or quantity is AVAILABILITY]
     if not isinstance(value, dict) or kind not in known:

@@ -11,8 +11,8 @@ from typing import Any
 
 from platforms.background.distributions import AVAILABILITY, BANDWIDTH, LATENCY, Distribution, read_distribution
 from platforms.background.ground import Ground
-from platforms.errors import PlatformError, known_names, matching
-from platforms.files.checked_toml import CheckedTable, read_toml
+from platforms.errors import PlatformError, inside, known_names, matching
+from platforms.files.checked_toml import CheckedTable, read_placed, read_toml
 
 _KEYS = {
     "": ("source", "nodes", "clusters", "wan"),
@@ -88,7 +88,7 @@ def asked_background(text: str) -> Background:
     if not text.lower().endswith(".toml"):
         known = known_names(text, _presets())
         raise PlatformError(f"background {text!r}", "no such background", f"{known}, or give a FILE.toml")
-    return _background(text, read_toml(Path(text), "background file"), text)
+    return _background(text, *read_placed(Path(text), "background file"))
 
 
 def _background(name: str, values: dict[str, Any], where: str) -> Background:
@@ -96,10 +96,11 @@ def _background(name: str, values: dict[str, Any], where: str) -> Background:
     wan = top.table("wan", "wan")
     named = top.value("clusters", {})
     if not isinstance(named, dict) or not all(isinstance(one, dict) for one in named.values()):
-        raise PlatformError(where, "clusters is not a table of tables", "Write for example [clusters.c1]")
+        place = inside(where, "", "clusters")
+        raise PlatformError(place, "clusters is not a table of tables", "Write for example [clusters.c1]")
+    places = {cluster: inside(where, f", clusters.{cluster}", "clusters", cluster) for cluster in named}
     clusters = {
-        cluster: _node_load(CheckedTable(one, f"{where}, clusters.{cluster}", _KEYS, "nodes"))
-        for cluster, one in named.items()
+        cluster: _node_load(CheckedTable(one, places[cluster], _KEYS, "nodes")) for cluster, one in named.items()
     }
     nodes = _node_load(top.table("nodes", "nodes")) if top.has("nodes") else None
     bandwidth, latency = read_distribution(wan, BANDWIDTH), read_distribution(wan, LATENCY)
@@ -107,7 +108,7 @@ def _background(name: str, values: dict[str, Any], where: str) -> Background:
         raise PlatformError(where, "it states no load", "Give [nodes] or [wan]")
     links = tuple(wan.list_of("links", [], str, "names of links"))
     if links and bandwidth is None and latency is None:
-        raise PlatformError(f"{where}, wan", "links are named, but no load of theirs", "Give bandwidth or latency")
+        raise PlatformError(top.at("wan"), "links are named, but no load of theirs", "Give bandwidth or latency")
     return Background(name, top.text("source", ""), nodes, clusters, bandwidth, latency, links)
 
 
@@ -118,7 +119,7 @@ def _node_load(table: CheckedTable) -> NodeLoad:
     epoch_s = table.number("epoch_s") if table.has("epoch_s") else None
     low_s, high_s = EPOCH_RANGE_S
     if epoch_s is not None and not low_s <= epoch_s <= high_s:
-        raise PlatformError(table.where, f"epoch_s is {epoch_s:g}", f"Give {low_s:g} to {high_s:g}")
+        raise PlatformError(table.of("epoch_s"), f"epoch_s is {epoch_s:g}", f"Give {low_s:g} to {high_s:g}")
     return NodeLoad(availability, epoch_s)
 
 

@@ -68,6 +68,15 @@ def read_checked(path: Path) -> bytes | None:
     return content if hashlib.sha256(content).hexdigest().encode() == digest else None
 
 
+def sync_folder(folder: Path) -> None:
+    """Write the names of a folder's files to the disk, so that a file that got its name there keeps it."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
 def _wanted_folder() -> Path:
     own = os.environ.get("GRID_VALIDATOR_CACHE")
     try:

@@ -3,9 +3,72 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TypeAlias
 
+from platforms.errors import UserError
 from platforms.files.reading import input_text
+
+NumberedRow: TypeAlias = tuple[int, dict[str, str]]  # the number of its last line, and its values by column
+
+
+def checked_rows(
+    path: str | Path, columns: Sequence[str], remedy: str, *, where: str | None = None
+) -> list[NumberedRow]:  # fmt: skip
+    """Return the rows of a user's file, as ``numbered_rows``; it may have more columns than these.
+
+    Args:
+        path: The file, in UTF-8.
+        columns: The columns that it has to have.
+        remedy: What to do where it is another kind of file, such as "Give a CSV file of measured runs".
+        where: Its place in error messages; None: its path.
+
+    Raises:
+        UserError: It cannot be read, is not CSV, or lacks a column.
+    """
+    where = str(path) if where is None else where
+    found, rows = read_table(path, remedy, where=where)
+    check_columns(found, columns, where)
+    return rows
+
+
+def read_table(path: str | Path, remedy: str, *, where: str) -> tuple[tuple[str, ...], list[NumberedRow]]:
+    """Return the columns and rows of a user's file with any columns, as ``numbered_rows``.
+
+    Raises:
+        UserError: It cannot be read or is not CSV.
+    """
+    try:
+        text = input_text(path, encoding="utf-8-sig")
+    except OSError as err:
+        raise UserError(where, f"cannot be read: {err.strerror or err}", remedy) from err
+    except UnicodeDecodeError as err:
+        raise UserError(where, "not text in UTF-8", remedy) from err
+    return parsed_table(text, remedy, where=where)
+
+
+def parsed_table(text: str, remedy: str, *, where: str) -> tuple[tuple[str, ...], list[NumberedRow]]:
+    """Return the columns and rows of a text, as ``numbered_rows``.
+
+    Raises:
+        UserError: It is not CSV.
+    """
+    try:
+        return numbered_rows(text)
+    except csv.Error as err:
+        raise UserError(where, f"not CSV: {err}", remedy) from err
+
+
+def check_columns(found: Sequence[str], columns: Sequence[str], where: str) -> None:
+    """Refuse a table that lacks a column.
+
+    Raises:
+        UserError: The first one that it lacks.
+    """
+    missing = [name for name in columns if name not in found]
+    if missing:
+        raise UserError(where, f"no column {missing[0]}", f"Name the columns {', '.join(columns)} in the first line")
 
 
 def commented_rows(path: str | Path) -> list[dict[str, str]]:
@@ -18,7 +81,7 @@ def commented_rows(path: str | Path) -> list[dict[str, str]]:
     return [row for _, row in rows]
 
 
-def numbered_rows(text: str) -> tuple[tuple[str, ...], list[tuple[int, dict[str, str]]]]:
+def numbered_rows(text: str) -> tuple[tuple[str, ...], list[NumberedRow]]:
     """Return the columns, and every row with the number of its last line.
 
     Empty lines are skipped.  A row with too few values has None for the missing ones.

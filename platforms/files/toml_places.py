@@ -42,13 +42,21 @@ class Places:
     def line_of(self, path: Path) -> int | None:
         """Return the number of the line, from 1, of a value or table, or of the nearest one that contains it."""
         for size in range(len(path), 0, -1):
-            part = path[:size]
-            found = self.section(part)
-            if found is not None:
-                return self.text.count("\n", 0, found.header) + 1
-            if part in self.values:
-                return self.text.count("\n", 0, self.values[part][0]) + 1
+            position = self._begin(path[:size])
+            if position is not None:
+                return self.text.count("\n", 0, position) + 1
         return None
+
+    def _begin(self, path: Path) -> int | None:
+        """Return the position of a value or table; of a table without a header that of the first thing in it."""
+        found = self.section(path)
+        if found is not None:
+            return found.header
+        if path in self.values:
+            return self.values[path][0]
+        inside = [one.header for one in self.under(path)]
+        inside += [start for other, (start, _) in self.values.items() if other[: len(path)] == path]
+        return min(inside, default=None)
 
 
 def places_of(text: str) -> Places:

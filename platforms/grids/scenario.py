@@ -126,7 +126,7 @@ def _described(entry: CheckedTable, name: str, network: str | None) -> Grid:
     try:
         return Grid(entry.text("name", name), net.name, clusters, shape, links, tuple(options.items()))
     except PlatformError as err:
-        raise PlatformError(f"{entry.where}: {err.where}", err.problem, err.remedy) from None
+        raise err.at(f"{entry.where}: {err.where}") from None
 
 
 def with_frequencies(grid: Grid) -> Grid:
@@ -182,7 +182,7 @@ def _frequency_hz(entry: CheckedTable, frequencies: Frequencies | None) -> float
     if not entry.has("frequency_ghz"):
         return None
     asked_hz = entry.number("frequency_ghz") * 1e9
-    return asked_hz if frequencies is None else frequencies.level_hz(asked_hz, f"{entry.where}, frequency_ghz")
+    return asked_hz if frequencies is None else frequencies.level_hz(asked_hz, entry.at("frequency_ghz"))
 
 
 def _power(entry: CheckedTable) -> Power:
@@ -193,7 +193,7 @@ def _power(entry: CheckedTable) -> Power:
 def _wan(entry: CheckedTable, clusters: list[str], default: Wire) -> tuple[str, tuple[WanLink, ...]]:
     shape = entry.text("shape", "mesh")
     if shape not in WAN_SHAPES:
-        raise PlatformError(entry.where, f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
+        raise PlatformError(entry.of("shape"), f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
     return shape, wan_links(
         entry, shape, dict(zip(clusters, clusters, strict=True)), what="cluster", key="cluster", duplex=False,
         wire=lambda one: wire_of(one, wire_of(entry, default)),

@@ -2,56 +2,70 @@
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
 
-from platforms.arguments import add_platform_arguments, check_usable, platform_from_arguments
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
-from platforms.inspect.cli import take_file
+from platforms.command.command import Command
+from platforms.command.common import JsonOption
+from platforms.command.status import EXIT_STATUSES
+from platforms.inspect.cli import FileOptions, with_file
+from platforms.options import check_usable, platform_from_request
 from platforms.wording import number_of
 
-
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of this command's options."""
-    parser = CommandParser(
-        prog="python -m platforms.inspect.check",
-        description=__doc__,
-        epilog=f"docs/platforms/own-platform.md. {EXIT_STATUSES}",
-    )
-    parser.add_argument(
-        "file", metavar="FILE", nargs="?", help="a platform, .xml or .so, a scenario file, .toml, or a grid"
-    )
-    add_platform_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print everything as JSON")
-    return parser
+if TYPE_CHECKING:
+    from platforms.inspect.notes import Note
+    from platforms.model.platform import Platform
 
 
-def _run(args: argparse.Namespace) -> int:
-    take_file(args)
-    platform = platform_from_arguments(args)
+@dataclass(frozen=True, kw_only=True)
+class CheckRequest(FileOptions, JsonOption):
+    """A platform to check."""
+
+
+@dataclass(frozen=True)
+class Usable:
+    """A platform that programs can run on."""
+
+    platform: Platform
+    notes: Sequence[Note]  # what is worth knowing of it
+
+    def text(self) -> str:
+        """Return it as lines of text."""
+        hosts = self.platform.hosts
+        parts = (
+            number_of(len(hosts), "host"),
+            number_of(sum(host.cores for host in hosts), "core"),
+            number_of(len(self.platform.clusters), "cluster"),
+        )
+        said = f"{', '.join(parts)}; SimGrid reads it, all hosts are on and connected."
+        notes = [f"worth knowing, {note.kind}: {note.text}" for note in self.notes]
+        return "\n".join([f"{self.platform.name} can be used: {said}", *notes])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {"platform": self.platform.name, "usable": True, "notes": [asdict(note) for note in self.notes]}
+
+
+def answer(request: CheckRequest) -> Usable:
+    """Check the platform.
+
+    Raises:
+        UserError: Programs cannot run on all hosts.
+    """
+    platform = platform_from_request(with_file(request))
     check_usable(platform, tuple(host.name for host in platform.hosts))
     # Imported here for a quick start: it is slow to import.
     from platforms.inspect.inspection import inspect
 
-    notes = inspect(platform).notes
-    if args.json:
-        print(json.dumps({"platform": platform.name, "usable": True, "notes": [asdict(note) for note in notes]}))
-        return 0
-    hosts, cores = len(platform.hosts), sum(host.cores for host in platform.hosts)
-    parts = (number_of(hosts, "host"), number_of(cores, "core"), number_of(len(platform.clusters), "cluster"))
-    print(f"{platform.name} can be used: {', '.join(parts)}; SimGrid reads it, all hosts are on and connected.")
-    for note in notes:
-        print(f"worth knowing, {note.kind}: {note.text}")
-    return 0
+    return Usable(platform, inspect(platform).notes)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = Command(
+    "platform check",
+    CheckRequest,
+    answer,
+    __doc__,
+    epilog=f"docs/platforms/own-platform.md. {EXIT_STATUSES}",
+)
+main = COMMAND.main

@@ -25,7 +25,7 @@ from platforms.grids.grid import Grid
 from platforms.grids.xml import platform_xml
 from platforms.model.platform import Change, Host, KernelEfficiency, Link, Platform, Power, PState, Route
 from platforms.read.clusters import by_kind
-from platforms.read.content import content_of, kept_copy
+from platforms.read.content import content_of, kept_copy, loadable
 from platforms.read.xml_check import check_platform_xml
 from platforms.simgrid.child import die_with_parent
 from platforms.simgrid.compiling import compile_once
@@ -53,9 +53,7 @@ def read_platform(path: str | Path, name: str | None = None) -> Platform:
     path = _existing(path)
     file_hash, kept = kept_copy(path)
     content_hash = file_hash
-    description = _describe(path, content_hash, "", "changes")
-    if content_of(path) != file_hash:
-        raise PlatformError(str(path), "it was changed while it was read", "Start the command again")
+    description = _describe(path, content_hash, "", "changes", file_hash=file_hash)
     if path.suffix == ".so":  # its code may read other files, so the hash includes the resulting hosts
         content_hash = hashlib.sha256(f"{content_hash} {json.dumps(description['zones'])}".encode()).hexdigest()
     zones = [(zone["name"], [_host(entry, path) for entry in zone["hosts"]]) for zone in description["zones"]]
@@ -70,49 +68,37 @@ def read_platform(path: str | Path, name: str | None = None) -> Platform:
     )  # fmt: skip
 
 
-def read_routes(path: str | Path, pairs: Sequence[tuple[str, str]], *, shown: str | Path | None = None) -> list[Route]:
+def read_routes(platform: Platform, pairs: Sequence[tuple[str, str]]) -> list[Route]:
     """Return the routes of these pairs of host names (source, destination), in the order of the pairs.
 
     Latencies are those of the platform in s, before any correction factor of a network model.
 
-    Args:
-        path: The platform file.
-        pairs: Names of hosts.
-        shown: The file that errors name; None: ``path``.
-
     Raises:
         PlatformError: A host is unknown, or SimGrid finds no route.
     """
-    path = _existing(path)
-    platform = read_platform(path)
     for pair in pairs:
         for host in pair:
             platform.host(host)
     if not pairs:
         return []
-    with _naming(path, shown):
+    with _loaded(platform) as path:
         description = _describe(path, platform.content_hash, _lines(pairs))
     return [_route(entry) for entry in description["routes"]]
 
 
-def check_connected(path: str | Path, hosts: Iterable[str], *, shown: str | Path | None = None) -> None:
+def check_connected(platform: Platform, hosts: Iterable[str]) -> None:
     """Check that there is a route from each of these hosts to each other one.
 
     With more than MOST_PAIRWISE hosts, only the routes between each host and the first one, and between each host and
     its predecessor, are checked.  Routes from a host to itself are not checked: not every platform has them, and not
     every program needs them.
 
-    Args:
-        path: The platform file.
-        hosts: Names of hosts.
-        shown: The file that errors name; None: ``path``.
-
     Raises:
         PlatformError: A route is missing; the message quotes SimGrid's own.
     """
-    path = _existing(path)
-    with _naming(path, shown):
-        _describe(path, content_of(path), "".join(f"{name}\n" for name in dict.fromkeys(hosts)), "connected")
+    request = "".join(f"{name}\n" for name in dict.fromkeys(hosts))
+    with _loaded(platform) as path:
+        _describe(path, platform.content_hash, request, "connected")
 
 
 def read_survey(path: str | Path, pairs: Sequence[tuple[str, str]]) -> tuple[dict[str, Any], int, list[Route | None]]:
@@ -163,44 +149,61 @@ def _existing(path: str | Path) -> Path:
 
 
 @contextmanager
-def _naming(path: Path, shown: str | Path | None) -> Iterator[None]:
-    """Let errors about a private copy name the user's own file, which the user can correct."""
+def _loaded(platform: Platform) -> Iterator[Path]:
+    """Give the file that SimGrid loads; errors about it name the user's own file, which the user can correct."""
+    path = _existing(loadable(platform))
     try:
-        yield
+        yield path
     except PlatformError as err:
-        if shown is None:
-            raise
-        raise PlatformError(err.where.replace(str(path), str(shown)), err.problem, err.remedy) from err
+        raise err.renamed(str(path), str(platform.path)) from err
 
 
 def _lines(pairs: Iterable[tuple[str, str]]) -> str:
     return "".join(f"{source}\n{destination}\n" for source, destination in pairs)
 
 
-def _describe(path: Path, content_hash: str, request: str, *mode: str) -> dict[str, Any]:
-    """Return the helper's description of the platform, from memory, from the cache folder, or by running the helper."""
+def _describe(
+    path: Path, content_hash: str, request: str, *mode: str, file_hash: str | None = None
+) -> dict[str, Any]:  # fmt: skip
+    """Return the helper's description of the platform, from memory, from the cache folder, or by running the helper.
+
+    Args:
+        path: The file that the helper loads.
+        content_hash: The hash of the platform.
+        request: What the helper reads.
+        mode: Its further arguments.
+        file_hash: The hash of the file, which may change while the helper loads it; None: it is a private copy, or it
+            has been checked.
+    """
     if path.suffix == ".so":  # its code may depend on other files, so each process runs the helper anew
-        return _asked(path, content_hash, request, *mode)
+        return _asked(path, content_hash, file_hash, request, *mode)
     asked = " ".join([content_hash, _helper_hash(), simgrid_identity(), *mode, request])
-    return _kept(path, hashlib.sha256(asked.encode()).hexdigest(), request, *mode)
+    return _kept(path, hashlib.sha256(asked.encode()).hexdigest(), file_hash, request, *mode)
 
 
 @functools.lru_cache(maxsize=256)
-def _kept(path: Path, key: str, request: str, *mode: str) -> dict[str, Any]:
+def _kept(path: Path, key: str, file_hash: str | None, request: str, *mode: str) -> dict[str, Any]:
     """Return the description that the cache folder keeps; run the helper if it is absent or damaged."""
     known = cache_folder() / "descriptions" / f"{key}.json"
     kept = read_checked(known)
     if kept is not None:
         whole: dict[str, Any] = json.loads(kept)
         return whole
-    description = _ask(path, request, *mode)
+    description = _unchanged(path, file_hash, _ask(path, request, *mode))
     write_checked(known, json.dumps(description).encode())
     return description
 
 
 @functools.lru_cache(maxsize=16)
-def _asked(path: Path, content_hash: str, request: str, *mode: str) -> dict[str, Any]:
-    return _ask(path, request, *mode)
+def _asked(path: Path, content_hash: str, file_hash: str | None, request: str, *mode: str) -> dict[str, Any]:
+    return _unchanged(path, file_hash, _ask(path, request, *mode))
+
+
+def _unchanged(path: Path, file_hash: str | None, description: dict[str, Any]) -> dict[str, Any]:
+    """Return a description, unless the file has another content than the one that it is kept for."""
+    if file_hash is not None and content_of(path) != file_hash:
+        raise PlatformError(str(path), "it was changed while it was read", "Start the command again")
+    return description
 
 
 def _ask(path: Path, request: str, *mode: str) -> dict[str, Any]:
@@ -251,7 +254,7 @@ def _failure(path: Path, log: str, status: int) -> PlatformError:
     reasons = [match[1].rstrip(".") for match in map(_REASON.match, lines) if match and match[1] not in _EMPTY_REASONS]
     others = [line.rstrip(".") for line in lines if not line.startswith("ROUTE ")]
     reason = (reasons or others or [f"nothing, and ends with status {status}"])[0]
-    if "bad_alloc" in reason:
+    if "bad_alloc" in reason:  # SimGrid tells it by the name of C++ alone
         problem = "loading it takes more than 8 GiB of memory, or more than is available"
         return PlatformError(str(path), problem, "Give a smaller platform")
     problem = f"SimGrid says: {_POINTER.sub('', reason).rstrip('?')}"

@@ -30,7 +30,7 @@ class _Known:
 
     def read(self, platform: Platform, pairs: Sequence[tuple[str, str]]) -> None:
         """Read the routes of these pairs."""
-        self.routes.update(zip(pairs, read_routes(loadable(platform), pairs, shown=platform.path), strict=True))
+        self.routes.update(zip(pairs, read_routes(platform, pairs), strict=True))
 
 
 def routes_between(platform: Platform, pairs: Sequence[tuple[str, str]]) -> list[Route]:
@@ -43,7 +43,7 @@ def routes_between(platform: Platform, pairs: Sequence[tuple[str, str]]) -> list
         PlatformError: As read_routes.
     """
     if len(platform.hosts) > _MOST_HOSTS:
-        return read_routes(loadable(platform), pairs, shown=platform.path)
+        return read_routes(platform, pairs)
     known = _known(loadable(platform), platform.content_hash)
     if known.lacks(pairs):
         known.reads += 1

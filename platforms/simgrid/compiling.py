@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from platforms.errors import UserError, printable
-from platforms.files.caching import cache_folder, unusable, write_atomically
+from platforms.files.caching import cache_folder, sync_folder, unusable, write_atomically
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.child import clean_environment, die_with_parent
 from platforms.simgrid.installed import compiler_flags, simgrid_version
@@ -180,14 +180,7 @@ def _compile(
     """Compile in the output's folder; the log is written where the compiler fails."""
     work = output.parent
     full = [*command, "-o", str(output), *(str(source) for source in sources), *libraries]
-    try:
-        done = subprocess.run(
-            [*die_with_parent(), *full], cwd=work, env={**clean_environment(), "TMPDIR": str(work)},
-            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="replace",
-            timeout=TIME_LIMIT_S, check=False,
-        )  # fmt: skip
-    except subprocess.TimeoutExpired as err:
-        raise not_finished(name) from err
+    done = run_compiler(name, full, work)
     if done.returncode != 0 or not output.is_file():
         raise failed(name, done, full, log)
 
@@ -202,11 +195,7 @@ def _keep(output: Path, executable: Path) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(output, executable)
-        handle = os.open(executable.parent, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
+        sync_folder(executable.parent)
     except OSError as err:
         raise unusable(executable.parent, err.strerror or str(err)) from err
 
@@ -225,10 +214,29 @@ def _is_whole(executable: Path) -> bool:
     return False
 
 
-def not_finished(name: str) -> UserError:
-    """Return the error for a compiler that takes too long."""
-    problem = f"not finished after {TIME_LIMIT_S:g} s"
-    return UserError(f"compiling {name}", problem, "Stop other work on this machine, then try again")
+def run_compiler(
+    name: str, command: Sequence[str], work: Path, *, errors: str = "replace"
+) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    """Run a compiler in a folder, which takes its temporary files too, and return what it said.
+
+    Args:
+        name: The program, for error messages.
+        command: The compiler and its arguments.
+        work: The folder.
+        errors: What becomes of output that is not UTF-8, as for bytes.decode.
+
+    Raises:
+        UserError: It takes too long.
+    """
+    try:
+        return subprocess.run(
+            [*die_with_parent(), *command], cwd=work, env={**clean_environment(), "TMPDIR": str(work)},
+            stdin=subprocess.DEVNULL, capture_output=True, text=True, errors=errors,
+            timeout=TIME_LIMIT_S, check=False,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as err:
+        problem = f"not finished after {TIME_LIMIT_S:g} s"
+        raise UserError(f"compiling {name}", problem, "Stop other work on this machine, then try again") from err
 
 
 _PLACE = re.compile(r"\S+:\d+:\d+:")  # how gfortran begins a message, which ends some lines further on

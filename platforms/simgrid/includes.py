@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -15,10 +14,8 @@ from typing import Any
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder, read_checked, write_checked
 from platforms.files.scratch import scratch_folder
-from platforms.simgrid.child import clean_environment, die_with_parent
 from platforms.simgrid.compiling import (
     COMPILER_VARIABLES,
-    TIME_LIMIT_S,
     check_passable,
     compiler_stamps,
     failed,
@@ -26,8 +23,8 @@ from platforms.simgrid.compiling import (
     find_compiler,
     fingerprint,
     is_system,
-    not_finished,
     real_compiler,
+    run_compiler,
 )
 from platforms.simgrid.installed import simgrid_version
 
@@ -106,14 +103,7 @@ def _listed(source: Path, program: Path, flags: Sequence[str]) -> list[Path]:
     if program.name == "smpif90":
         command = [str(real_compiler(program)), *flags, *_SMPI_FOLDERS, "-cpp", "-M", str(source)]  # it ignores -MT
     with scratch_folder("including") as work:
-        try:
-            done = subprocess.run(
-                [*die_with_parent(), *command], cwd=work, env={**clean_environment(), "TMPDIR": str(work)},
-                stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="surrogateescape",
-                timeout=TIME_LIMIT_S, check=False,
-            )  # fmt: skip
-        except subprocess.TimeoutExpired as err:
-            raise not_finished(source.stem) from err
+        done = run_compiler(source.stem, command, work, errors="surrogateescape")
         if done.returncode != 0:
             raise failed(source.stem, done, command, cache_folder() / "compiled" / f"{file_name(source.stem)}.log")
         target = ": " if program.name == "smpif90" else "listed: "

@@ -1,15 +1,14 @@
-"""List and search the hardware database, with the source of every entry: ``python -m platforms.system.catalogue``."""
+"""List and search the hardware database, with the source of every entry: ``gridval platform hardware``."""
 
 from __future__ import annotations
 
-import argparse
-import json
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TypeAlias
 
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.command import Command, Reply
+from platforms.command.common import JsonOption, WideOption
+from platforms.command.request import argument, option
 from platforms.errors import UserError, nearest
 from platforms.system.database import (
     KINDS,
@@ -21,7 +20,6 @@ from platforms.system.database import (
 )
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.table import table_lines
-from platforms.terminal.width import add_wide_argument
 
 Entry: TypeAlias = Processor | NetworkHardware | DiskArray
 _Columns: TypeAlias = Mapping[str, tuple[str, float, str]]
@@ -59,28 +57,16 @@ _COLUMNS: Mapping[str, _Columns] = {
 }
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of this command's options."""
-    parser = CommandParser(
-        prog="python -m platforms.system.catalogue",
-        description="List the hardware database: processors, networks and disks, their watts and failure rates. With "
-        "one entry left, its source is shown too (docs/platforms/systems.md).",
-        epilog=EXIT_STATUSES,
-    )
-    parser.add_argument(
-        "words", metavar="WORD", nargs="*", help="show only entries whose name, title or source contain every word"
-    )
-    parser.add_argument("--kind", metavar="KIND", help=f"show only {', '.join(KINDS)}")
-    parser.add_argument("--hardware", metavar="FILE", action="append", default=[], help="hardware of your own")
-    parser.add_argument("--sources", action="store_true", help="show the source of every entry")
-    add_wide_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class HardwareRequest(WideOption, JsonOption):
+    """What ``gridval platform hardware`` is asked for."""
 
-
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+    words: tuple[str, ...] = argument(
+        "WORD", "show only entries whose name, title or source contain every word", default=()
+    )
+    kind: str | None = option(None, "KIND", f"show only {', '.join(KINDS)}")
+    hardware: tuple[str, ...] = option((), "FILE", "hardware of your own")
+    sources: bool = option(False, help="show the source of every entry")
 
 
 def found(hardware: Hardware, words: Sequence[str], kind: str | None = None) -> dict[str, list[Entry]]:
@@ -114,19 +100,25 @@ def _matches(one: Entry, words: Sequence[str]) -> bool:
     return all(word.lower() in text for word in words)
 
 
-def _run(args: argparse.Namespace) -> int:
-    entries = found(read_hardware(args.hardware), args.words, args.kind)
-    if args.json:
-        print(json.dumps({kind: [asdict(one) for one in those] for kind, those in entries.items()}, indent=2))
-        return 0
+def answer(request: HardwareRequest) -> Reply:
+    """Return the entries that match."""
+    entries = found(read_hardware(request.hardware), request.words, request.kind)
+    return Reply(
+        entries,
+        lambda: _text(entries, wide=request.wide, sources=request.sources),
+        lambda: {kind: [asdict(one) for one in those] for kind, those in entries.items()},
+    )
+
+
+def _text(entries: Mapping[str, Sequence[Entry]], *, wide: bool, sources: bool) -> str:
+    """Return a table for each kind; the sources are shown on demand, and that of a single entry."""
     alone = sum(map(len, entries.values())) == 1
-    parts = ["\n".join([kind, *_table(kind, those, wide=args.wide)]) for kind, those in entries.items()]
+    parts = ["\n".join([kind, *_table(kind, those, wide=wide)]) for kind, those in entries.items()]
     if any(one.assumed for those in entries.values() for one in those):
         parts.append(f"{_MARK} not published: assumed, or common knowledge without a readable source")
-    if args.sources or alone:
+    if sources or alone:
         parts += ["\n".join(_source_lines(one)) for those in entries.values() for one in those]
-    sys.stdout.write("\n\n".join(parts) + "\n")
-    return 0
+    return "\n\n".join(parts)
 
 
 def _table(kind: str, entries: Sequence[Entry], *, wide: bool) -> list[str]:
@@ -150,5 +142,11 @@ def _source_lines(one: Entry) -> list[str]:
     return prose_lines(f"{title}.{more} {' '.join(one.source.split())}")
 
 
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = Command(
+    "platform hardware",
+    HardwareRequest,
+    answer,
+    "List the hardware database: processors, networks and disks, their watts and failure rates. With "
+    "one entry left, its source is shown too (docs/platforms/systems.md).",
+)
+main = COMMAND.main

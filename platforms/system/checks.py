@@ -6,7 +6,7 @@ import math
 import re
 from collections.abc import Iterator
 
-from platforms.errors import PlatformError
+from platforms.errors import Place, PlatformError, inside
 from platforms.grids.grid import MOST_CORES, MOST_NODES, SPEED_RANGE_FLOPS, WAN_SHAPES, Wire, wan_ends
 from platforms.system.database import DiskArray
 from platforms.system.parts import ComputeUnit, Level, Node
@@ -19,13 +19,20 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _USE_NAME = "Use letters, digits, '_', '-' and '.', a letter first"
 
 
+class PartPlace(Place):
+    """The place of a part of a system in memory: its keys are the kinds and names of the parts around it, and its own.
+
+    Kinds are wan, lan, node, unit and disk.
+    """
+
+
 def check_system(name: str, top: Level) -> None:
     """Check a system.
 
     Raises:
         PlatformError: A value is wrong; the message names the part.
     """
-    where = f"system {name!r}"
+    where = PartPlace(f"system {name!r}")
     _check_level(top, where)
     groups = sum(len(lan.nodes) for lan in top.lans())
     if groups > MOST_GROUPS:
@@ -39,7 +46,7 @@ def check_system(name: str, top: Level) -> None:
 
 
 def _check_level(level: Level, above: str) -> None:
-    where = f"{above}, {level.kind} {level.name!r}"
+    where = inside(above, f", {level.kind} {level.name!r}", level.kind, level.name)
     _check_name(level.name, where)
     if level.kind == "wan":
         _check_wan(level, where)
@@ -47,9 +54,9 @@ def _check_level(level: Level, above: str) -> None:
         if level.levels or not level.nodes:
             raise PlatformError(where, "a LAN must contain nodes, and nothing else", "Give it at least one node")
         if level.fabric is not None:
-            check_wire(level.fabric, f"{where}, fabric")
+            check_wire(level.fabric, inside(where, ", fabric"))
         for node in level.nodes:
-            _check_node(node, f"{where}, node {node.name!r}")
+            _check_node(node, inside(where, f", node {node.name!r}", "node", node.name))
     for below in level.levels:
         _check_level(below, above)
 
@@ -65,7 +72,7 @@ def _check_wan(level: Level, where: str) -> None:
     if sorted(ends, key=str) != sorted(wan_ends(level.shape, [one.zone for one in level.levels]), key=str):
         raise PlatformError(where, f"its links are not those of a {level.shape}", "Give each exactly once")
     for link in level.links:
-        check_wire(link.wire, f"{where}, link {link.name}")
+        check_wire(link.wire, inside(where, f", link {link.name}"))
 
 
 def _check_node(node: Node, where: str) -> None:
@@ -81,13 +88,13 @@ def _check_node(node: Node, where: str) -> None:
         raise PlatformError(where, "several units without a bus between them", "Give the node a bus")
     if len({disk.name for disk in node.disks}) != len(node.disks):
         raise PlatformError(where, "two disks have the same name", "Give it once")
-    check_wire(node.link, f"{where}, link")
+    check_wire(node.link, inside(where, ", link"))
     if node.memory is not None:
-        check_wire(node.memory, f"{where}, memory")
+        check_wire(node.memory, inside(where, ", memory"))
     for unit in node.units:
-        _check_unit(unit, f"{where}, unit {unit.name!r}")
+        _check_unit(unit, inside(where, f", unit {unit.name!r}", "unit", unit.name))
     for disk in node.disks:
-        _check_disk(disk, f"{where}, disk {disk.name!r}")
+        _check_disk(disk, inside(where, f", disk {disk.name!r}", "disk", disk.name))
 
 
 def _check_unit(unit: ComputeUnit, where: str) -> None:
@@ -105,7 +112,7 @@ def _check_unit(unit: ComputeUnit, where: str) -> None:
     if power is not None and not 0 <= power.idle_w <= power.epsilon_w <= power.full_w < math.inf:
         raise PlatformError(where, f"{power.idle_w} W idle and {power.full_w} W at full load", "Give 0 <= idle <= full")
     if unit.bus is not None:
-        check_wire(unit.bus, f"{where}, bus")
+        check_wire(unit.bus, inside(where, ", bus"))
     for label, number in unit.slots:
         if number < 1:
             raise PlatformError(where, f"{number} slots for {label!r}", "Give at least 1, or leave the label out")

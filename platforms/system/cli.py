@@ -1,13 +1,14 @@
-"""Show a system and, with --count, where processes are placed on it: ``python -m platforms.system SYSTEM``."""
+"""Show a system and, with --count, where processes are placed on it."""
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.command import Command, Reply
+from platforms.command.common import JsonOption
+from platforms.command.request import argument, option
 from platforms.errors import UserError
 from platforms.model.placement import write_host_file
 from platforms.system.model import System
@@ -19,43 +20,34 @@ from platforms.terminal.table import table_lines
 _MOST_DIGITS = 18  # in a number of processes
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of this command's options."""
-    parser = CommandParser(
-        prog="python -m platforms.system", description=__doc__.partition(":")[0] + ".", epilog=EXIT_STATUSES
+@dataclass(frozen=True, kw_only=True)
+class SystemRequest(JsonOption):
+    """What ``gridval platform system`` is asked for."""
+
+    system: str = argument("SYSTEM", "a system file, a scenario file, or the name of a scenario")
+    hardware: tuple[str, ...] = option((), "FILE", "hardware of your own")
+    count: tuple[str, ...] = option((), "LABEL=N", "processes of a label to place, in rank order")
+    policy: str | None = option(
+        None, "NAME", f"scheduling policy: {', '.join(POLICIES)} (default: {next(iter(POLICIES))})"
     )
-    parser.add_argument("system", metavar="SYSTEM", help="a system file, a scenario file, or the name of a scenario")
-    parser.add_argument("--hardware", metavar="FILE", action="append", default=[], help="hardware of your own")
-    parser.add_argument(
-        "--count", metavar="LABEL=N", action="append", default=[], help="processes of a label to place, in rank order"
-    )
-    parser.add_argument(
-        "--policy", metavar="NAME", help=f"scheduling policy: {', '.join(POLICIES)} (default: {next(iter(POLICIES))})"
-    )
-    parser.add_argument("--write-hostfile", metavar="FILE", help="write the host of each rank, for --hostfile of a run")
-    parser.add_argument("--json", action="store_true", help="print everything as JSON, in SI units")
-    return parser
+    write_hostfile: str | None = option(None, "FILE", "write the host of each rank, for --hostfile of a run")
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
-
-
-def _run(args: argparse.Namespace) -> int:
-    counts = counts_of(args.count)
-    for option, value in (("--policy", args.policy), ("--write-hostfile", args.write_hostfile)):
+def answer(request: SystemRequest) -> Reply:
+    """Describe the system, and place processes on it if that is asked for."""
+    counts = counts_of(request.count)
+    for name, value in (("--policy", request.policy), ("--write-hostfile", request.write_hostfile)):
         if value is not None and not counts:
-            raise UserError(option, "there is nothing to place", "Give --count LABEL=N")
-    system = system_named(args.system, hardware=args.hardware)
-    plan = schedule(system, counts, args.policy or next(iter(POLICIES))) if counts else None
-    if args.write_hostfile is not None and plan is not None:
-        write_host_file(args.write_hostfile, plan.placement())
-    if args.json:
-        print(json.dumps(_system_values(system) | ({} if plan is None else _plan_values(plan)), indent=2))
-    else:
-        print("\n\n".join([_system_text(system), *([] if plan is None else [_plan_text(plan)])]))
-    return 0
+            raise UserError(name, "there is nothing to place", "Give --count LABEL=N")
+    system = system_named(request.system, hardware=request.hardware)
+    plan = schedule(system, counts, request.policy or next(iter(POLICIES))) if counts else None
+    if request.write_hostfile is not None and plan is not None:
+        write_host_file(request.write_hostfile, plan.placement())
+    return Reply(
+        (system, plan),
+        lambda: "\n\n".join([_system_text(system), *([] if plan is None else [_plan_text(plan)])]),
+        lambda: _system_values(system) | ({} if plan is None else _plan_values(plan)),
+    )
 
 
 def counts_of(entries: Sequence[str]) -> dict[str, int]:
@@ -188,3 +180,12 @@ def _plan_text(plan: Schedule) -> str:
 
 def _aligned(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(table_lines(rows, left=range(len(rows[0]))))
+
+
+COMMAND = Command(
+    "platform system",
+    SystemRequest,
+    answer,
+    __doc__.partition(":")[0] + ".",
+)
+main = COMMAND.main

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from platforms.errors import PlatformError, nearest
+from platforms.errors import PlatformError, inside, nearest
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.network import DEFAULT_NETWORK, network_names
 
@@ -166,9 +166,9 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
         tables[plural] = {}
         entries = top.value(plural, {})
         if not isinstance(entries, dict):
-            raise PlatformError(f"{path}, {plural}", "not a table", f"Write [{plural}.NAME]")
+            raise PlatformError(top.at(plural), "not a table", f"Write [{plural}.NAME]")
         for name, values in entries.items():
-            where = f"{path}, {plural} {name}"
+            where = inside(top.where, f", {plural} {name}", plural, name)
             if not isinstance(values, dict):
                 raise PlatformError(where, "not a table", f"Write [{plural}.{name}]")
             tables[plural][name] = _READERS[kind](name, CheckedTable(values, where, _KEYS, kind))
@@ -178,7 +178,7 @@ def _read(path: Path) -> dict[str, dict[str, Any]]:
 def _processor(name: str, entry: CheckedTable, kind: str) -> Processor:
     cores = entry.integer("cores")
     if cores < 1:
-        raise PlatformError(entry.where, f"cores = {cores}", "Give a positive number")
+        raise PlatformError(entry.of("cores"), f"cores = {cores}", "Give a positive number")
     full_w, idle_w = entry.number("full_w"), entry.number("idle_w")
     if not 0 <= idle_w <= full_w:
         raise PlatformError(entry.where, f"{idle_w} W idle and {full_w} W at full load", "Give 0 <= idle <= full")
@@ -197,7 +197,7 @@ def _network(name: str, entry: CheckedTable) -> NetworkHardware:
     options_of = entry.text("options_of", DEFAULT_NETWORK)
     if options_of not in network_names():
         remedy = nearest(options_of, network_names())
-        raise PlatformError(f"{entry.where}, options_of", f"no network {options_of!r}", remedy)
+        raise PlatformError(entry.at("options_of"), f"no network {options_of!r}", remedy)
     return NetworkHardware(
         name, entry.text("title", name), _positive(entry, "bandwidth_gbit_s") * 1e9 / 8,
         _not_negative(entry, "latency_us") / 1e6, options_of, *_told(entry),
@@ -228,7 +228,7 @@ def _told(entry: CheckedTable) -> tuple[str, tuple[str, ...]]:
     assumed = tuple(entry.list_of("assumed", [], str, "keys"))
     for key in assumed:
         if not entry.has(key):
-            raise PlatformError(f"{entry.where}, assumed", f"{key!r} is not given", "Name keys of this entry")
+            raise PlatformError(entry.at("assumed"), f"{key!r} is not given", "Name keys of this entry")
     return entry.text("source"), assumed
 
 
@@ -237,7 +237,7 @@ def _slowdown(entry: CheckedTable) -> float | None:
         return None
     value = entry.number("thread_slowdown")
     if not 1 <= value < float("inf"):
-        raise PlatformError(entry.where, f"thread_slowdown = {value:g}", "Give 1 or more")
+        raise PlatformError(entry.of("thread_slowdown"), f"thread_slowdown = {value:g}", "Give 1 or more")
     return value
 
 
@@ -246,7 +246,7 @@ def _ports(entry: CheckedTable) -> int | None:
         return None
     value = entry.integer("switch_ports")
     if value < 1:
-        raise PlatformError(entry.where, f"switch_ports = {value}", "Give a positive number")
+        raise PlatformError(entry.of("switch_ports"), f"switch_ports = {value}", "Give a positive number")
     return value
 
 
@@ -257,18 +257,26 @@ def _optional(entry: CheckedTable, key: str) -> float | None:
 def _positive(entry: CheckedTable, key: str) -> float:
     value = entry.number(key)
     if not 0 < value < float("inf"):
-        raise PlatformError(entry.where, f"{key} = {value:g}", "Give a positive number")
+        raise PlatformError(entry.of(key), f"{key} = {value:g}", "Give a positive number")
     return value
 
 
 def _not_negative(entry: CheckedTable, key: str, *default: float) -> float:
     value = entry.number(key, *default)
     if not 0 <= value < float("inf"):
-        raise PlatformError(entry.where, f"{key} = {value:g}", "Give 0 or more")
+        raise PlatformError(entry.of(key), f"{key} = {value:g}", "Give 0 or more")
     return value
+
+
+class UnknownHardware(PlatformError):
+    """A name that the hardware database does not have."""
+
+    def __init__(self, where: str, problem: str, remedy: str, name: str):
+        super().__init__(where, problem, remedy)
+        self.name = name
 
 
 def _found(table: Mapping[str, T], kind: str, name: str, where: str) -> T:
     if name not in table:
-        raise PlatformError(where, f"no {kind} {name!r} in the hardware database", nearest(name, table))
+        raise UnknownHardware(where, f"no {kind} {name!r} in the hardware database", nearest(name, table), name)
     return table[name]

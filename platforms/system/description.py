@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
 
-from platforms.errors import PlatformError
+from platforms.errors import Place, PlatformError
 from platforms.files.checked_toml import CheckedTable, read_checked, read_toml
 from platforms.grids.grid import WAN_SHAPES, WanLink, Wire
 from platforms.grids.network import named_network
 from platforms.grids.scenario import WIRE_KEYS, wire_of
 from platforms.grids.wan_links import wan_links
+from platforms.system.checks import PartPlace
 from platforms.system.database import Hardware, read_hardware
 from platforms.system.model import System
 from platforms.system.parts import Level, Node
@@ -106,17 +107,19 @@ def read_system(path: str | Path, hardware: Iterable[str | Path] = ()) -> System
         raise PlatformError(str(path), "no top level", "Give either [wan] or [lan]")
     precision = top.text("precision", PRECISIONS[0])
     if precision not in PRECISIONS:
-        raise PlatformError(f"{path}, precision", f"no {precision!r}", f"Known: {', '.join(PRECISIONS)}")
+        raise PlatformError(top.at("precision"), f"no {precision!r}", f"Known: {', '.join(PRECISIONS)}")
     reading = _Reading(read_hardware([*own, *hardware]), precision)
     try:
         level = reading.wan(top.table("wan", "wan"), 0) if top.has("wan") else reading.lan(top.table("lan", "lan"), 0)
-        options = tuple((reading.options(str(path), top.has("options")) | top.options("options")).items())
+        options = tuple((reading.options(top.where, top.has("options")) | top.options("options")).items())
         network = "+".join(dict.fromkeys(reading.networks))
         return System(top.text("name", path.stem), level, options, network, top.text("source", ""))
     except PlatformError as err:
-        if err.where.startswith(str(path)):
+        if isinstance(err.where, PartPlace):
+            raise err.at(PartPlace(f"{path}: {err.where}", None, err.keys)) from None
+        if isinstance(err.where, Place):  # which names the file
             raise
-        raise PlatformError(f"{path}: {err.where}", err.problem, err.remedy) from None
+        raise err.at(f"{path}: {err.where}") from None
 
 
 @dataclass
@@ -149,7 +152,7 @@ class _Reading:
         name = _name(entry, "wan" if depth == 0 else None, "wan", self._wans)
         shape = entry.text("shape", "star")
         if shape not in WAN_SHAPES:
-            raise PlatformError(entry.where, f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
+            raise PlatformError(entry.of("shape"), f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
         return Level(name, "wan", levels=tuple(levels), shape=shape, links=self._links(entry, shape, levels))
 
     def lan(self, entry: CheckedTable, depth: int) -> Level:
@@ -201,7 +204,7 @@ def _failures_per_year(entry: CheckedTable) -> float | None:
         return None
     value = entry.number("failures_per_year")
     if not 0 <= value < float("inf"):
-        raise PlatformError(entry.where, f"failures_per_year is {value:g}", "Give 0 or more")
+        raise PlatformError(entry.of("failures_per_year"), f"failures_per_year is {value:g}", "Give 0 or more")
     return value
 
 

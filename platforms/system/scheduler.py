@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, TypeAlias, overload
 
-from platforms.errors import PlatformError, nearest
+from platforms.errors import Place, PlatformError, nearest
 from platforms.model.placement import Placement
 from platforms.system.model import System
 from platforms.system.parts import ANY, UnitGroup
@@ -176,7 +176,9 @@ def schedule(system: System, counts: Mapping[str, int], policy: str = "fastest")
     placed = {}
     for label, count in counts.items():
         if count < 0:
-            raise PlatformError(f"label {label!r}", f"{count} processes", "Give 0 or more")
+            raise PlatformError(
+                Place(f"label {label!r}", None, ("labels", label)), f"{count} processes", "Give 0 or more"
+            )
         pieces = free.of(label)
         slots = sum(piece.units * piece.slots for piece in pieces)
         if count > slots:

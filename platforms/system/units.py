@@ -72,7 +72,7 @@ def wire_under(entry: CheckedTable, key: str, hardware: Hardware, default: Wire 
     if not entry.has(key):
         return default
     if isinstance(entry.value(key, None), str):
-        network = hardware.network(entry.text(key), f"{entry.where}, {key}")
+        network = hardware.network(entry.text(key), entry.at(key))
         return Wire(network.bandwidth_Bps, network.latency_s)
     return wire_of_network(entry.table(key, "wire"), hardware, default)
 
@@ -104,7 +104,7 @@ def _thread_slowdown(entry: CheckedTable, processor: Processor) -> float | None:
         return processor.thread_slowdown
     value = entry.number("thread_slowdown")
     if not 1 <= value < float("inf"):
-        raise PlatformError(entry.where, f"thread_slowdown is {value:g}", "Give 1 or more")
+        raise PlatformError(entry.of("thread_slowdown"), f"thread_slowdown is {value:g}", "Give 1 or more")
     return value
 
 
@@ -130,7 +130,7 @@ def _slots(entry: CheckedTable, cores: int) -> tuple[tuple[str, int], ...]:
         return ((ANY, cores),)
     given = entry.value("slots", {})
     if not isinstance(given, dict) or any(not isinstance(n, int) or isinstance(n, bool) for n in given.values()):
-        raise PlatformError(f"{entry.where}, slots", f"{given!r}", "Give numbers by label, such as { slave = 4 }")
+        raise PlatformError(entry.at("slots"), f"{given!r}", "Give numbers by label, such as { slave = 4 }")
     return tuple(given.items())
 
 

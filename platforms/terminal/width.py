@@ -1,8 +1,7 @@
-"""The width of output, the option --wide, and whether there are colours."""
+"""The width of output, and whether there are colours."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import sys
@@ -10,11 +9,6 @@ import sys
 DEFAULT = 80  # columns of tables and sentences without a terminal, so that a pipe and a file always get the same text
 LONGEST = 100  # columns; longer lines of sentences are hard to read
 UNLIMITED = 1_000_000
-
-
-def add_wide_argument(parser: argparse._ActionsContainer) -> None:
-    """Add the option --wide."""
-    parser.add_argument("--wide", action="store_true", help=f"tables with all columns, wider than {DEFAULT} characters")
 
 
 def table_width(*, wide: bool = False) -> int:

@@ -1,6 +1,6 @@
 """The validity map: errors of the predictors, by the compute share that they themselves predict.
 
-``regimes.csv`` is made by ``python -m validation.regimes --write-map`` from many predictions and their simulated runs
+``regimes.csv`` is made by ``gridval series map --write-map`` from many predictions and their simulated runs
 (docs/validation/regimes.md).  The map uses the predicted compute share, because the true share of a target is not known
 when the target is predicted.
 """

@@ -24,13 +24,14 @@ from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from platforms.errors import UserError, nearest
+from platforms.errors import UserError, inside, nearest
 from predictor.blocks.checks import check_labels, check_name, check_named_steps, check_requests, place_names
 from predictor.blocks.expansion import Expansion
 from predictor.blocks.expressions import Expression
 from predictor.blocks.given import Given, check_names, definitions, parsed
 from predictor.blocks.grid import processes
 from predictor.blocks.parsing import place_of
+from predictor.blocks.places import label_place
 from predictor.blocks.processes.progression import Progression
 from predictor.blocks.programs import (
     AllGather,
@@ -108,7 +109,7 @@ class Application:
         self._set(_helpers=definitions(self._parsed, self.functions, labels, where))
         variables = {**self._singles(), **self._helpers}
         known = frozenset((*variables, *labels))
-        check_names(variables, known | {"index"} | place_names(self.labels), where)
+        check_names(variables, known | {"index"} | place_names(self.labels), self.functions, where)
         self._set(_own=self._differing())
         check_named_steps(self.steps, self.labels, known, where)
         check_labels(self.labels, self.steps, known, self._own, where)
@@ -116,7 +117,7 @@ class Application:
         expansion = Expansion({one.name: one for one in self.steps}, {**self._helpers, **self._own}, known)
         self._set(labels=tuple(expansion.expanded(label, where) for label in self.labels))
         for label in self.labels:
-            check_requests(label.program, f"{where}, label {label.name}")
+            check_requests(label.program, label_place(where, label.name))
         self._set(_expanded=self.labels)
 
     def _set(self, **values: Any) -> None:
@@ -124,7 +125,7 @@ class Application:
             object.__setattr__(self, name, value)
 
     def _variable(self, name: str) -> str:
-        return f"{self.where}, variable {name}"
+        return inside(self.where, f", variable {name}", "variables", name)
 
     @property
     def _parsed(self) -> Mapping[str, Expression | tuple[Expression, ...]]:
@@ -199,11 +200,11 @@ class Application:
                 size = places.value(found, self.where)
                 if size != found[label.name]:
                     problem = f"{found[label.name]:g} processes on a grid of {size}"
-                    raise UserError(f"{self.where}, label {label.name}", problem, "Change the grid too")
+                    raise UserError(label_place(self.where, label.name), problem, "Change the grid too")
         return found
 
     def _place(self, name: str) -> str:
-        return self._variable(name) if name in self.variables else f"{self.where}, label {name}, count"
+        return self._variable(name) if name in self.variables else label_place(self.where, name, "count")
 
     def _check_same(self, name: str, expression: Expression, own: Mapping[str, Expression]) -> None:
         """Refuse a variable or a count that uses what differs by process."""

@@ -1,17 +1,18 @@
-"""Command ``python -m predictor.blocks block``: time, power, energy and probability of success of one block."""
+"""Command ``gridval blocks block``: time, power, energy and probability of success of one block."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import math
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any
 
+from platforms.command.command import Command, Reply
+from platforms.command.common import JsonOption
+from platforms.command.request import option
 from platforms.errors import UserError, nearest
 from predictor.base import OutOfRange
 from predictor.blocks.names import COMMUNICATION, POWER_LAWS, POWER_RULES
-from predictor.blocks.options import add_power_argument
+from predictor.blocks.options import PowerOption
 from predictor.blocks.published.parameters import CLUSTERS
 
 if TYPE_CHECKING:  # importing NumPy is slow
@@ -94,8 +95,8 @@ def answer(
     )
     for what, value in (("time", found.time_s), ("energy", found.energy_j)):
         if value is not None and not math.isfinite(value):
-            option = "operations" if block == COMPUTE else "size"
-            raise UserError(f"block {block}", f"its {what} is too large", f"Give a smaller --{option}")
+            amount = "operations" if block == COMPUTE else "size"
+            raise UserError(f"block {block}", f"its {what} is too large", f"Give a smaller --{amount}")
     return found
 
 
@@ -104,122 +105,115 @@ def active_threads(block: str, threads: int, power: str) -> int:
     return threads if block == COMPUTE or power != "idle-waiting" else 0
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command ``block``."""
-    parser = subparsers.add_parser(
-        "block",
-        help="time, power, energy and success of one block",
-        description="Time of one block by a model's formulas, power and energy of the nodes that take part, and the "
-        "probability that none of them fails meanwhile (docs/blocks/formulas.md).",
-    )
-    parser.add_argument(
-        "--model", default="galera+", metavar="NAME|FILE",
-        help=f"{', '.join(CLUSTERS)}, or a calibration file (default: galera+)",
-    )  # fmt: skip
-    parser.add_argument("--block", required=True, metavar="BLOCK", help=f"{COMPUTE}, {', '.join(COMMUNICATION)}")
-    parser.add_argument(
-        "--size", type=float, metavar="BYTES",
-        help="for a communication block: size of the message or file block; for scatter and gather of the root's whole "
+@dataclass(frozen=True, kw_only=True)
+class BlockRequest(PowerOption, JsonOption):
+    """One block, and the model of its costs."""
+
+    model: str = option("galera+", "NAME|FILE", f"{', '.join(CLUSTERS)}, or a calibration file (default: galera+)")
+    block: str = option(MISSING, "BLOCK", f"{COMPUTE}, {', '.join(COMMUNICATION)}")
+    size: float | None = option(
+        None,
+        "BYTES",
+        "for a communication block: size of the message or file block; for scatter and gather of the root's whole "
         "buffer; for alltoall of the part that each process sends to each other process",
-    )  # fmt: skip
-    parser.add_argument(
-        "--operations", type=float, metavar="H", help="for a computation block: operations of each thread"
     )
-    parser.add_argument(
-        "--processes", type=int, metavar="P",
-        help="nodes that take part, with one process on each (default: 1 for compute, 2 for collectives; always 2 for "
+    operations: float | None = option(None, "H", "for a computation block: operations of each thread")
+    processes: int | None = option(
+        None,
+        "P",
+        "nodes that take part, with one process on each (default: 1 for compute, 2 for collectives; always 2 for "
         "p2p and 1 for a disk block)",
-    )  # fmt: skip
-    parser.add_argument("--threads", type=int, default=1, metavar="N", help="threads on each node (default: 1)")
-    add_power_argument(parser)
-    parser.add_argument(
-        "--power-law", metavar="LAW",
-        help=f"for a published model: {' or '.join(POWER_LAWS)} (default: {POWER_LAWS[0]}, which never falls with more "
+    )
+    threads: int = option(1, "N", "threads on each node (default: 1)")
+    power_law: str | None = option(
+        None,
+        "LAW",
+        f"for a published model: {' or '.join(POWER_LAWS)} (default: {POWER_LAWS[0]}, which never falls with more "
         "threads and never exceeds the maximum)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--shapes", metavar="FAMILY",
-        help="for a calibration file: simgrid, the shapes of the algorithms, or paper, Table 1 (default: simgrid)",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=run)
+    )
+    shapes: str | None = option(
+        None,
+        "FAMILY",
+        "for a calibration file: simgrid, the shapes of the algorithms, or paper, Table 1 (default: simgrid)",
+    )
 
 
-def run(args: argparse.Namespace) -> int:
-    """Print the answer and return the exit status.
+def asked(request: BlockRequest) -> Reply:
+    """Return the time, the power and the energy of the block.
 
     Raises:
-        UserError: If an option is wrong.
+        UserError: An option is wrong.
     """
     # Imported here for a quick start: it is slow to import.
     from predictor.blocks.by_name import block_model
 
-    _check(args)
-    model = block_model(args.model, power_law=args.power_law, family=args.shapes)
-    processes = _default_processes(args.block) if args.processes is None else args.processes
+    _check(request)
+    model = block_model(request.model, power_law=request.power_law, family=request.shapes)
     found = answer(
-        model, args.block,
-        size_bytes=args.size or 0.0, operations=args.operations or 0.0, processes=processes, threads=args.threads,
-        power=args.power,
-    )  # fmt: skip
-    print(json.dumps(_to_json(args, model, found)) if args.json else _text(args, model, found))
-    return 0
+        model,
+        request.block,
+        size_bytes=request.size or 0.0,
+        operations=request.operations or 0.0,
+        processes=_default_processes(request.block) if request.processes is None else request.processes,
+        threads=request.threads,
+        power=request.power,
+    )
+    return Reply(found, lambda: _text(request, model, found), lambda: _to_json(request, model, found))
 
 
 def _default_processes(block: str) -> int:
     return 1 if block in (COMPUTE, *_DISKS) else 2
 
 
-def _check(args: argparse.Namespace) -> None:
-
-    if args.block not in (COMPUTE, *COMMUNICATION):
-        raise UserError(f"--block {args.block}", "no such block", nearest(args.block, (COMPUTE, *COMMUNICATION)))
-    if args.power not in POWER_RULES:
-        raise UserError(f"--power {args.power}", "no such rule", nearest(args.power, POWER_RULES))
-    needs = _NEEDS.get(args.block, "size")
+def _check(request: BlockRequest) -> None:
+    if request.block not in (COMPUTE, *COMMUNICATION):
+        raise UserError(f"--block {request.block}", "no such block", nearest(request.block, (COMPUTE, *COMMUNICATION)))
+    if request.power not in POWER_RULES:
+        raise UserError(f"--power {request.power}", "no such rule", nearest(request.power, POWER_RULES))
+    needs = _NEEDS.get(request.block, "size")
     for name in ("size", "operations"):
-        given = getattr(args, name)
+        given = getattr(request, name)
         if name == needs and given is None:
-            raise UserError(f"--block {args.block}", f"--{name} is not given", f"Give --{name} {_UNITS[name]}")
+            raise UserError(f"--block {request.block}", f"--{name} is not given", f"Give --{name} {_UNITS[name]}")
         if name != needs and given is not None:
-            raise UserError(f"--{name} {given:g}", f"block {args.block} does not take it", "Leave it out")
-    for option, count in (("--processes", args.processes), ("--threads", args.threads)):
+            raise UserError(f"--{name} {given:g}", f"block {request.block} does not take it", "Leave it out")
+    for name, count in (("--processes", request.processes), ("--threads", request.threads)):
         if count is not None and count < 1:
-            raise UserError(f"{option} {count}", "below one", "Give 1 or more")
+            raise UserError(f"{name} {count}", "below one", "Give 1 or more")
         if count is not None and count > _MOST:
-            raise UserError(f"{option} {count}", "more than MPI can count", f"Give at most {_MOST}")
-    if args.block == "p2p" and args.processes not in (None, 2):
-        raise UserError(f"--processes {args.processes}", "a p2p block has two processes", "Leave it out")
-    if args.block in _DISKS and args.processes not in (None, 1):
+            raise UserError(f"{name} {count}", "more than MPI can count", f"Give at most {_MOST}")
+    if request.block == "p2p" and request.processes not in (None, 2):
+        raise UserError(f"--processes {request.processes}", "a p2p block has two processes", "Leave it out")
+    if request.block in _DISKS and request.processes not in (None, 1):
         problem = "a disk block has one process; Table 1 does not cover several processes on one disk"
-        raise UserError(f"--processes {args.processes}", problem, "Leave it out")
+        raise UserError(f"--processes {request.processes}", problem, "Leave it out")
 
 
-def _to_json(args: argparse.Namespace, model: BlockModel, found: BlockAnswer) -> dict[str, Any]:
+def _to_json(request: BlockRequest, model: BlockModel, found: BlockAnswer) -> dict[str, Any]:
     return {
         "model": model.name,
-        "block": args.block,
-        "size_bytes": args.size,
-        "operations": args.operations,
+        "block": request.block,
+        "size_bytes": request.size,
+        "operations": request.operations,
         "nodes": found.nodes,
-        "threads": args.threads,
+        "threads": request.threads,
         "time_s": found.time_s,
-        "power": args.power,
+        "power": request.power,
         "node_power_w": found.node_power_w,
         "energy_j": found.energy_j,
         "success": found.success,
         "unknown": list(found.unknown),
-        "cautions": _cautions(model, args.block),
+        "cautions": _cautions(model, request.block),
     }
 
 
-def _text(args: argparse.Namespace, model: BlockModel, found: BlockAnswer) -> str:
+def _text(request: BlockRequest, model: BlockModel, found: BlockAnswer) -> str:
     nodes = "1 node" if found.nodes == 1 else f"{found.nodes} nodes"
-    active = active_threads(args.block, args.threads, args.power)
+    active = active_threads(request.block, request.threads, request.power)
     threads = "1 active thread" if active == 1 else f"{active or 'no'} active threads"
-    amount = "" if args.size is None else f" {args.size:g} bytes,"
-    amount = amount if args.operations is None else f" {args.operations:g} operations,"
-    lines = [f"{model.name}, {args.block},{amount} {nodes}: {found.time_s:.6g} s"]
+    amount = "" if request.size is None else f" {request.size:g} bytes,"
+    amount = amount if request.operations is None else f" {request.operations:g} operations,"
+    lines = [f"{model.name}, {request.block},{amount} {nodes}: {found.time_s:.6g} s"]
     if found.node_power_w is not None:
         lines.append(f"    {found.node_power_w:.4g} W per node with {threads}, {found.energy_j:.6g} J in all")
     rate = model.failure_rate_per_s
@@ -227,7 +221,7 @@ def _text(args: argparse.Namespace, model: BlockModel, found: BlockAnswer) -> st
         failure = -math.expm1(-rate * found.time_s * found.nodes)  # 1 - s, without cancellation
         lines.append(f"    success {found.success:.10g}, failure {failure:.4g}")
     lines += [f"    not known: {reason}" for reason in found.unknown]
-    lines += [f"    caution: {caution}" for caution in _cautions(model, args.block)]
+    lines += [f"    caution: {caution}" for caution in _cautions(model, request.block)]
     return "\n".join(lines)
 
 
@@ -235,3 +229,13 @@ def _cautions(model: BlockModel, block: str) -> list[str]:
     """Return the model's caution about the block's parameters, if there is one."""
     cautions = getattr(model, "cautions", {})
     return [cautions[block]] if block in cautions else []
+
+
+COMMAND = Command(
+    "blocks block",
+    BlockRequest,
+    asked,
+    "Time of one block by a model's formulas, power and energy of the nodes that take part, and the "
+    "probability that none of them fails meanwhile (docs/blocks/formulas.md).",
+)
+main = COMMAND.main

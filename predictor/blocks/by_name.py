@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from platforms.errors import UserError, nearest
+from platforms.errors import nearest
+from predictor.blocks.errors import SettingError
 from predictor.blocks.model import BlockModel
 from predictor.blocks.names import POWER_LAWS
 from predictor.blocks.published.parameters import CLUSTERS
@@ -28,15 +29,15 @@ def block_model(
     """
     if name in CLUSTERS:
         if family is not None:
-            raise UserError(f"--shapes {family}", f"model {name} is published", "Use it with calibration files only")
+            raise SettingError(f"--shapes {family}", f"model {name} is published", "Use it with calibration files only")
         return published(name, power_law=POWER_LAWS[0] if power_law is None else power_law)
     if not os.path.isfile(name) and "/" not in name and not name.endswith(".json"):
         remedy = f"{nearest(name, [*besides, *CLUSTERS])}, or a calibration file"
-        raise UserError(f"model {name!r}", "no such model", remedy)
+        raise SettingError(f"model {name!r}", "no such model", remedy)
     # Imported here for a quick start: they are slow to import.
     from predictor.blocks.calibration.calibrate import read_calibration
     from predictor.blocks.calibration.calibrated import FAMILIES, Calibrated
 
     if power_law is not None:
-        raise UserError(f"--power-law {power_law}", "goes only with a published model", "Leave it out")
+        raise SettingError(f"--power-law {power_law}", "goes only with a published model", "Leave it out")
     return Calibrated(read_calibration(name), FAMILIES[0] if family is None else family)

@@ -1,20 +1,24 @@
-"""Command ``python -m predictor.blocks calibrate``: coefficients of a platform from simulated micro-benchmarks."""
+"""The command ``gridval blocks calibrate``: coefficients of a platform from simulated micro-benchmarks."""
 
 from __future__ import annotations
 
-import argparse
 import csv
 import io
-import json
 import sys
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from apps.options.dry_run import DryRunOption
+from apps.options.exit_status import exit_status
+from apps.options.runner import RunnerOptions
+from platforms.command.command import Command, Reply
+from platforms.command.common import JsonOption, WideOption
+from platforms.command.request import option
 from platforms.errors import UserError, nearest
 from platforms.files.spreadsheets import cell
-from platforms.terminal.width import add_wide_argument
+from platforms.options import PlatformOptions
 from predictor.blocks.names import ERRORS
 
 if TYPE_CHECKING:
@@ -22,114 +26,99 @@ if TYPE_CHECKING:
     from predictor.blocks.calibration.calibrate import Measured
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command ``calibrate``."""
-    # Imported here for a quick start: they are slow to import.
-    from apps.arguments.dry_run import add_dry_run_argument
-    from apps.arguments.runner import add_runner_arguments
-    from platforms.arguments import add_platform_arguments
+@dataclass(frozen=True, kw_only=True)
+class BlocksCalibrationRequest(PlatformOptions, JsonOption, WideOption, DryRunOption, RunnerOptions):
+    """A platform whose blocks are measured and fitted."""
 
-    parser = subparsers.add_parser(
-        "calibrate",
-        help="coefficients of all blocks on a platform",
-        description="Measure computation, messages, collectives and disks on a platform in simulation, and fit Table "
-        "1's formulas and the shapes of SimGrid's algorithms to them (docs/blocks/calibration.md).",
+    only: str | None = option(
+        None, "C1,C2,...", "use only hosts of these clusters, e.g. without file servers (default: all)"
     )
-    add_platform_arguments(parser)
-    parser.add_argument(
-        "--only", metavar="C1,C2,...", help="use only hosts of these clusters, e.g. without file servers (default: all)"
-    )
-    parser.add_argument(
-        "--processes", type=int, default=64, metavar="P", help="most processes to measure, one per host (default: 64)"
-    )
-    parser.add_argument(
-        "--unit-bytes", default="2048", metavar="D_tu", help="data transfer unit in bytes, or fit (default: 2048)"
-    )
-    parser.add_argument(
-        "--error", metavar="E",
-        help=f"{' or '.join(ERRORS)}: Table 1's fits minimise the mean percentage or the mean squared error (default: "
+    processes: int = option(64, "P", "most processes to measure, one per host (default: 64)")
+    unit_bytes: str = option("2048", "D_tu", "data transfer unit in bytes, or fit (default: 2048)")
+    error: str | None = option(
+        None,
+        "E",
+        f"{' or '.join(ERRORS)}: Table 1's fits minimise the mean percentage or the mean squared error (default: "
         "mpe; for computation, power and barriers mse)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--failure-rate", type=float, metavar="LAMBDA",
-        help="failures per second of a node, stored with the calibration (default: none)",
-    )  # fmt: skip
-    parser.add_argument("--out", metavar="FILE.json", help="write the calibration to this file, for --model FILE.json")
-    parser.add_argument("--table", metavar="FILE.csv", help="write the measured samples to this file")
-    parser.add_argument(
-        "--plot", metavar="DIR", help="write figures into this folder: compute, messages, bcast, collectives, disk"
     )
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.add_argument(
-        "--cfg", action="append", default=[], metavar="KEY:VALUE", help="a SimGrid option; may be given several times"
+    failure_rate: float | None = option(
+        None, "LAMBDA", "failures per second of a node, stored with the calibration (default: none)"
     )
-    add_wide_argument(parser)
-    add_dry_run_argument(parser)
-    add_runner_arguments(parser)
-    parser.set_defaults(run=run)
+    out: str | None = option(None, "FILE.json", "write the calibration to this file, for --model FILE.json")
+    table: str | None = option(None, "FILE.csv", "write the measured samples to this file")
+    plot: str | None = option(
+        None, "DIR", "write figures into this folder: compute, messages, bcast, collectives, disk"
+    )
+    cfg: tuple[str, ...] = option((), "KEY:VALUE", "a SimGrid option; may be given several times")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Calibrate, print and write the results, and return the exit status.
-
-    Each file is written completely or not at all; an older file stays if the new one cannot be written.
+def answer(request: BlocksCalibrationRequest) -> Reply | int:
+    """Calibrate; with --dry-run say what that takes, and return the exit status.
 
     Raises:
-        UserError: If an option is wrong, or a file cannot be written.
+        UserError: An option is wrong.
     """
-    # Imported here for a quick start: it is slow to import.
-    from apps.arguments.exit_status import exit_status
-
-    return exit_status(lambda: _run(args))
-
-
-def _run(args: argparse.Namespace) -> int:
-    unit = _unit(args.unit_bytes)
-    _check(args)
+    unit = _unit(request.unit_bytes)
+    _check(request)
     # Imported here for a quick start: they are slow to import.
-    from apps.arguments.runner import runner_from_arguments
+    from apps.options.runner import runner_from_request
     from apps.probes.blocks.measure import disks_of
     from apps.spec.engine_options import parse_options
-    from platforms.arguments import platform_from_arguments
-    from platforms.files.writing import write_text
+    from platforms.options import platform_from_request
     from predictor.blocks.calibration.calibrate import calibrate, measured
-    from predictor.blocks.calibration.calibrated import Calibrated
     from predictor.blocks.calibration.experiments import experiments, selector
     from predictor.blocks.calibration.table import text, to_json
     from predictor.network.collectives import SELECTOR
 
-    options = parse_options(args.cfg)
-    whole = platform_from_arguments(args)
-    platform = whole if args.only is None else part_of(whole, args.only.split(","))
+    options = parse_options(request.cfg)
+    whole = platform_from_request(request)
+    platform = whole if request.only is None else part_of(whole, request.only.split(","))
     if selector(platform, options) != SELECTOR:
         problem = "the shapes are those of SimGrid's default algorithms; check their errors"
         print(f"caution: smpi/coll-selector is {selector(platform, options)}: {problem}", file=sys.stderr)
-    asked = experiments(platform, disks=disks_of(whole), most_processes=args.processes, options=options)
-    if args.dry_run:
+    asked = experiments(platform, disks=disks_of(whole), most_processes=request.processes, options=options)
+    if request.dry_run:
         # Imported here for a quick start: they are slow to import.
-        from apps.arguments.dry_run import print_plan
+        from apps.options.dry_run import print_plan
         from apps.runs.plan import Plan
 
-        return print_plan(args, Plan(experiments=(asked.plan,)))
-    with runner_from_arguments(args) as runner:
+        return print_plan(request, Plan(experiments=(asked.plan,)))
+    with runner_from_request(request) as runner:
         measurement = runner.measure(asked.plan)
     found = calibrate(
-        platform, asked, measurement, D_tu_bytes=unit, error=args.error, failure_rate_per_s=args.failure_rate
+        platform, asked, measurement, D_tu_bytes=unit, error=request.error, failure_rate_per_s=request.failure_rate
     )
-    data = to_json(found)
-    data["cautions"] += runner.cautions.lines()
-    print(json.dumps(data) if args.json else text(found, wide=args.wide), flush=True)
-    table = measured(asked, measurement)
-    if args.out is not None:
-        write_text("--out", args.out, found.text())
-    if args.table is not None:
-        write_text("--table", args.table, _table_text(table))
-    if args.plot is not None:
+
+    def as_json() -> dict[str, Any]:
+        data = to_json(found)
+        data["cautions"] += runner.cautions.lines()
+        return data
+
+    return Reply((found, measured(asked, measurement)), lambda: text(found, wide=request.wide), as_json)
+
+
+def write(request: BlocksCalibrationRequest, reply: Reply) -> None:
+    """Write the files that were asked for.
+
+    Each file is written completely or not at all; an older file stays if the new one cannot be written.
+
+    Raises:
+        UserError: A file cannot be written.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from platforms.files.writing import write_text
+    from predictor.blocks.calibration.calibrated import Calibrated
+
+    found, table = reply.value
+    if request.out is not None:
+        write_text("--out", request.out, found.text())
+    if request.table is not None:
+        write_text("--table", request.table, _table_text(table))
+    if request.plot is not None:
         # Imported here for a quick start: it is slow to import.
         from predictor.blocks.calibration.plots import write_figures
 
-        write_figures(Calibrated(found), table, Path(args.plot))
-    return 0
+        write_figures(Calibrated(found), table, Path(request.plot))
 
 
 def part_of(platform: Platform, clusters: Sequence[str]) -> Platform:
@@ -157,21 +146,21 @@ def _unit(text: str) -> float | None:
     return unit
 
 
-def _check(args: argparse.Namespace) -> None:
+def _check(request: BlocksCalibrationRequest) -> None:
     # Imported here for a quick start: they are slow to import.
     from platforms.files.writing import check_writable, usable_folder
 
-    if args.processes < 2:
-        raise UserError(f"--processes {args.processes}", "below two", "Give 2 or more")
-    if args.error is not None and args.error not in ERRORS:
-        raise UserError(f"--error {args.error}", "not known", nearest(args.error, ERRORS))
-    if args.failure_rate is not None and not 0 <= args.failure_rate < float("inf"):
-        raise UserError(f"--failure-rate {args.failure_rate}", "not a rate", "Give failures per second of a node")
-    for option, path in (("--out", args.out), ("--table", args.table)):
+    if request.processes < 2:
+        raise UserError(f"--processes {request.processes}", "below two", "Give 2 or more")
+    if request.error is not None and request.error not in ERRORS:
+        raise UserError(f"--error {request.error}", "not known", nearest(request.error, ERRORS))
+    if request.failure_rate is not None and not 0 <= request.failure_rate < float("inf"):
+        raise UserError(f"--failure-rate {request.failure_rate}", "not a rate", "Give failures per second of a node")
+    for name, path in (("--out", request.out), ("--table", request.table)):
         if path is not None:
-            check_writable(option, path)
-    if args.plot is not None:
-        usable_folder("--plot", args.plot)
+            check_writable(name, path)
+    if request.plot is not None:
+        usable_folder("--plot", request.plot)
 
 
 def _table_text(table: Measured) -> str:
@@ -184,3 +173,15 @@ def _table_text(table: Measured) -> str:
     writer.writeheader()
     writer.writerows({name: cell(value) for name, value in row.items()} for row in rows(table))
     return text.getvalue()
+
+
+COMMAND = Command(
+    "blocks calibrate",
+    BlocksCalibrationRequest,
+    answer,
+    "Measure computation, messages, collectives and disks on a platform in simulation, and fit Table "
+    "1's formulas and the shapes of SimGrid's algorithms to them (docs/blocks/calibration.md).",
+    after=write,
+    status=exit_status,
+)
+main = COMMAND.main

@@ -6,9 +6,10 @@ import re
 from collections.abc import Mapping, Sequence
 from keyword import iskeyword
 
-from platforms.errors import UserError, nearest
+from platforms.errors import UserError, inside, nearest
 from predictor.blocks.expressions import Expression
 from predictor.blocks.parsing import FUNCTIONS, place_name, place_of
+from predictor.blocks.places import label_place, named_steps_place, step_place
 from predictor.blocks.programs import (
     Call,
     Collective,
@@ -32,6 +33,26 @@ from predictor.blocks.programs import (
 _NAME = re.compile(r"[A-Za-z_]\w{0,40}")
 _OLD_FUNCTIONS = set(FUNCTIONS) - {"part"}  # names of later functions may be names of variables too
 RESERVED = {"index", "nobody", *_OLD_FUNCTIONS}  # beside the keywords of Python
+
+
+class UnawaitedRequest(UserError):
+    """A request for which no step waits."""
+
+
+class UnknownRequest(UserError):
+    """A step that waits for a request of no send or receive."""
+
+    def __init__(self, where: str, problem: str, remedy: str, request: str):
+        super().__init__(where, problem, remedy)
+        self.request = request
+
+
+class WrongArguments(UserError):
+    """A call of named steps whose arguments are not their parameters."""
+
+    def __init__(self, where: str, problem: str, remedy: str, steps: str):
+        super().__init__(where, problem, remedy)
+        self.steps = steps
 
 
 def check_name(name: str, where: str) -> None:
@@ -64,22 +85,22 @@ def check_labels(
         where: The file, for error messages.
     """
     for label in labels:
-        here = f"{where}, label {label.name}"
+        here = label_place(where, label.name)
         for extent in label.grid:
             extent = Expression.of(extent)
-            extent.check_names(known, f"{here}, grid")
+            extent.check_names(known, inside(here, ", grid", "grid"))
             if differing := sorted(extent.names & own.keys()):
                 problem = f"{place_of(differing[0])} differs by process"
-                raise UserError(f"{here}, grid", problem, "Use variables without index here")
+                raise UserError(inside(here, ", grid", "grid"), problem, "Use variables without index here")
         if label.count is not None:
-            Expression.of(label.count).check_names(known, f"{here}, count")
+            Expression.of(label.count).check_names(known, inside(here, ", count", "count"))
         names = known | {"index"} | place_names([label])
         by_processor = label.efficiency if isinstance(label.efficiency, Mapping) else {"": label.efficiency}
         for efficiency in by_processor.values():
             if efficiency is not None:
-                Expression.of(efficiency).check_names(names, f"{here}, efficiency")
+                Expression.of(efficiency).check_names(names, inside(here, ", efficiency", "efficiency"))
         checker = _Checker([one.name for one in labels], {one.name: one for one in named}, label.name)
-        checker.check(None, label.program, names, f"{here}, step ")
+        checker.check(None, label.program, names, inside(here, ", step ", "program"))
 
 
 def check_named_steps(
@@ -90,14 +111,15 @@ def check_named_steps(
     if len(by_name) < len(named):
         raise UserError(where, "two [steps] have the same name", "Rename one of them")
     for one in named:
-        here = f"{where}, steps {one.name}"
+        here = named_steps_place(where, one.name)
         check_name(one.name, here)
         for parameter in one.parameters:
             check_name(parameter, here)
             if parameter in known or one.parameters.count(parameter) > 1:
                 raise UserError(here, f"the name {parameter!r} is given twice", "Rename the parameter")
         names = known | {"index", *one.parameters} | place_names(labels)
-        _Checker([label.name for label in labels], by_name, None).check(None, one.steps, names, f"{here}, step ")
+        checker = _Checker([label.name for label in labels], by_name, None)
+        checker.check(None, one.steps, names, inside(here, ", step ", "do"))
     for one in named:
         _check_circle(one, by_name, (), where)
 
@@ -105,7 +127,7 @@ def check_named_steps(
 def _check_circle(one: NamedSteps, named: Mapping[str, NamedSteps], callers: tuple[str, ...], where: str) -> None:
     if one.name in callers:
         circle = ", ".join((*callers[callers.index(one.name) :], one.name))
-        raise UserError(f"{where}, steps {one.name}", f"they call themselves: {circle}", "Use a loop instead")
+        raise UserError(named_steps_place(where, one.name), f"they call themselves: {circle}", "Use a loop instead")
     for name in dict.fromkeys(_called(one.steps)):
         _check_circle(named[name], named, (*callers, one.name), where)
 
@@ -121,7 +143,7 @@ def check_requests(program: Sequence[Step], where: str) -> None:
     """Check that every request of a label's expanded program is waited for, and that no other is."""
     begun, waited = set[str](), set[str]()
     places: dict[str, str] = {}
-    for step, place in all_steps(None, program, f"{where}, step "):
+    for step, place in all_steps(None, program, inside(where, ", step ", "program")):
         if isinstance(step, Send | Receive) and step.request:
             begun.add(step.request)
             places.setdefault(step.request, place)
@@ -131,10 +153,10 @@ def check_requests(program: Sequence[Step], where: str) -> None:
                 places.setdefault(name, place)
     for name in sorted(waited - begun - {""}):
         remedy = nearest(name, begun) if begun else 'Write for example request = "a" in a send or receive'
-        raise UserError(places[name], f"no send or receive has the request {name!r}", remedy)
+        raise UnknownRequest(places[name], f"no send or receive has the request {name!r}", remedy, name)
     if "" not in waited and begun - waited:
         name = min(begun - waited)
-        raise UserError(places[name], f"nothing waits for the request {name!r}", f'Add {{ wait = "{name}" }}')
+        raise UnawaitedRequest(places[name], f"nothing waits for the request {name!r}", f'Add {{ wait = "{name}" }}')
 
 
 class _Checker:
@@ -149,7 +171,8 @@ class _Checker:
         if owner is None:
             for number, step in enumerate(steps, 1):
                 if not isinstance(step, Step):
-                    raise UserError(f"{where}{number}", f"{step!r} is not a step", "Give a step of application.py")
+                    place = step_place(where, number)
+                    raise UserError(place, f"{step!r} is not a step", "Give a step of application.py")
         for step, place in numbered(owner, steps, where):
             self._check_step(step, known, place)
 
@@ -202,7 +225,8 @@ class _Checker:
         for name in step.arguments:
             if name not in wanted:
                 remedy = nearest(name, wanted) if wanted else "They have none"
-                raise UserError(where, f"steps {step.name} have no parameter {name!r}", remedy)
+                raise WrongArguments(where, f"steps {step.name} have no parameter {name!r}", remedy, step.name)
         for name in wanted:
             if name not in step.arguments:
-                raise UserError(where, f"steps {step.name} without {name!r}", f"Give it, for example {name} = 1")
+                remedy = f"Give it, for example {name} = 1"
+                raise WrongArguments(where, f"steps {step.name} without {name!r}", remedy, step.name)

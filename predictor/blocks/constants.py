@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from platforms.errors import UserError
+from platforms.errors import UserError, inside
 from predictor.blocks.application import (
     Application,
     Compute,
@@ -22,6 +22,7 @@ from predictor.blocks.application import (
     numbered,
 )
 from predictor.blocks.expressions import Expression
+from predictor.blocks.places import program_place
 
 
 def check_constants(application: Application) -> None:
@@ -33,7 +34,7 @@ def check_constants(application: Application) -> None:
     numbers, counts = application.numbers(), application.counts()
     for label in application.labels:
         if counts[label.name]:
-            where = f"{application.where}, label {label.name}, step "
+            where = program_place(application.where, label.name)
             _Constants(application, label.name, numbers, counts).check(None, label.program, where)
 
 
@@ -80,14 +81,14 @@ class _Constants:
         value = self._value(number, where)
         if value is not None and value < 0:
             text = Expression.of(number).defined_text
-            raise UserError(f"{where}, expression {text!r}", "below 0", f"Give 0 or more {what}")
+            raise UserError(inside(where, f", expression {text!r}"), "below 0", f"Give 0 or more {what}")
 
     def _check_partner(self, at: Number | None, label: str, where: str) -> None:
         value = self._value(at, where)
         if at is not None and value is not None and not self._has(label, value):
             problem = f"process 0 of {self._label} names process {value:g} of {label}, which has {self._counts[label]}"
             text = Expression.of(at).defined_text
-            raise UserError(f"{where}, expression {text!r}", problem, "Count from 0, and name another process")
+            raise UserError(inside(where, f", expression {text!r}"), problem, "Count from 0, and name another process")
 
     def _check_root(self, at: Number, label: str, where: str) -> None:
         value = self._value(at, where)

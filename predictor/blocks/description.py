@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-from platforms.errors import UserError, nearest
+from platforms.errors import UserError, did_you_mean, inside, nearest
 from platforms.files.checked_toml import read_checked
 from predictor.blocks.application import (
     AllGather,
@@ -35,6 +35,7 @@ from predictor.blocks.application import (
     WriteDisk,
 )
 from predictor.blocks.expressions import Expression
+from predictor.blocks.places import inner_place, label_place, list_place, named_steps_place, step_place
 
 _Made = TypeVar("_Made")
 
@@ -93,23 +94,30 @@ def read_application(path: str | Path) -> Application:
     table.text("source", "")  # checked only; people who read the file use it
     labels, variables, named = table.value("labels", None), table.value("variables", {}), table.value("steps", {})
     if not isinstance(labels, dict) or not labels:
-        raise UserError(str(path), "no [labels.NAME]", "Give at least one, with count and program")
+        raise UserError(table.of("labels"), "no [labels.NAME]", "Give at least one, with count and program")
     if not isinstance(variables, dict):
-        raise UserError(str(path), "variables is not a table", "Write [variables] and name = value below it")
+        raise UserError(
+            table.of("variables"), "variables is not a table", "Write [variables] and name = value below it"
+        )
     functions = table.value("functions", {})
     if not isinstance(functions, dict):
         problem = 'Write [functions] and, for example, "cost(n)" = "n * log2(n)" below it'
-        raise UserError(str(path), "functions is not a table", problem)
+        raise UserError(table.of("functions"), "functions is not a table", problem)
     if not isinstance(named, dict):
-        raise UserError(str(path), "steps is not a table", "Write [steps.NAME], and parameters and do below it")
-    steps = tuple(_named_steps(name, value, f"{path}, steps {name}") for name, value in named.items())
-    made = tuple(_label(name, value, f"{path}, label {name}") for name, value in labels.items())
+        raise UserError(table.of("steps"), "steps is not a table", "Write [steps.NAME], and parameters and do below it")
+    steps = tuple(_named_steps(name, value, named_steps_place(table.where, name)) for name, value in named.items())
+    made = tuple(_label(name, value, label_place(table.where, name)) for name, value in labels.items())
     for name, value in variables.items():
+        place = inside(table.where, f", variable {name}", "variables", name)
         for one in value if isinstance(value, list) else [value]:
-            _plain(name, one, f"{path}, variable {name}")
+            _plain(name, one, place)
     for name, value in functions.items():
-        _plain(name, value, f"{path}, function {name}")
-    return Application(table.text("name", path.stem), made, variables, str(path), steps, functions)
+        _plain(name, value, inside(table.where, f", function {name}", "functions", name))
+    return Application(table.text("name", path.stem), made, variables, table.where, steps, functions)
+
+
+def _known_here(key: str, known: Sequence[str]) -> str:
+    return " ".join(filter(None, (did_you_mean(key, known), f"Known here: {', '.join(known)}")))
 
 
 def _table(value: object, kind: str, name: str, needed: Sequence[str], where: str) -> dict[str, object]:
@@ -118,7 +126,7 @@ def _table(value: object, kind: str, name: str, needed: Sequence[str], where: st
         raise UserError(where, "not a table", f"Write [{kind}.{name}], and {' and '.join(needed)} below it")
     for key in value:
         if key not in _KEYS[kind]:
-            raise UserError(where, f"unknown key {key!r}", f"Known here: {', '.join(_KEYS[kind])}")
+            raise UserError(inside(where, "", key), f"unknown key {key!r}", _known_here(key, _KEYS[kind]))
     for key in needed:
         if key not in value:
             raise UserError(where, f"{key!r} is missing", f"Give it, for example {_EXAMPLES[key]}")
@@ -128,26 +136,27 @@ def _table(value: object, kind: str, name: str, needed: Sequence[str], where: st
 def _label(name: str, value: object, where: str) -> Label:
     has_grid = isinstance(value, dict) and "grid" in value
     table = _table(value, "labels", name, ("program",) if has_grid else ("count", "program"), where)
-    grid = table.get("grid", [])
+    grid, in_grid = table.get("grid", []), inside(where, ", grid", "grid")
     if not isinstance(grid, list) or (has_grid and not grid):
-        raise UserError(f"{where}, grid", "not a list of numbers of processes", f"Write {_EXAMPLES['grid']}")
+        raise UserError(in_grid, "not a list of numbers of processes", f"Write {_EXAMPLES['grid']}")
     if has_grid and "count" in table:
         raise UserError(where, "both a count and a grid", "Leave the count out: it is the product of the grid")
     count = None if has_grid else _number("count", table["count"], where)
-    extents = [_placed(f"{where}, grid", Expression.of, _number("grid", one, where)) for one in grid]
+    extents = [_placed(in_grid, Expression.of, _number("grid", one, where)) for one in grid]
     efficiency = table.get("efficiency")
     if isinstance(efficiency, dict):
         if not efficiency:
-            raise UserError(f"{where}, efficiency", "no processor", "Write for example { xeon-e5-1620 = 0.2 }")
+            place = inside(where, ", efficiency", "efficiency")
+            raise UserError(place, "no processor", "Write for example { xeon-e5-1620 = 0.2 }")
         efficiency = {name: _efficiency(name, value, where) for name, value in efficiency.items()}
     elif efficiency is not None:
         efficiency = _efficiency("efficiency", efficiency, where)
     return _placed(
-        f"{where}, count",
+        inside(where, ", count", "count"),
         Label,
         name,
         count,
-        _steps(table["program"], f"{where}, step "),
+        _steps(table["program"], inside(where, ", step ", "program")),
         tuple(extents),
         _periodic(table.get("periodic", False), len(extents), where),
         efficiency,
@@ -155,7 +164,7 @@ def _label(name: str, value: object, where: str) -> Label:
 
 
 def _efficiency(key: str, value: object, where: str) -> Expression:
-    return _placed(f"{where}, efficiency", Expression.of, _number(key, value, where))
+    return _placed(inside(where, ", efficiency", "efficiency"), Expression.of, _number(key, value, where))
 
 
 def _periodic(value: object, axes: int, where: str) -> tuple[bool, ...]:
@@ -176,14 +185,14 @@ def _named_steps(name: str, value: object, where: str) -> NamedSteps:
         raise UserError(where, f"parameters = {parameters!r} is not a list of names", 'Write for example ["partner"]')
     if _CALL in parameters:
         raise UserError(where, f"{_CALL!r} cannot be a parameter", "Rename it")
-    return NamedSteps(name, tuple(parameters), _steps(table["do"], f"{where}, step "))
+    return NamedSteps(name, tuple(parameters), _steps(table["do"], inside(where, ", step ", "do")))
 
 
 def _steps(value: object, where: str) -> tuple[Step, ...]:
     """Return a list's steps; ``where`` is the text before a step's number in error messages."""
     if not isinstance(value, list):
-        raise UserError(where.rstrip(". "), "not a list of steps", 'Write for example [{ compute = "n" }]')
-    return tuple(_step(one, f"{where}{number}") for number, one in enumerate(value, 1))
+        raise UserError(list_place(where), "not a list of steps", 'Write for example [{ compute = "n" }]')
+    return tuple(_step(one, step_place(where, number)) for number, one in enumerate(value, 1))
 
 
 def _step(value: object, where: str) -> Step:
@@ -202,7 +211,7 @@ def _step(value: object, where: str) -> Step:
     made, keys = _KINDS[kind]
     for key in value:
         if key not in keys:
-            raise UserError(where, f"{kind} has no key {key!r}", f"Known here: {', '.join(keys)}")
+            raise UserError(inside(where, "", key), f"{kind} has no key {key!r}", _known_here(key, tuple(keys)))
     for key in _NEEDED.get(kind, ()):
         if key not in value:
             raise UserError(where, f"{kind} without {key!r}", f"Give it, for example {_EXAMPLES[key]}")
@@ -215,13 +224,13 @@ def _call(value: dict[str, object], where: str) -> Call:
     if not isinstance(name, str):
         raise UserError(where, f"{_CALL} = {name!r} is not a name", "Give a string")
     given = {key: _number(key, one, where) for key, one in value.items() if key != _CALL}
-    arguments = {key: _placed(f"{where}, {key}", Expression.of, one) for key, one in given.items()}
+    arguments = {key: _placed(inside(where, f", {key}", key), Expression.of, one) for key, one in given.items()}
     return Call(name, arguments)
 
 
 def _field(name: str, key: str, value: object, where: str) -> object:
     if name in _PROGRAMS:
-        return _steps(value, f"{where}.else." if key == "else" else f"{where}.")
+        return _steps(value, inner_place(where, key))
     if name in ("among", "requests"):
         return _names(key, value, where)
     if key == "receive_from_any" and value is True:
@@ -264,4 +273,4 @@ def _placed(where: str, make: Callable[..., _Made], *args: object, **given: obje
     try:
         return make(*args, **given)
     except UserError as err:
-        raise UserError(f"{where}, {err.where}", err.problem, err.remedy) from None
+        raise err.at(inside(where, f", {err.where}")) from None

@@ -15,6 +15,7 @@ from platforms.errors import UserError
 from predictor.blocks.expressions import Expression
 from predictor.blocks.grid import grid_functions
 from predictor.blocks.parsing import Value
+from predictor.blocks.places import program_place
 from predictor.blocks.processes.progression import Progression
 from predictor.blocks.programs import (
     Call,
@@ -57,10 +58,10 @@ class Expansion:
         own = {**self.own, **(grid_functions(grid, label.periodic) if grid else {})}
         efficiency = _unplaced() if isinstance(label.efficiency, Mapping) else label.efficiency
         efficiency = None if efficiency is None else Expression.of(efficiency)
-        place = f"{where}, label {label.name}"
         program = _Program(self, own, efficiency)
-        return replace(label, program=program.steps(None, label.program, _Names({}, frozenset()), f"{place}, step "),
-                       efficiency=None)  # fmt: skip
+        place = program_place(where, label.name)
+        expanded = program.steps(None, label.program, _Names({}, frozenset()), place)
+        return replace(label, program=expanded, efficiency=None)
 
 
 @dataclass(frozen=True)

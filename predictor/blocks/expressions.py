@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any, cast
 
-from platforms.errors import UserError, nearest
+from platforms.errors import UserError, inside, nearest
 from predictor.blocks.parsing import BUILT_IN, PLACES, Evaluate, Value, compiled
 from predictor.blocks.processes.progression import Progression, Remainder
 
@@ -118,7 +118,7 @@ class Expression:
         """
         for name in sorted(self.names):
             if name not in known:
-                raise UserError(f"{where}, expression {self.text!r}", *_unknown(name, known))
+                raise UserError(inside(where, f", expression {self.text!r}"), *_unknown(name, known))
 
     def value(self, scope: Mapping[str, Value], where: str) -> Value:
         """Return the value of the expression.
@@ -162,7 +162,7 @@ class Expression:
         values = {name: _shown(scope[name]) for name in self.names if name in scope}
         names = ", ".join(f"{name} = {value}" for name, value in sorted(values.items()))
         shown = f" ({names})" if names and names not in problem else ""
-        return UserError(f"{where}, expression {self.defined_text!r}", f"{problem}{shown}", remedy)
+        return UserError(inside(where, f", expression {self.defined_text!r}"), f"{problem}{shown}", remedy)
 
 
 class _Scope(dict[str, Any]):

@@ -1,39 +1,45 @@
-"""Command ``python -m predictor.blocks figures``: figures like Figures 3 to 5 of the paper, of a published model."""
+"""The command ``gridval blocks figures``: figures like Figures 3 to 5 of the paper, of a published model."""
 
 from __future__ import annotations
 
-import argparse
+from dataclasses import MISSING, dataclass
 from pathlib import Path
 
+from platforms.command.command import Command, Reply
+from platforms.command.request import Request, option
 from platforms.errors import UserError, nearest
 from predictor.blocks.published.parameters import CLUSTERS
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command ``figures``."""
-    parser = subparsers.add_parser(
-        "figures",
-        help="figures of a published model's formulas",
-        description="Draw the formulas of a published model as in Figures 3 to 5 of the paper, and those of scatter, "
-        "gather, all-to-all and the disk (docs/blocks/formulas.md). For a calibration, calibrate --plot draws them "
-        "with the measured points.",
-    )
-    parser.add_argument("--model", default="galera+", metavar="NAME", help=f"{', '.join(CLUSTERS)} (default: galera+)")
-    parser.add_argument("--plot", required=True, metavar="DIR", help="folder of the figures; made if it is absent")
-    parser.set_defaults(run=run)
+@dataclass(frozen=True, kw_only=True)
+class BlocksFiguresRequest(Request):
+    """A published model to draw."""
+
+    model: str = option("galera+", "NAME", f"{', '.join(CLUSTERS)} (default: galera+)")
+    plot: str = option(MISSING, "DIR", "folder of the figures; made if it is absent")
 
 
-def run(args: argparse.Namespace) -> int:
-    """Write the figures, print their names and return the exit status.
+def answer(request: BlocksFiguresRequest) -> Reply:
+    """Write the figures, and return their names.
 
     Raises:
         UserError: The model is not a published one, or a file cannot be written.
     """
-    if args.model not in CLUSTERS:
-        raise UserError(f"--model {args.model}", "no published model", nearest(args.model, CLUSTERS))
+    if request.model not in CLUSTERS:
+        raise UserError(f"--model {request.model}", "no published model", nearest(request.model, CLUSTERS))
     # Imported here for a quick start: it is slow to import.
     from predictor.blocks.published.figures import write_published_figures
 
-    for path in write_published_figures(args.model, Path(args.plot), "--plot"):
-        print(path)
-    return 0
+    files = list(write_published_figures(request.model, Path(request.plot), "--plot"))
+    return Reply(files, lambda: "\n".join(map(str, files)), lambda: [str(one) for one in files])
+
+
+COMMAND = Command(
+    "blocks figures",
+    BlocksFiguresRequest,
+    answer,
+    "Draw the formulas of a published model as in Figures 3 to 5 of the paper, and those of scatter, "
+    "gather, all-to-all and the disk (docs/blocks/formulas.md). For a calibration, calibrate --plot draws them "
+    "with the measured points.",
+)
+main = COMMAND.main

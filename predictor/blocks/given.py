@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from platforms.errors import UserError
+from platforms.errors import UserError, inside
 from predictor.blocks.checks import check_name
 from predictor.blocks.expressions import Expression, is_shared
 from predictor.blocks.parsing import (
@@ -18,10 +18,10 @@ from predictor.blocks.parsing import (
     item_name,
     length_name,
     place_name,
-    place_of,
     shown,
     single,
 )
+from predictor.blocks.places import definition_place
 
 Given = Expression | str | float | Sequence[Expression | str | float]  # value of a variable or list
 _DEEPEST = 50  # definitions that use each other in a row; Python's stack has an end
@@ -42,7 +42,7 @@ def parsed(value: Given, where: str) -> Expression | tuple[Expression, ...]:
             return Expression.of(value)
         items = tuple(Expression.of(one) for one in value)
     except UserError as err:
-        raise UserError(f"{where}, {err.where}", err.problem, err.remedy) from None
+        raise err.at(inside(where, f", {err.where}")) from None
     if not items:
         raise UserError(where, "an empty list", "Give it at least one number")
     return items
@@ -83,7 +83,7 @@ def definitions(
             made[length_name(name)] = Expression.of(len(items))
     taken = {*variables, *labels}
     for head, value in functions.items():
-        here = f"{where}, function {head}"
+        here = inside(where, f", function {head}", "functions", head)
         name, parameters = _head(head, here)
         for one in (name, *parameters):
             check_name(one, here)
@@ -93,7 +93,7 @@ def definitions(
         try:
             body = Expression.of(value)
         except UserError as err:
-            raise UserError(f"{here}, {err.where}", err.problem, err.remedy) from None
+            raise err.at(inside(here, f", {err.where}")) from None
         made[place_name(name, len(parameters))] = _function(name, parameters, body)
     return made
 
@@ -136,26 +136,27 @@ def _list(name: str, items: Sequence[Expression]) -> Expression:
     return Expression.computed(text, names, evaluate, may_be_nobody=any(one.may_be_nobody for one in items))
 
 
-def check_names(given: Mapping[str, Expression], known: frozenset[str], where: str) -> None:
+def check_names(given: Mapping[str, Expression], known: frozenset[str], functions: Iterable[str], where: str) -> None:
     """Check that all names in variables, lists and functions are known, and that none is defined by itself.
 
     Args:
         given: Definitions of variables, lists and functions.
         known: All names that their expressions may use.
+        functions: The heads of the functions.
         where: The file, for error messages.
 
     Raises:
         UserError: If a name is unknown, or definitions form a circle.
     """
     for name, expression in given.items():
-        expression.check_names(known, f"{where}, {place_of(name)}")
+        expression.check_names(known, definition_place(where, name, functions))
     levels: dict[str, int] = {}  # of definitions below each one
 
     def follow(name: str, callers: tuple[str, ...]) -> int:
         if name in callers:
             circle = ", ".join(shown(one) for one in (*callers[callers.index(name) :], name))
             problem = f"defined in terms of itself: {circle}"
-            raise UserError(f"{where}, {place_of(name)}", problem, "Define one of them without the others")
+            raise UserError(definition_place(where, name, functions), problem, "Define one of them without the others")
         if name not in levels:
             used = sorted(given[name].names & given.keys())
             inner = (*callers, name)
@@ -163,7 +164,7 @@ def check_names(given: Mapping[str, Expression], known: frozenset[str], where: s
             levels[name] = 1 if deep else 1 + max((follow(other, inner) for other in used), default=0)
             if deep or levels[name] > _DEEPEST:
                 problem = f"it needs more than {_DEEPEST} others in a row"
-                raise UserError(f"{where}, {place_of(name)}", problem, "Write fewer, longer definitions")
+                raise UserError(definition_place(where, name, functions), problem, "Write fewer, longer definitions")
         return levels[name]
 
     for name in given:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from platforms.errors import UserError, nearest
+from platforms.errors import nearest
+from predictor.blocks.errors import SettingError
 
 COMMUNICATION = ("p2p", "bcast", "scatter", "gather", "alltoall", "barrier", "disk_read", "disk_write")
 COLLECTIVES = ("bcast", "scatter", "gather", "alltoall", "barrier")  # blocks that any number of processes take part in
@@ -23,4 +24,4 @@ def check_rule(rule: str) -> None:
         UserError: The name is not in POWER_RULES.
     """
     if rule not in POWER_RULES:
-        raise UserError(f"--power {rule}", "no such rule", nearest(rule, POWER_RULES))
+        raise SettingError(f"--power {rule}", "no such rule", nearest(rule, POWER_RULES))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 import sys
+from collections.abc import Sequence
+from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING
 
-from platforms.errors import UserError
+from platforms.command.request import Request, argument, option
+from predictor.blocks.errors import SettingError
 from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID
 
 if TYPE_CHECKING:
@@ -15,86 +17,87 @@ if TYPE_CHECKING:
     from predictor.blocks.setting import Setting
 
 
-def add_setting_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for application, system and placement, which ``setting_from_arguments`` reads."""
-    parser.add_argument("application", metavar="APP.toml", help="the application (docs/blocks/applications.md)")
-    parser.add_argument(
-        "--system", required=True, metavar="SYS.toml|NAME", help="system that it runs on (docs/platforms/systems.md)"
+@dataclass(frozen=True, kw_only=True)
+class SettingOptions(Request):
+    """Add the options for application, system and placement, which ``setting_from_request`` reads."""
+
+    application: str = argument("APP.toml", "the application (docs/blocks/applications.md)")
+    system: str = option(MISSING, "SYS.toml|NAME", "system that it runs on (docs/platforms/systems.md)")
+    hardware: tuple[str, ...] = option((), "FILE", "file with your own hardware; may be repeated")
+    count: tuple[str, ...] = option((), "LABEL=N", "processes of a label, instead of the file's")
+    set: tuple[str, ...] = option((), "NAME=VALUE", "value of a variable, instead of the file's")
+    policy: str = option(
+        "fastest", "NAME", "order in which units get processes: fastest (default), round-robin or cheapest"
     )
-    parser.add_argument(
-        "--hardware", action="append", default=[], metavar="FILE", help="file with your own hardware; may be repeated"
+    failure_rate: float | None = option(
+        None, "LAMBDA", "failures per second of a node (default: those of the model or the hardware)"
     )
-    parser.add_argument(
-        "--count", action="append", default=[], metavar="LABEL=N", help="processes of a label, instead of the file's"
-    )
-    parser.add_argument(
-        "--set", action="append", default=[], metavar="NAME=VALUE", help="value of a variable, instead of the file's"
-    )
-    parser.add_argument(
-        "--policy", default="fastest", metavar="NAME",
-        help="order in which units get processes: fastest (default), round-robin or cheapest",
-    )  # fmt: skip
-    parser.add_argument(
-        "--failure-rate", type=float, metavar="LAMBDA",
-        help="failures per second of a node (default: those of the model or the hardware)",
-    )  # fmt: skip
 
 
-def add_model_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the model of the blocks' costs, which ``machine_from_arguments`` reads."""
-    parser.add_argument(
-        "--model", default=SIMGRID, metavar="NAME|FILE",
-        help=f"model of the blocks' costs: {SIMGRID} (default), the system's speeds, latencies, bandwidths and watts "
+@dataclass(frozen=True, kw_only=True)
+class ModelOptions(Request):
+    """Add the options for the model of the blocks' costs, which ``machine_from_request`` reads."""
+
+    model: str = option(
+        SIMGRID,
+        "NAME|FILE",
+        f"model of the blocks' costs: {SIMGRID} (default), the system's speeds, latencies, bandwidths and watts "
         f"with the factors of SimGrid's network model; {HARDWARE}, these data alone; a published model such as "
         "galera+; or a calibration file",
-    )  # fmt: skip
-    parser.add_argument("--power-law", metavar="LAW", help="for a published model: monotone (default) or printed")
-    parser.add_argument("--shapes", metavar="FAMILY", help="for a calibration file: simgrid (default) or paper")
-    parser.add_argument(
-        "--evaluator", metavar="NAME",
-        help="graph: every message, all of which share the links; cohorts: equal processes together, for any number of "
+    )
+    power_law: str | None = option(None, "LAW", "for a published model: monotone (default) or printed")
+    shapes: str | None = option(None, "FAMILY", "for a calibration file: simgrid (default) or paper")
+    evaluator: str | None = option(
+        None,
+        "NAME",
+        "graph: every message, all of which share the links; cohorts: equal processes together, for any number of "
         "them; default: cohorts where they are exact, otherwise the graph, unless it is too large",
-    )  # fmt: skip
-    parser.add_argument(
-        "--p-counts", metavar="WHAT",
-        help="P of Table 1 in collectives: nodes, as in the paper (default for a published model), or processes "
+    )
+    p_counts: str | None = option(
+        None,
+        "WHAT",
+        "P of Table 1 in collectives: nodes, as in the paper (default for a published model), or processes "
         "(default for a calibration file)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--component", action="append", default=[], metavar="NAME=MODEL",
-        help="for a published model or a calibration file: another such model for one component, by the name of a "
+    )
+    component: tuple[str, ...] = option(
+        (),
+        "NAME=MODEL",
+        "for a published model or a calibration file: another such model for one component, by the name of a "
         "group of units, a LAN, a WAN or a disk; may be repeated",
-    )  # fmt: skip
+    )
 
 
-def add_power_argument(parser: argparse.ArgumentParser) -> None:
+@dataclass(frozen=True, kw_only=True)
+class PowerOption(Request):
     """Add the option for the power rule."""
-    parser.add_argument(
-        "--power", default=POWER_RULES[0], metavar="RULE",
-        help="threads that take power: idle-waiting (default), those that compute; active-waiting, all until they end; "
+
+    power: str = option(
+        POWER_RULES[0],
+        "RULE",
+        "threads that take power: idle-waiting (default), those that compute; active-waiting, all until they end; "
         "paper, the same on nodes that count only until their last process ends",
-    )  # fmt: skip
+    )
 
 
-def machine_from_arguments(args: argparse.Namespace, setting: Setting) -> Machine:
+def machine_from_request(request: ModelOptions, setting: Setting) -> Machine:
     """Return the machine that the options name.
 
     Raises:
         UserError: If the model is unknown, or an option does not go with it.
     """
     return setting.machine(
-        args.model, power_law=args.power_law, family=args.shapes, p_counts=args.p_counts,
-        components=_assignments("--component", args.component),
+        request.model, power_law=request.power_law, family=request.shapes, p_counts=request.p_counts,
+        components=_assignments("--component", request.component),
     )  # fmt: skip
 
 
-def say_cautions(args: argparse.Namespace, setting: Setting) -> None:
+def say_cautions(request: ModelOptions, setting: Setting) -> None:
     """Print on standard error why the model may not fit the system."""
-    for caution in setting.cautions(args.model):
+    for caution in setting.cautions(request.model):
         print(f"caution: {caution}", file=sys.stderr)
 
 
-def setting_from_arguments(args: argparse.Namespace) -> Setting:
+def setting_from_request(request: SettingOptions) -> Setting:
     """Return the application, the system and the placement that the options name.
 
     Raises:
@@ -105,28 +108,32 @@ def setting_from_arguments(args: argparse.Namespace) -> Setting:
     from predictor.blocks.description import read_application
     from predictor.blocks.setting import Setting
 
-    application = changed(read_application(args.application), args)
-    system = system_named(args.system, hardware=args.hardware)
-    if args.failure_rate is not None and not 0 <= args.failure_rate < float("inf"):
-        raise UserError(f"--failure-rate {args.failure_rate}", "not a rate", "Give failures per second, 0 or more")
-    return Setting(application, system, args.policy, args.failure_rate)
+    application = changed(read_application(request.application), request)
+    system = system_named(request.system, hardware=request.hardware)
+    if request.failure_rate is not None and not 0 <= request.failure_rate < float("inf"):
+        raise SettingError(
+            f"--failure-rate {request.failure_rate}", "not a rate", "Give failures per second, 0 or more"
+        )
+    return Setting(application, system, request.policy, request.failure_rate)
 
 
-def changed(application: Application, args: argparse.Namespace) -> Application:
+def changed(application: Application, request: SettingOptions) -> Application:
     """Return the application with the counts and variables of the command line."""
     return application.changed(
-        counts=_assignments("--count", args.count), variables=_assignments("--set", args.set)
+        counts=_assignments("--count", request.count), variables=_assignments("--set", request.set)
     )  # fmt: skip
 
 
-def _assignments(option: str, texts: list[str]) -> dict[str, str]:
+def _assignments(option: str, texts: Sequence[str]) -> dict[str, str]:
     given: dict[str, str] = {}
     example = "lan=galera" if option == "--component" else "n=1000"
     for text in texts:
         name, equals, value = text.partition("=")
         if not name or not equals or not value:
-            raise UserError(f"{option} {text}", "not of the form NAME=VALUE", f"Write for example {option} {example}")
+            raise SettingError(
+                f"{option} {text}", "not of the form NAME=VALUE", f"Write for example {option} {example}"
+            )
         if option == "--component" and name in given:
-            raise UserError(f"{option} {text}", "this component is given twice", "Keep one")
+            raise SettingError(f"{option} {text}", "this component is given twice", "Keep one")
         given[name] = value
     return given

@@ -9,6 +9,7 @@ import numpy as np
 
 from platforms.errors import UserError, nearest
 from predictor.blocks.expressions import Expression
+from predictor.blocks.places import label_place
 from predictor.blocks.processes.progression import Progression
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def _of_processor(label: Label, processor: str, where: str) -> Expression:
     given: Any = label.efficiency
     if processor not in given:
         remedy = f"{nearest(processor, given)}; add {processor} = 0.1"
-        raise UserError(f"{where}, label {label.name}, efficiency", f"no value for processor {processor!r}", remedy)
+        raise UserError(label_place(where, label.name, "efficiency"), f"no value for processor {processor!r}", remedy)
     return Expression.of(given[processor])
 
 

@@ -9,6 +9,7 @@ from typing import Protocol
 from platforms.errors import UserError
 from predictor.blocks.expressions import Expression
 from predictor.blocks.grid import processes
+from predictor.blocks.places import called_place, inner_place, step_place
 
 Number = Expression | str | float  # accepted wherever a step needs a number
 
@@ -338,10 +339,12 @@ def numbered(step: Step | None, steps: Sequence[Step], where: str) -> Iterator[t
         if not step.prefix:
             yield from ((inner, where) for inner in steps)
             return
-        where = f"{where}, {step.prefix} step "
+        where = called_place(where, step.prefix)
+    elif isinstance(step, If):
+        where = inner_place(where, "else" if steps is step.otherwise else "then")
     elif step is not None:
-        where = f"{where}.else." if isinstance(step, If) and steps is step.otherwise else f"{where}."
-    yield from ((inner, f"{where}{number}") for number, inner in enumerate(steps, 1))
+        where = inner_place(where, "do")
+    yield from ((inner, step_place(where, number)) for number, inner in enumerate(steps, 1))
 
 
 def all_steps(owner: Step | None, steps: Sequence[Step], where: str) -> Iterator[tuple[Step, str]]:

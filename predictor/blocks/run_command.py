@@ -1,33 +1,32 @@
-"""Command ``python -m predictor.blocks run``: time, energy and probability of success of an application on a system."""
+"""The command ``gridval blocks run``: time, energy and probability of success of an application on a system."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 import time
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from apps.timelines.files import TIMELINE, check_timeline, timeline_formats
+from platforms.command.command import Command, Reply
+from platforms.command.common import JsonOption
+from platforms.command.request import given, option
 from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import folded_lines, prose_lines
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
+from predictor.blocks.errors import NoGraph
 from predictor.blocks.names import COHORTS, GRAPH, POWER_RULES
 from predictor.blocks.options import (
-    add_model_arguments,
-    add_power_argument,
-    add_setting_arguments,
-    machine_from_arguments,
+    machine_from_request,
     say_cautions,
-    setting_from_arguments,
+    setting_from_request,
 )
 from predictor.blocks.parts import KINDS, StepTime, total
-from predictor.blocks.series.command import add_series_arguments, check_series_arguments, run_series
+from predictor.blocks.series.command import SeriesOptions, check_series, run_series
 from predictor.blocks.series.points import VARY
 
 if TYPE_CHECKING:
@@ -38,79 +37,72 @@ if TYPE_CHECKING:
     from predictor.blocks.stream.instructions import Stream
 
 _JOULES_PER_WH = 3600.0
-_ASKED = f"--evaluator {GRAPH}"
 _ROUNDING = 1e-12  # share of a time below which a part of it is a rounding error
 _EVALUATED = {GRAPH: "a graph of messages", COHORTS: "cohorts of equal processes"}
 
 
-def add_parser(subparsers: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
-    """Add the sub-command ``run``."""
-    parser = subparsers.add_parser(
-        "run",
-        help="an application's time, energy and success on a system",
-        description="Evaluate an application: time and energy of every label, overall time, energy of all nodes in "
-        "use, and probability of success (docs/blocks/applications.md).",
-        first="application --system --count --set --vary --out --parts --model --power --failure-rate".split(),
-    )
-    add_setting_arguments(parser)
-    add_model_arguments(parser)
-    add_power_argument(parser)
-    add_series_arguments(parser)
-    parser.add_argument("--parts", action="store_true", help="also print where the time goes, by label and step")
-    parser.add_argument(
-        TIMELINE, metavar="FILE",
-        help=f"write what each process does when, of the turns that are evaluated: {timeline_formats()} "
+@dataclass(frozen=True, kw_only=True)
+class BlocksRequest(SeriesOptions, JsonOption):
+    """An application to evaluate."""
+
+    timeline: str | None = option(
+        None,
+        "FILE",
+        f"write what each process does when, of the turns that are evaluated: {timeline_formats()} "
         "(docs/programs/timelines.md); the application is then evaluated message by message",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    parser.set_defaults(run=run)
+    )
 
 
-def run(args: argparse.Namespace) -> int:
-    """Evaluate, print the result and return the exit status.
+def answer(request: BlocksRequest) -> Reply:
+    """Evaluate the application, or each point of a series.
 
     Raises:
         UserError: If a file or an option is wrong.
     """
-    check_series_arguments(args)
-    if args.wide and not (args.vary or args.parts):
+    check_series(request)
+    if request.wide and not (request.vary or request.parts):
         raise UserError("--wide", f"goes only with {VARY} or --parts", "Leave it out")
-    if args.vary:
-        if args.timeline is not None:
-            raise UserError(f"{TIMELINE} {args.timeline}", f"does not go with {VARY}", "Write one timeline at a time")
-        return run_series(args)
-    if args.timeline is not None:
-        check_timeline(TIMELINE, args.timeline)
+    if request.vary:
+        if request.timeline is not None:
+            raise UserError(
+                f"{TIMELINE} {request.timeline}", f"does not go with {VARY}", "Write one timeline at a time"
+            )
+        return run_series(request)
+    if request.timeline is not None:
+        check_timeline(TIMELINE, request.timeline)
     # Imported here for a quick start: it is slow to import.
     from predictor.blocks.evaluation.evaluate import evaluate
 
-    setting = setting_from_arguments(args)
-    machine = machine_from_arguments(args, setting)
-    say_cautions(args, setting)
+    setting = setting_from_request(request)
+    machine = machine_from_request(request, setting)
+    say_cautions(request, setting)
     started = time.perf_counter()
-    stream = _drawn(args, setting, machine) if args.timeline is not None else None
-    evaluator = args.evaluator if stream is None else GRAPH
+    stream = _drawn(request, setting, machine) if request.timeline is not None else None
+    evaluator = request.evaluator if stream is None else GRAPH
     with doing("evaluating the application"):
-        result = evaluate(setting.application, machine, evaluator=evaluator, power=args.power, parts=args.parts)
+        result = evaluate(setting.application, machine, evaluator=evaluator, power=request.power, parts=request.parts)
     wall_s = time.perf_counter() - started
     for caution in result.cautions:
         print(f"caution: {caution}", file=sys.stderr)
-    shown = {**result_json(result, wall_s), "cautions": [*setting.cautions(args.model), *result.cautions]}
-    print(json.dumps(shown) if args.json else result_text(result))
-    if args.parts and not args.json:
-        print("\n".join(("", *parts_lines(result, wide=args.wide))))
     if stream is not None:
         # Imported here for a quick start: they are slow to import.
         from apps.timelines.files import write_activities
         from predictor.blocks.graph.timeline import activities_of
 
         with doing("writing the timeline"):
-            said = write_activities(TIMELINE, args.timeline, activities_of(*stream))
+            said = write_activities(TIMELINE, given(request.timeline), activities_of(*stream))
         print(f"timeline: {said}", file=sys.stderr)
-    return 0
+    return Reply(
+        result,
+        lambda: "\n".join([result_text(result), *(["", *parts_lines(result, wide=request.wide)] * request.parts)]),
+        lambda: {
+            **result_json(result, wall_s),
+            "cautions": [*setting.cautions(request.model), *result.cautions],
+        },
+    )
 
 
-def _drawn(args: argparse.Namespace, setting: Setting, machine: Machine) -> tuple[Stream, HardwareMachine]:
+def _drawn(request: BlocksRequest, setting: Setting, machine: Machine) -> tuple[Stream, HardwareMachine]:
     """Return the instructions of which a timeline is drawn, and the machine that they run on.
 
     Raises:
@@ -120,17 +112,17 @@ def _drawn(args: argparse.Namespace, setting: Setting, machine: Machine) -> tupl
     from predictor.blocks.evaluation.choice import chosen
     from predictor.blocks.machines.hardware_machine import HardwareMachine
 
-    where = f"{TIMELINE} {args.timeline}"
+    where = f"{TIMELINE} {request.timeline}"
     if not isinstance(machine, HardwareMachine):
         problem = f"model {machine.name} gives the times of whole blocks for equal processes together"
         raise UserError(where, f"{problem}, of which there is no timeline", "Use --model simgrid or hardware")
-    if args.evaluator not in (None, GRAPH):
+    if request.evaluator not in (None, GRAPH):
         problem = "cohorts of equal processes have no timeline"
         raise UserError(where, problem, "Leave out --evaluator")
     try:
         choice = chosen(setting.application, machine, GRAPH)
-    except UserError as err:
-        raise UserError(where, err.problem, "Take fewer processes or turns") if err.where == _ASKED else err from None
+    except NoGraph as err:
+        raise UserError(where, err.problem, "Take fewer processes or turns") from None
     assert choice.stream is not None
     return choice.stream, machine
 
@@ -182,3 +174,14 @@ def result_text(result: Result) -> str:
     if result.success is not None:
         lines.append(f"probability of success {result.success:.10g}")
     return "\n".join(folded_lines([*lines, *(f"not known: {reason}" for reason in result.unknown)]))
+
+
+COMMAND = Command(
+    "blocks run",
+    BlocksRequest,
+    answer,
+    "Evaluate an application: time and energy of every label, overall time, energy of all nodes in "
+    "use, and probability of success (docs/blocks/applications.md).",
+    first="application --system --count --set --vary --out --parts --model --power --failure-rate".split(),
+)
+main = COMMAND.main

@@ -6,11 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from platforms.errors import UserError, nearest
+from platforms.errors import nearest
 from platforms.system import System
 from platforms.system.scheduler import Schedule, schedule
 from predictor.blocks.application import Application
 from predictor.blocks.by_name import block_model
+from predictor.blocks.errors import SettingError
 from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Machine
 from predictor.blocks.machines.model_machine import ModelMachine
@@ -80,7 +81,7 @@ class Setting:
         for option, value in given:
             if value is not None and value != {}:
                 shown = value if isinstance(value, str) else ",".join(value)
-                raise UserError(f"{option} {shown}", f"does not go with --model {model}", "Leave it out")
+                raise SettingError(f"{option} {shown}", f"does not go with --model {model}", "Leave it out")
         made = HardwareMachine if model == HARDWARE else SimGridMachine
         return made(self.system, self.schedule, failure_rate_per_s=self.failure_rate_per_s)
 
@@ -91,7 +92,7 @@ class Setting:
         for name in own:
             if name not in known:
                 problem = f"system {self.system.name} has no such component"
-                raise UserError(f"--component {name}", problem, nearest(name, list(dict.fromkeys(known))))
+                raise SettingError(f"--component {name}", problem, nearest(name, list(dict.fromkeys(known))))
 
     def cautions(self, model: str) -> list[str]:
         """Return reasons against using a calibration file for this system; none for any other model."""
@@ -125,10 +126,10 @@ def _check_p_counts(p_counts: str | None, model: BlockModel) -> None:
     if p_counts is None:
         return
     if p_counts not in P_COUNTS:
-        raise UserError(f"--p-counts {p_counts}", "no such reading of P", nearest(p_counts, P_COUNTS))
+        raise SettingError(f"--p-counts {p_counts}", "no such reading of P", nearest(p_counts, P_COUNTS))
     if p_counts == "nodes" and getattr(model, "family", "paper") != "paper":
         problem = "the shapes of the algorithms count processes"
-        raise UserError(f"--p-counts {p_counts}", problem, "Add --shapes paper, or leave it out")
+        raise SettingError(f"--p-counts {p_counts}", problem, "Add --shapes paper, or leave it out")
 
 
 def _of_clusters(model: BlockModel) -> dict[str, BlockModel]:

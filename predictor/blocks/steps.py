@@ -24,6 +24,7 @@ from predictor.blocks.application import (
     all_steps,
 )
 from predictor.blocks.expressions import Expression
+from predictor.blocks.places import program_place
 
 _Who = TypeVar("_Who")
 _Done = TypeVar("_Done")
@@ -81,7 +82,7 @@ def _expressions(steps: Sequence[Step]) -> Iterator[Expression]:
 def only_one_by_one(application: Application) -> tuple[str, str] | None:
     """Return the place of the first step that cohorts do not represent, and what it does; None if there is none."""
     for label in application.labels:
-        for step, where in all_steps(None, label.program, f"{application.where}, label {label.name}, step "):
+        for step, where in all_steps(None, label.program, program_place(application.where, label.name)):
             if isinstance(step, ReceiveAny | Reply | Wait) or (isinstance(step, Send | Receive) and step.request):
                 return where, "it waits for messages in an order of its own"
             if isinstance(step, Collective) and step.split is not None:

@@ -1,29 +1,25 @@
-"""Expect failures of the hardware that an application of blocks is placed on: ``python -m predictor.checkpoints``."""
+"""Expect failures of the hardware that an application of blocks is placed on: ``gridval plan failures``."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.command import Command, Reply
+from platforms.command.common import JsonOption, WideOption
+from platforms.command.request import option
 from platforms.errors import UserError, nearest
 from platforms.terminal.progress import doing
-from platforms.terminal.width import add_wide_argument
-from predictor.blocks.lines import named_lines
 from predictor.blocks.options import (
-    add_model_arguments,
-    add_power_argument,
-    add_setting_arguments,
-    machine_from_arguments,
+    machine_from_request,
     say_cautions,
-    setting_from_arguments,
+    setting_from_request,
 )
-from predictor.blocks.series.command import add_pool_arguments, jobs_from_arguments, store_from_arguments
-from predictor.blocks.series.points import Point, add_vary_argument, points_of, where_text
+from predictor.blocks.series.command import EvaluationPool, jobs_from_request, store_from_request
+from predictor.blocks.series.points import ApplicationOptions, Point, points_of, where_text
 from predictor.reliability.names import INTERVALS
 
 if TYPE_CHECKING:
@@ -34,43 +30,29 @@ LONGEST_S = 1e15  # of a checkpoint and of a restart
 MOST_REPEATS = 1_000_000_000
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m predictor.checkpoints",
-        description="Expected time and energy of an application of blocks on hardware that fails: with restarts from "
-        "the beginning, and with the checkpoints that its own write_disk writes, at its own interval and at Young's or "
-        "Daly's. With --vary, the best number of nodes too (docs/planning/checkpoints.md).",
-        epilog=EXIT_STATUSES,
-        first="application --system --vary --restart --checkpoint --repeat --failure-rate --model --power".split(),
+@dataclass(frozen=True, kw_only=True)
+class CheckpointOptions(ApplicationOptions, EvaluationPool):
+    """An application, and its checkpoints on hardware that fails."""
+
+    for_each: ClassVar[str] = "answer"
+    without: ClassVar[frozenset[str]] = frozenset({"parts"})
+
+    checkpoint: float | None = option(
+        None, "S", "seconds of a checkpoint (default: those of the own write_disk)", unit="s"
     )
-    add_setting_arguments(parser)
-    add_model_arguments(parser)
-    add_power_argument(parser)
-    add_checkpoint_arguments(parser)
-    add_wide_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return parser
-
-
-def add_checkpoint_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for failures and checkpoints, which ``rows_from_arguments`` reads."""
-    add_vary_argument(parser, "answer")
-    parser.add_argument(
-        "--checkpoint", type=float, metavar="S", help="seconds of a checkpoint (default: those of the own write_disk)"
+    restart: float = option(0.0, "S", "seconds of a restart (default: 0)", unit="s")
+    intervals: str = option(
+        "daly", "I1,I2,...", f"intervals between checkpoints, of {', '.join(INTERVALS)} (default: daly)"
     )
-    parser.add_argument("--restart", type=float, default=0.0, metavar="S", help="seconds of a restart (default: 0)")
-    parser.add_argument(
-        "--intervals", default="daly", metavar="I1,I2,...",
-        help=f"intervals between checkpoints, of {', '.join(INTERVALS)} (default: daly)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--repeat", type=int, default=1, metavar="N", help="number of runs in a row that make up the job (default: 1)"
-    )
-    add_pool_arguments(parser)
+    repeat: int = option(1, "N", "number of runs in a row that make up the job (default: 1)")
 
 
-def rows_from_arguments(args: argparse.Namespace) -> tuple[str, list[Row], list[str]]:
+@dataclass(frozen=True, kw_only=True)
+class CheckpointsRequest(CheckpointOptions, WideOption, JsonOption):
+    """An application whose times and energies with failures are expected."""
+
+
+def rows_from_request(request: CheckpointOptions) -> tuple[str, list[Row], list[str]]:
     """Return a description of the runs, their rows, and why some points of a series have none.
 
     Raises:
@@ -82,38 +64,42 @@ def rows_from_arguments(args: argparse.Namespace) -> tuple[str, list[Row], list[
     from predictor.checkpoints.placed import Placed
     from predictor.checkpoints.report import Row
 
-    intervals = _checked_intervals(args)
-    points = points_of(args)
+    intervals = _checked_intervals(request)
+    points = points_of(request)
     rows, failures, failed = [], [], None
-    for point, run in zip(points, _placements(args, points), strict=True):
+    for point, run in zip(points, _placements(request, points), strict=True):
         if isinstance(run, Placed):
-            rows.append(Row(point.values, run, expectations(run, intervals, restart_s=args.restart)))
+            rows.append(Row(point.values, run, expectations(run, intervals, restart_s=request.restart)))
             continue
         failures.append(f"{point}: {run}")
         failed = failed or run
     if failed is not None and not rows:
         raise failed
     rows.sort(key=lambda row: (row.run.nodes, row.run.processes))
-    first = setting_from_arguments(next(point.args for point in points if point.values == rows[0].varied))
-    say_cautions(points[0].args, first)
-    times = "" if args.repeat == 1 else f"{args.repeat} times "
+    first = setting_from_request(next(point.request for point in points if point.values == rows[0].varied))
+    say_cautions(points[0].request, first)
+    times = "" if request.repeat == 1 else f"{request.repeat} times "
     return f"{times}{first.application.name}{where_text(points, first.system.name)}", rows, failures
 
 
-def _placements(args: argparse.Namespace, points: Sequence[Point]) -> list[Placed | UserError]:
+def _placements(request: CheckpointOptions, points: Sequence[Point]) -> list[Placed | UserError]:
     """Return the placement of each point, or why it has none; they are pooled and kept."""
     # Imported here for a quick start: they are slow to import.
     from predictor.blocks.series.evaluations import made_and_kept
     from predictor.checkpoints.placed import Placed
     from predictor.series.sources import sources_hash
 
-    jobs = jobs_from_arguments(args)
-    also = {"checkpoint": args.checkpoint, "repeat": args.repeat, "checkpoints": sources_hash("predictor/checkpoints")}
-    with store_from_arguments(args) as store, doing("placing the application"):
-        return made_and_kept(points, placed_from_arguments, Placed, store, jobs, also)
+    jobs = jobs_from_request(request)
+    also = {
+        "checkpoint": request.checkpoint,
+        "repeat": request.repeat,
+        "checkpoints": sources_hash("predictor/checkpoints"),
+    }
+    with store_from_request(request) as store, doing("placing the application"):
+        return made_and_kept(points, placed_from_request, Placed, store, jobs, also)
 
 
-def placed_from_arguments(args: argparse.Namespace) -> Placed:
+def placed_from_request(request: CheckpointOptions) -> Placed:
     """Return times, powers and the failure rate of the application that the options name.
 
     Raises:
@@ -123,8 +109,8 @@ def placed_from_arguments(args: argparse.Namespace) -> Placed:
     from predictor.checkpoints.placed import placed
 
     return placed(
-        setting_from_arguments(args), partial(machine_from_arguments, args),
-        power=args.power, evaluator=args.evaluator, checkpoint_s=args.checkpoint, repeat=args.repeat,
+        setting_from_request(request), partial(machine_from_request, request),
+        power=request.power, evaluator=request.evaluator, checkpoint_s=request.checkpoint, repeat=request.repeat,
     )  # fmt: skip
 
 
@@ -135,43 +121,47 @@ def say_failures(failures: Sequence[str]) -> int:
     return 2 if failures else 0
 
 
-def _checked_intervals(args: argparse.Namespace) -> list[str]:
+def _checked_intervals(request: CheckpointOptions) -> list[str]:
     """Return the names of the intervals, each once.
 
     Raises:
         UserError: An option is out of its range.
     """
-    for option, value, least in (("--checkpoint", args.checkpoint, 1e-9), ("--restart", args.restart, 0.0)):
+    for name, value, least in (("--checkpoint", request.checkpoint, 1e-9), ("--restart", request.restart, 0.0)):
         if value is not None and not least <= value <= LONGEST_S:
-            raise UserError(f"{option} {value:g}", "not a time", f"Give {least:g} to {LONGEST_S:g} s")
-    if not 1 <= args.repeat <= MOST_REPEATS:
-        raise UserError(f"--repeat {args.repeat}", "out of its range", f"Give 1 to {MOST_REPEATS}")
-    names = [part.strip() for part in args.intervals.split(",") if part.strip()]
+            raise UserError(f"{name} {value:g}", "not a time", f"Give {least:g} to {LONGEST_S:g} s")
+    if not 1 <= request.repeat <= MOST_REPEATS:
+        raise UserError(f"--repeat {request.repeat}", "out of its range", f"Give 1 to {MOST_REPEATS}")
+    names = [part.strip() for part in request.intervals.split(",") if part.strip()]
     for name in names:
         if name not in INTERVALS:
             raise UserError(f"--intervals {name}", "no such interval", nearest(name, INTERVALS))
     if not names:
-        raise UserError(f"--intervals {args.intervals!r}", "names none", f"Give some of {', '.join(INTERVALS)}")
+        raise UserError(f"--intervals {request.intervals!r}", "names none", f"Give some of {', '.join(INTERVALS)}")
     return list(dict.fromkeys(names))
 
 
-def _run(args: argparse.Namespace) -> int:
+def answer(request: CheckpointsRequest) -> Reply:
+    """Return the expected times and energies of each point."""
     # Imported here for a quick start: they are slow to import.
     from predictor.checkpoints.report import as_json, as_text
 
-    source, rows, failures = rows_from_arguments(args)
-    if args.json:
-        print(json.dumps(as_json(source, rows, restart_s=args.restart)))
-    else:
-        print(as_text(source, rows, restart_s=args.restart, wide=args.wide))
-    return say_failures(failures)
+    source, rows, failures = rows_from_request(request)
+    return Reply(
+        rows,
+        lambda: as_text(source, rows, restart_s=request.restart, wide=request.wide),
+        lambda: as_json(source, rows, restart_s=request.restart),
+        say_failures(failures),
+    )
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-
-    def chosen() -> int:
-        with named_lines():
-            return _run(build_parser().parse_args(argv))
-
-    return exit_status(chosen)
+COMMAND = Command(
+    "plan failures",
+    CheckpointsRequest,
+    answer,
+    "Expected time and energy of an application of blocks on hardware that fails: with restarts from "
+    "the beginning, and with the checkpoints that its own write_disk writes, at its own interval and at Young's or "
+    "Daly's. With --vary, the best number of nodes too (docs/planning/checkpoints.md).",
+    first="application --system --vary --restart --checkpoint --repeat --failure-rate --model --power".split(),
+)
+main = COMMAND.main

@@ -7,18 +7,20 @@ bounds on its times; none is simulated.
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
-from apps.arguments.settings import add_settings_arguments, settings_from_arguments
+from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import RunnerOptions, runner_from_request
+from apps.options.settings import KernelSettingsOptions, settings_from_request
 from apps.spec.settings import Settings
-from platforms.command import EXIT_STATUSES, CommandParser, any_case
+from platforms.command.command import Command, Reply
+from platforms.command.common import JsonOption
+from platforms.command.parser import any_case
+from platforms.command.request import argument, option
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
 from platforms.model.placement import write_host_file
@@ -53,42 +55,36 @@ def _graph_times(request: Request, settings: Settings, runner: Runner) -> Times:
 _QUICK: Mapping[str, Callable[[Request, Settings, Runner], Times]] = {"dpgraph-known": _graph_times}
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m predictor.design",
-        description=__doc__,
-        epilog=EXIT_STATUSES,
-    )
-    parser.add_argument("file", metavar="FILE.toml", help="prices of nodes and networks, and the programs to run")
-    parser.add_argument("--budget", type=float, metavar="B", help="budget, in place of the file's")
-    parser.add_argument("--top", type=int, default=5, metavar="K", help="number of best grids to show (default: 5)")
-    parser.add_argument(
-        "--predictor", default=DEFAULT_PREDICTOR, metavar="NAME", type=any_case(*PREDICTORS),
-        help=f"{help_text()} (default: {DEFAULT_PREDICTOR}, the only one with bounds; with another every grid is "
+@dataclass(frozen=True, kw_only=True)
+class GridRequest(JsonOption, KernelSettingsOptions, RunnerOptions, DryRunOption):
+    """What ``gridval plan grid`` is asked for."""
+
+    file: str = argument("FILE.toml", "prices of nodes and networks, and the programs to run")
+    budget: float | None = option(None, "B", "budget, in place of the file's")
+    top: int = option(5, "K", "number of best grids to show (default: 5)")
+    predictor: str = option(
+        DEFAULT_PREDICTOR,
+        "NAME",
+        f"{help_text()} (default: {DEFAULT_PREDICTOR}, the only one with bounds; with another every grid is "
         "evaluated, and its evidence gathered)",
-    )  # fmt: skip
-    parser.add_argument("--no-front", action="store_true", help="the best grids only, which takes fewer evaluations")
-    parser.add_argument("--exhaustive", action="store_true", help="evaluate every grid, to check the bounds")
-    parser.add_argument("--write", metavar="FILE.toml", help="write the best grid as a scenario file, for --scenario")
-    parser.add_argument("--write-hostfile", metavar="FILE", help="write its hosts, one per line in rank order")
-    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
-    add_settings_arguments(parser, programs=False)
-    add_runner_arguments(parser)
-    add_dry_run_argument(parser)
-    return parser
+        parse=any_case(*PREDICTORS),
+    )
+    no_front: bool = option(False, help="the best grids only, which takes fewer evaluations")
+    exhaustive: bool = option(False, help="evaluate every grid, to check the bounds")
+    write: str | None = option(None, "FILE.toml", "write the best grid as a scenario file, for --scenario")
+    write_hostfile: str | None = option(None, "FILE", "write its hosts, one per line in rank order")
 
 
-def request_from_arguments(args: argparse.Namespace) -> Request:
+def design_from_request(request: GridRequest) -> Request:
     """Read the design file, with the budget of --budget if it is given.
 
     Raises:
         UserError: An option or the file is wrong.
     """
-    if args.top < 1:
-        raise UserError(f"--top {args.top}", "below one", "Give at least 1")
-    request = read_request(args.file)
-    return request if args.budget is None else request.with_budget(args.budget)
+    if request.top < 1:
+        raise UserError(f"--top {request.top}", "below one", "Give at least 1")
+    design = read_request(request.file)
+    return design if request.budget is None else design.with_budget(request.budget)
 
 
 def times_for(name: str, request: Request, settings: Settings, runner: Runner) -> Times:
@@ -120,26 +116,27 @@ def plan(name: str, request: Request, settings: Settings, candidates: Sequence[C
     return planned(((settings, some) for some in targets), [model], truths=False, remark=remark)
 
 
-def _run(args: argparse.Namespace) -> int:
-    for option, path in (("--write", args.write), ("--write-hostfile", args.write_hostfile)):
+def answer(request: GridRequest) -> Reply | int:
+    """Find the best grids; with --dry-run say what that takes, and return the exit status."""
+    for name, path in (("--write", request.write), ("--write-hostfile", request.write_hostfile)):
         if path is not None:
-            check_writable(option, path)
-    request = request_from_arguments(args)
-    settings = settings_from_arguments(args)
-    grids = affordable(request)
-    if args.dry_run:
-        return print_plan(args, plan(args.predictor, request, settings, grids.candidates))
+            check_writable(name, path)
+    design = design_from_request(request)
+    settings = settings_from_request(request)
+    grids = affordable(design)
+    if request.dry_run:
+        return print_plan(request, plan(request.predictor, design, settings, grids.candidates))
     search = Search(
         grids.candidates,
-        [program.weight for program in request.programs],
-        top=args.top,
-        with_front=not args.no_front,
-        exhaustive=args.exhaustive,
+        [program.weight for program in design.programs],
+        top=request.top,
+        with_front=not request.no_front,
+        exhaustive=request.exhaustive,
     )
     status = 0
     progress = Progress()
-    with runner_from_arguments(args) as runner:
-        times = times_for(args.predictor, request, settings, runner)
+    with runner_from_request(request) as runner:
+        times = times_for(request.predictor, design, settings, runner)
         try:
             search.run(times, progress)
         except KeyboardInterrupt:
@@ -151,28 +148,34 @@ def _run(args: argparse.Namespace) -> int:
     if not search.evaluated:
         ((reason, _),) = search.unanswered.most_common(1)
         problem, remedy = f"no answer for any grid: {reason.rstrip('.')}", "Change that, or use another --predictor"
-        raise OutOfRange(f"{args.file}, {args.predictor}", problem, remedy)
-    if args.json:
-        made = as_json(request, search, grids.refused, predictor=args.predictor, cost=times.cost)
-        found = json.dumps({**made, "cautions": runner.cautions.lines()})
-    else:
-        found = text(request, search, grids.refused, predictor=args.predictor, cost=times.cost)
-    print(found, flush=True)  # before the files are written, because writing may fail
-    _write(args, request, search)
-    return status
+        raise OutOfRange(f"{request.file}, {request.predictor}", problem, remedy)
+    made = as_json(design, search, grids.refused, predictor=request.predictor, cost=times.cost)
+    return Reply(
+        (design, search),
+        lambda: text(design, search, grids.refused, predictor=request.predictor, cost=times.cost),
+        lambda: {**made, "cautions": runner.cautions.lines()},
+        status,
+    )
 
 
-def _write(args: argparse.Namespace, request: Request, search: Search) -> None:
+def _write(request: GridRequest, reply: Reply) -> None:
     """Write the requested files for the best grid."""
+    design, search = reply.value
     best = search.best[0].candidate
-    if args.write is not None:
-        money = f"{best.price:.10g} {request.currency}".rstrip()
-        source = f"Designed from {Path(args.file).name}: {best}, network {best.network.name}, for {money}."
-        write_text("--write", args.write, scenario_text(best, source))
-    if args.write_hostfile is not None:
-        write_host_file(args.write_hostfile, best.placement(best.grid()))
+    if request.write is not None:
+        money = f"{best.price:.10g} {design.currency}".rstrip()
+        source = f"Designed from {Path(request.file).name}: {best}, network {best.network.name}, for {money}."
+        write_text("--write", request.write, scenario_text(best, source))
+    if request.write_hostfile is not None:
+        write_host_file(request.write_hostfile, best.placement(best.grid()))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "plan grid",
+    GridRequest,
+    answer,
+    __doc__,
+    after=_write,
+    status=exit_status,
+)
+main = COMMAND.main

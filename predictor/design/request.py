@@ -120,7 +120,7 @@ def _node(entry: CheckedTable) -> NodeKind:
     entry.text("source", "")
     most = entry.integer("most") if entry.has("most") else None
     if most is not None and most < 1:
-        raise PlatformError(entry.where, f"most = {most}", "Give at least 1, or leave the kind out")
+        raise PlatformError(entry.of("most"), f"most = {most}", "Give at least 1, or leave the kind out")
     power = None
     if entry.has("power"):
         watts = entry.table("power", "power")
@@ -144,7 +144,7 @@ def _network(entry: CheckedTable) -> NetworkKind:
     wan = entry.table("wan", "wan")
     shape = wan.text("shape", "mesh")
     if shape not in WAN_SHAPES:
-        raise PlatformError(wan.where, f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
+        raise PlatformError(wan.of("shape"), f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
     own = entry.options("options")
     return NetworkKind(
         name=name,
@@ -179,7 +179,7 @@ def _clusters(entry: CheckedTable) -> ClusterLimits:
     else:
         step = entry.integer("step", 1)
         if step < 1:
-            raise PlatformError(entry.where, f"step = {step}", "Give at least 1")
+            raise PlatformError(entry.of("step"), f"step = {step}", "Give at least 1")
         sizes = range(step, entry.integer("most_nodes") + 1, step)
     if not sizes or sizes[0] < 1:
         raise PlatformError(entry.where, f"clusters of {sizes[0] if sizes else 'no'} nodes", "Give sizes from 1")
@@ -194,7 +194,7 @@ def _program(entry: CheckedTable) -> Program:
         kernel = named_kernel(name)
     weight = entry.number("weight", 1.0)
     if not 0 < weight < math.inf:
-        raise PlatformError(entry.where, f"weight = {weight:g}", "Give a positive number")
+        raise PlatformError(entry.of("weight"), f"weight = {weight:g}", "Give a positive number")
     if entry.has("class") == entry.has("size"):
         raise PlatformError(entry.where, "'class' or 'size' is needed, and one of them only", "Give one of them")
     if entry.has("class"):
@@ -209,7 +209,7 @@ def _program(entry: CheckedTable) -> Program:
     with _said_of(entry.where):
         asked = sized_problem(name, size, **params)
     if asked.iterative and not asked.open_ended and (iterations := asked.iterations_on(1)) < 1:
-        where = f"{entry.where}, params"
+        where = entry.at("params")
         raise PlatformError(where, f"{kernel.iterations_parameter} = {iterations}", "Give at least 1, or leave it out")
     return Program(asked, weight)
 
@@ -217,10 +217,10 @@ def _program(entry: CheckedTable) -> Program:
 def _params(entry: CheckedTable) -> dict[str, int | float | str]:
     params = entry.value("params", {})
     if not isinstance(params, dict):
-        raise PlatformError(entry.where, f"params = {params!r} is not a table", "Write for example { nb = 32 }")
+        raise PlatformError(entry.of("params"), f"params = {params!r} is not a table", "Write for example { nb = 32 }")
     for key, value in params.items():
         if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise PlatformError(f"{entry.where}, params", f"{key} = {value!r}", "Give a number or a text")
+            raise PlatformError(entry.at("params"), f"{key} = {value!r}", "Give a number or a text")
     return params
 
 
@@ -229,21 +229,21 @@ def _ranks_per_node(top: CheckedTable) -> int | None:
         return None
     ranks = top.integer("ranks_per_node")
     if ranks < 1:
-        raise PlatformError(top.where, f"ranks_per_node = {ranks}", f'Give at least 1, or "{CORES}"')
+        raise PlatformError(top.of("ranks_per_node"), f"ranks_per_node = {ranks}", f'Give at least 1, or "{CORES}"')
     return ranks
 
 
 def _price(entry: CheckedTable, key: str, *, required: bool = False) -> float:
     price = entry.number(key) if required else entry.number(key, 0.0)
     if not 0 <= price < math.inf:
-        raise PlatformError(entry.where, f"{key} = {price:g}", "Give 0 or more")
+        raise PlatformError(entry.of(key), f"{key} = {price:g}", "Give 0 or more")
     return price
 
 
 def _check_names(top: CheckedTable, key: str, names: list[str]) -> None:
     twice = [name for name, times in Counter(names).items() if times > 1]
     if twice:
-        raise PlatformError(f"{top.where}, {key}", f"{min(twice)!r} is given twice", "Keep one")
+        raise PlatformError(top.at(key), f"{min(twice)!r} is given twice", "Keep one")
 
 
 def _check_hardware(top: CheckedTable, request: Request) -> None:

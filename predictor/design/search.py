@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from predictor.design.space import Candidate
 from predictor.design.times import NoAnswer, Report, Times
+from predictor.series.front import pareto_front
 
 _BATCH = 32  # candidates processed together, ordered by number of ranks: equal numbers use the same graph in memory
 
@@ -39,12 +40,6 @@ class Evaluated:
     def key(self) -> tuple[float, float, int, int]:
         """Sort key that puts faster grids first, then cheaper ones, then those with fewer clusters."""
         return self.rounded_s, self.candidate.price, len(self.candidate.parts), self.number
-
-    def dominates(self, other: Evaluated) -> bool:
-        """Return whether this grid costs no more and takes no longer than another; of equals, the first dominates."""
-        if self.candidate.price > other.candidate.price or self.rounded_s > other.rounded_s:
-            return False
-        return self.key < other.key
 
 
 @dataclass(eq=False)
@@ -153,6 +148,7 @@ class Search:
         )
 
     def _to_front(self, one: Evaluated) -> None:
-        if not any(other.dominates(one) for other in self._front):
-            kept = [other for other in self._front if not one.dominates(other)]
-            self._front = sorted([*kept, one], key=lambda other: other.candidate.price)
+        """Add a grid to the front if no grid there dominates it; of equal ones, the first by key stays."""
+        grids = sorted([*self._front, one], key=lambda grid: grid.key)
+        front = pareto_front([(grid.candidate.price, grid.rounded_s) for grid in grids], equals=False)
+        self._front = [grids[at] for at in front]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -15,9 +14,9 @@ from apps.runs.runner import Runner
 from apps.spec.engine_options import parse_options
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.arguments import placement_from_arguments, platform_from_arguments
 from platforms.errors import UserError
 from platforms.model.platform import Route
+from platforms.options import placement_from_request, platform_from_request
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.faster import DeclaredNetwork, MeasuredNetwork, Network
 from predictor.dpgraph.graph import DPGraph, owned_graph
@@ -27,6 +26,7 @@ from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.places import places_of
 from predictor.dpgraph.predictors import GraphModel, iterations_to_record
 from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
+from predictor.dpgraph.request import GraphRequest
 from predictor.dpgraph.timed import TimedGraph, timed
 
 if TYPE_CHECKING:
@@ -113,45 +113,48 @@ class PaperTimes:
         return {at: {"time_s": time_s, "critical": at in critical} for at, time_s in enumerate(self.times.node_s)}
 
 
-def target_from_arguments(args: argparse.Namespace, problem: Problem, nranks: int | None) -> Target:
+def target_from_request(request: GraphRequest, problem: Problem, nranks: int | None) -> Target:
     """Return the target that the options of platform and placement describe.
 
     Raises:
         UserError: The options contradict each other, or do not fit the platform.
     """
-    platform = platform_from_arguments(args)
-    return Target(problem, platform, placement_from_arguments(args, platform, nranks))
+    platform = platform_from_request(request)
+    return Target(problem, platform, placement_from_request(request, platform, nranks))
 
 
-def settings_of(args: argparse.Namespace) -> Settings:
+def settings_of(request: GraphRequest) -> Settings:
     """Return the settings of the recording: its share of the hosts' speed, and SimGrid's options."""
-    return Settings(efficiency=args.efficiency, options=parse_options(args.cfg))
+    return Settings(efficiency=request.efficiency, options=parse_options(request.cfg))
 
 
-def iterations_of(args: argparse.Namespace, target: Target) -> int:
+def iterations_of(request: GraphRequest, target: Target) -> int:
     """Return the number of iterations to record.
 
     Raises:
         UserError: The target has not so many.
     """
-    if args.iterations is None:
+    if request.iterations is None:
         return iterations_to_record(target)
     full = target.iterations
-    if not 1 <= args.iterations <= full:
-        where, what = f"--iterations {args.iterations}", f"not between 1 and the {full} iterations of {target.problem}"
+    if not 1 <= request.iterations <= full:
+        where, what = (
+            f"--iterations {request.iterations}",
+            f"not between 1 and the {full} iterations of {target.problem}",
+        )
         raise UserError(where, what, "Give a number in that range")
-    return int(args.iterations)
+    return int(request.iterations)
 
 
-def plan_on_platform(args: argparse.Namespace, target: Target) -> Plan:
+def plan_on_platform(request: GraphRequest, target: Target) -> Plan:
     """Return what would be recorded and measured for the times that the options choose."""
-    recording = settings_of(args).spec(target), iterations_of(args, target)
-    if args.times == "li":
+    recording = settings_of(request).spec(target), iterations_of(request, target)
+    if request.times == "li":
         # Imported here for a quick start: it is slow to import.
         from predictor.dpgraph.li_times import plans
 
         return Plan(recordings=(recording,), experiments=tuple(plans(target)))
-    if args.times == MEASURED:
+    if request.times == MEASURED:
         # Imported here for a quick start: it is slow to import.
         from predictor.network.survey import next_plan
 
@@ -160,9 +163,9 @@ def plan_on_platform(args: argparse.Namespace, target: Target) -> Plan:
     return Plan(recordings=(recording,))
 
 
-def recorded(args: argparse.Namespace, target: Target, runner: Runner) -> Recording:
+def recorded(request: GraphRequest, target: Target, runner: Runner) -> Recording:
     """Return the recording of a target's program."""
-    return runner.recording(settings_of(args).spec(target), iterations_of(args, target))
+    return runner.recording(settings_of(request).spec(target), iterations_of(request, target))
 
 
 def iterations_in(recording: Recording) -> int:
@@ -170,7 +173,7 @@ def iterations_in(recording: Recording) -> int:
     return Sections(recording).iterations
 
 
-def paper_times(args: argparse.Namespace, target: Target, recording: Recording, runner: Runner) -> PaperTimes:
+def paper_times(request: GraphRequest, target: Target, recording: Recording, runner: Runner) -> PaperTimes:
     """Return the graph of a recording with the Li paper's times on the target.
 
     Raises:
@@ -180,12 +183,12 @@ def paper_times(args: argparse.Namespace, target: Target, recording: Recording, 
     places = places_of(target.problem, recording.paths)
 
     def measured(plan: NetworkPlan) -> Measurement:
-        return runner.measure(replace(plan, options=settings_of(args).options))
+        return runner.measure(replace(plan, options=settings_of(request).options))
 
     return PaperTimes(li_times(target, recording, places, measured), _said_of(recording, places))
 
 
-def analysis(args: argparse.Namespace, target: Target, recording: Recording, runner: Runner) -> Analysis:
+def analysis(request: GraphRequest, target: Target, recording: Recording, runner: Runner) -> Analysis:
     """Return the graph of a recording with its times on the target, by the network that the options choose.
 
     Raises:
@@ -193,16 +196,16 @@ def analysis(args: argparse.Namespace, target: Target, recording: Recording, run
             messages do not lie on lines.
         UserError: The program cannot end.
     """
-    options = {**dict(target.platform.options), **dict(settings_of(args).options)}
+    options = {**dict(target.platform.options), **dict(settings_of(request).options)}
     network: Network
-    if args.times == MEASURED:
-        network = _measured(target, lambda plan: runner.measure(replace(plan, options=settings_of(args).options)))
+    if request.times == MEASURED:
+        network = _measured(target, lambda plan: runner.measure(replace(plan, options=settings_of(request).options)))
         said = (*network.model.cautions, *_unmeasured(target, recording, network.model))
     else:
         network = DeclaredNetwork(tuple(_routes(target, Sections(recording))), options)
         said = declared_cautions(options)
-    expand = args.collectives == "messages"
-    return analysed(target, recording, network, expand=expand, factor=args.what_if, cautions=said)
+    expand = request.collectives == "messages"
+    return analysed(target, recording, network, expand=expand, factor=request.what_if, cautions=said)
 
 
 def analysed(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import re
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 from apps.errors import OptionError
 from apps.programs.own_program import UserProgram
 from apps.programs.problem import Problem, own_problem
+from platforms.command.request import Request, fields_of, option
 from platforms.wording import number_of
 
 if TYPE_CHECKING:
@@ -34,52 +34,55 @@ class Given:
         return program.content_hash
 
 
-def add_recording_arguments(parser: argparse._ActionsContainer) -> None:
-    """Add the options --recording and --recorded-gflops, which given_from_arguments reads."""
-    parser.add_argument(
-        "--recording", metavar="TRACE",
-        help="instead of a program the trace of a run on a machine of your own: the .otf2 file of an archive, as "
-        "Score-P writes it, or DUMPI's text of rank 0 (docs/programs/traces.md)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--recorded-gflops", metavar="G",
-        help="speed of the cores that the trace was recorded on, on the scale of the platform's hosts; one number, or "
-        "one for each rank, separated by commas",
-    )  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class RecordingOptions(Request):
+    """A recording in place of a program."""
+
+    recording: str | None = option(
+        None,
+        "TRACE",
+        "instead of a program the trace of a run on a machine of your own: the .otf2 file of an archive, as Score-P "
+        "writes it, or DUMPI's text of rank 0 (docs/programs/traces.md)",
+    )
+    recorded_gflops: str | None = option(
+        None,
+        "G",
+        "speed of the cores that the trace was recorded on, on the scale of the platform's hosts; one number, or one "
+        "for each rank, separated by commas",
+    )
 
 
-def given_from_arguments(args: argparse.Namespace) -> Given | None:
+def given_from_request(request: RecordingOptions) -> Given | None:
     """Return the recording that --recording asks for; None without the option.
 
     Raises:
         TraceError: The trace cannot be read.
         OptionError: An option does not go with a recording, or the speed is missing or wrong.
     """
-    if args.recording is None:
-        if args.recorded_gflops is not None:
-            where = f"--recorded-gflops {args.recorded_gflops}"
+    if request.recording is None:
+        if request.recorded_gflops is not None:
+            where = f"--recorded-gflops {request.recorded_gflops}"
             raise OptionError(where, "there is no recording", "Give --recording TRACE too")
         return None
-    for option, default in _NOT_BESIDE.items():
-        value = getattr(args, option, default)
-        if value not in (default, None):
-            shown = value[0] if isinstance(value, list) else value
-            name = {"preset": "class"}.get(option, option).replace("_", "-")
-            raise OptionError(f"--{name} {shown}", "does not go with --recording", "Drop one")
-    given = given_recording(args.recording, args.recorded_gflops)
+    for field in fields_of(type(request)):
+        value = getattr(request, field.key)
+        if field.key in _NOT_BESIDE and value != field.default:
+            shown = value[0] if isinstance(value, tuple) else value
+            raise OptionError(f"{field.option} {shown}", "does not go with --recording", "Drop one")
+    given = given_recording(request.recording, request.recorded_gflops)
     nranks = given.recording.nranks
-    if getattr(args, "ranks", None) not in (None, nranks):
+    asked = getattr(request, "ranks", None)
+    if asked not in (None, nranks):
         problem = f"the recording is of {number_of(nranks, 'rank')}"
-        raise OptionError(f"--ranks {args.ranks}", problem, "Leave it out, or record a run of so many ranks")
+        raise OptionError(f"--ranks {asked}", problem, "Leave it out, or record a run of so many ranks")
     return given
 
 
-# Options that describe a program to run, or how to run it, with their defaults.
-_NOT_BESIDE: dict[str, object] = {
-    "app": None, "preset": None, "size": None, "param": [], "program": None, "program_args": None,
-    "program_iterations": None, "efficiency": "reference", "compute": "injected", "host_speed": None,
-    "iterations": None, "engine": None, "memory_bus": None, "bytes_per_flop": None,
-}  # fmt: skip
+# Options that describe a program to run, or how to run it.
+_NOT_BESIDE = (
+    *("app", "problem_class", "size", "param", "program", "program_args", "program_iterations", "efficiency"),
+    *("compute", "host_speed", "iterations", "engine", "memory_bus", "bytes_per_flop"),
+)
 
 
 def given_recording(path: str | Path, gflops: str | None) -> Given:

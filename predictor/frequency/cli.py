@@ -7,62 +7,56 @@ saves energy by running slower.
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import cautions, settings_from_arguments
+from apps.options.dry_run import print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import runner_from_request
+from apps.options.settings import cautions, settings_from_request
 from apps.results.cautions import Cautions
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.command import Command
+from platforms.command.common import JsonOption
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import table_lines
 from predictor.base import Cost
 from predictor.frequency.levels import Point
 from predictor.frequency.study import (
+    ClockOptions,
     Study,
-    add_arguments,
     assumed,
     grid_at_maximum,
     option_text,
-    plan_from_arguments,
+    plan_from_request,
     study,
-    targets_from_arguments,
+    targets_from_request,
 )
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m predictor.frequency",
-        description=__doc__,
-        epilog=EXIT_STATUSES,
-    )
-    add_arguments(parser)
-    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class ClockRequest(ClockOptions, JsonOption):
+    """What ``gridval plan clock`` is asked for."""
 
 
-def _run(args: argparse.Namespace) -> int:
-    grid = grid_at_maximum(args)
-    settings = settings_from_arguments(args)
-    targets = targets_from_arguments(args, grid)
+def _run(request: ClockRequest) -> int:
+    grid = grid_at_maximum(request)
+    settings = settings_from_request(request)
+    targets = targets_from_request(request, grid)
     general = (*cautions(settings), *frequency_cautions(assumed(grid)))
     said = Cautions()
     said.say(*general)
-    if args.dry_run:
-        return print_plan(args, plan_from_arguments(args, targets, settings))
-    with runner_from_arguments(args, cautions=said) as runner:
-        studies = [study(args, grid, target, settings, runner) for target in targets]
-    if args.json:
-        made = [to_json(one, args.objective) for one in studies]
+    if request.dry_run:
+        return print_plan(request, plan_from_request(request, targets, settings))
+    with runner_from_request(request, cautions=said) as runner:
+        studies = [study(request, grid, target, settings, runner) for target in targets]
+    if request.json:
+        made = [to_json(one, request.objective) for one in studies]
         print(json.dumps({"studies": made, "cautions": [*general, *runner.cautions.lines()]}))
     else:
-        print("\n\n".join(text(one, args.objective) for one in studies))
+        print("\n\n".join(text(one, request.objective) for one in studies))
     return 0
 
 
@@ -136,6 +130,11 @@ def _row(name: str, frequency: str, point: Point, base: Point) -> tuple[str, ...
     return (name, frequency, *values)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "plan clock",
+    ClockRequest,
+    _run,
+    __doc__,
+    status=exit_status,
+)
+main = COMMAND.main

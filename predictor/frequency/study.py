@@ -2,31 +2,31 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from apps.arguments.dry_run import add_dry_run_argument
-from apps.arguments.programs import add_problem_arguments, add_program_arguments
-from apps.arguments.runner import add_runner_arguments
-from apps.arguments.settings import add_settings_arguments
+from apps.options.dry_run import DryRunOption
+from apps.options.programs import ProgramOptions
+from apps.options.runner import RunnerOptions
+from apps.options.settings import SettingsOptions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.arguments import (
-    add_placement_arguments,
-    add_platform_arguments,
-    grid_from_arguments,
-    placement_from_arguments,
-)
+from platforms.command.request import option
 from platforms.errors import UserError
 from platforms.grids.grid import Grid
+from platforms.options import (
+    PlacementOptions,
+    PlatformOptions,
+    grid_from_request,
+    placement_from_request,
+)
 from platforms.read.read import materialise
 from predictor.answers.answers import fit
-from predictor.arguments import problems_from_arguments
 from predictor.base import Evidence
 from predictor.frequency.levels import Levels, Point, at_maximum, follows_speeds, levels_of
 from predictor.frequency.objectives import EVALUATIONS, OBJECTIVES
+from predictor.options import problems_from_request
 from predictor.registry import predictor
 
 if TYPE_CHECKING:
@@ -50,56 +50,41 @@ class Study:
     best: Best
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+@dataclass(frozen=True, kw_only=True)
+class ClockOptions(PlatformOptions, ProgramOptions, PlacementOptions, SettingsOptions, RunnerOptions, DryRunOption):
     """Add all options except those about output."""
-    add_platform_arguments(parser)
-    parser.add_argument("--app", metavar="A1,A2,...", help="programs (default: cg,mg,lu)")
-    add_problem_arguments(parser, default_class="B")
-    add_program_arguments(parser)
-    parser.add_argument("--ranks", type=int, metavar="P", help="ranks of the run (default: as many as fit)")
-    add_placement_arguments(parser)
-    parser.add_argument(
-        "--predictor",
-        default="dpgraph",
-        metavar="NAME",
-        type=str.lower,
-        help=f"one of {', '.join(MODELS)} (default: dpgraph)",
+
+    default_class: ClassVar[str] = "B"
+
+    app: str | None = option(None, "A1,A2,...", "programs (default: cg,mg,lu)")
+    ranks: int | None = option(None, "P", "ranks of the run (default: as many as fit)")
+    predictor: str = option("dpgraph", "NAME", f"one of {', '.join(MODELS)} (default: dpgraph)", parse=str.lower)
+    time_limit: float | None = option(
+        None, "X", "take at most X times the time at the highest frequencies (default: no limit)"
     )
-    parser.add_argument(
-        "--time-limit", type=float, default=None, metavar="X",
-        help="take at most X times the time at the highest frequencies (default: no limit)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--objective",
-        default="energy",
-        metavar="NAME",
-        type=str.lower,
-        help=f"value to minimise: {' or '.join(OBJECTIVES)}",
+    objective: str = option("energy", "NAME", f"value to minimise: {' or '.join(OBJECTIVES)}", parse=str.lower)
+    evaluations: int = option(
+        EVALUATIONS,
+        "K",
+        f"limit of the predictions that the search makes if there are more choices (default: {EVALUATIONS})",
     )
-    parser.add_argument(
-        "--evaluations", type=int, default=EVALUATIONS, metavar="K",
-        help=f"limit of the predictions that the search makes if there are more choices (default: {EVALUATIONS})",
-    )  # fmt: skip
-    add_settings_arguments(parser)
-    add_runner_arguments(parser)
-    add_dry_run_argument(parser)
 
 
-def grid_at_maximum(args: argparse.Namespace) -> Grid:
+def grid_at_maximum(request: ClockOptions) -> Grid:
     """Return the grid of the command line, at its highest frequencies.
 
     Raises:
         UserError: An option does not fit, or frequency levels are not known.
     """
-    if args.platform is not None:
+    if request.platform:
         problem = "the watts and frequencies of its nodes cannot be changed"
         raise UserError("--platform", problem, "Give --scenario, with a scenario file for a grid of your own")
-    if args.frequency is not None:
+    if request.frequency is not None:
         problem = "the command chooses the frequencies itself"
-        raise UserError(f"--frequency {args.frequency}", problem, "Leave it out")
-    if args.predictor not in MODELS:
-        raise _follows_no_speeds(args.predictor)
-    return at_maximum(grid_from_arguments(args))
+        raise UserError(f"--frequency {request.frequency}", problem, "Leave it out")
+    if request.predictor not in MODELS:
+        raise _follows_no_speeds(request.predictor)
+    return at_maximum(grid_from_request(request))
 
 
 def _follows_no_speeds(name: str) -> UserError:
@@ -107,23 +92,23 @@ def _follows_no_speeds(name: str) -> UserError:
     return UserError(f"--predictor {name}", problem, f"Use one of {', '.join(MODELS)}")
 
 
-def targets_from_arguments(args: argparse.Namespace, grid: Grid) -> list[Target]:
+def targets_from_request(request: ClockOptions, grid: Grid) -> list[Target]:
     """Return one target for each problem of the command line, on the grid's platform."""
-    problems = problems_from_arguments(args)
+    problems = problems_from_request(request)
     platform = materialise(grid)
-    placement = placement_from_arguments(args, platform, args.ranks)
+    placement = placement_from_request(request, platform, request.ranks)
     return [Target(problem, platform, placement) for problem in problems]
 
 
-def plan_from_arguments(args: argparse.Namespace, targets: Sequence[Target], settings: Settings) -> Plan:
+def plan_from_request(request: ClockOptions, targets: Sequence[Target], settings: Settings) -> Plan:
     """Return the simulations for the evidence of these targets."""
     # Imported here for a quick start: it is slow to import.
     from predictor.evidence.plan import planned
 
-    return planned(((settings, [target]) for target in targets), [predictor(args.predictor)], truths=False)
+    return planned(((settings, [target]) for target in targets), [predictor(request.predictor)], truths=False)
 
 
-def study(args: argparse.Namespace, grid: Grid, target: Target, settings: Settings, runner: Runner) -> Study:
+def study(request: ClockOptions, grid: Grid, target: Target, settings: Settings, runner: Runner) -> Study:
     """Gather evidence for one target and search for its best frequencies.
 
     Raises:
@@ -133,12 +118,12 @@ def study(args: argparse.Namespace, grid: Grid, target: Target, settings: Settin
     from predictor.evidence.broker import Broker
     from predictor.frequency.search import best
 
-    fitted, evidence = fit(predictor(args.predictor), [target], Broker.of(settings, [target], runner))
+    fitted, evidence = fit(predictor(request.predictor), [target], Broker.of(settings, [target], runner))
     if not follows_speeds(fitted):
-        raise _follows_no_speeds(args.predictor)
+        raise _follows_no_speeds(request.predictor)
     levels = Levels(grid, target, fitted)
-    limit = float("inf") if args.time_limit is None else args.time_limit
-    found = best(levels, time_limit=limit, objective=args.objective, evaluations=args.evaluations)
+    limit = float("inf") if request.time_limit is None else request.time_limit
+    found = best(levels, time_limit=limit, objective=request.objective, evaluations=request.evaluations)
     sweeps = {name: tuple(map(levels.point, choices)) for name, choices in levels.sweeps().items()}
     highest, lowest = levels.point(levels.highest), levels.point(levels.lowest)
     return Study(target, levels, evidence, highest, lowest, sweeps, found)

@@ -255,7 +255,7 @@ def _from_file(path: Path) -> MulticoreCluster:
     entry.text("source", "")
     batch = entry.text("batch", "slurm")
     if batch not in BATCH_SYSTEMS:
-        raise PlatformError(entry.where, f"no batch system {batch!r}", f"Known: {', '.join(BATCH_SYSTEMS)}")
+        raise PlatformError(entry.of("batch"), f"no batch system {batch!r}", f"Known: {', '.join(BATCH_SYSTEMS)}")
     memory = _finite_or_none(entry, "memory_gbyte_s")
     return MulticoreCluster(
         entry.text("name", path.stem),
@@ -274,7 +274,9 @@ def _latency_s(entry: CheckedTable) -> float:
         return LATENCY_S
     value = entry.number("latency_us")
     if not 0 <= value <= _MOST_LATENCY_US:
-        raise PlatformError(entry.where, f"latency_us = {value:g} is no latency", "Give microseconds, such as 3")
+        raise PlatformError(
+            entry.of("latency_us"), f"latency_us = {value:g} is no latency", "Give microseconds, such as 3"
+        )
     return value * 1e-6
 
 
@@ -286,16 +288,18 @@ def _finite_or_none(entry: CheckedTable, key: str) -> Fraction | None:
 def _finite(entry: CheckedTable, key: str) -> Fraction:
     value = entry.number(key)
     if not 0 < value < float("inf"):
-        raise PlatformError(entry.where, f"{key} = {value:g} is not a positive number", "Correct the value")
+        raise PlatformError(entry.of(key), f"{key} = {value:g} is not a positive number", "Correct the value")
     if not _LEAST <= value <= _MOST:
-        raise PlatformError(entry.where, f"{key} = {value:g} is not from {_LEAST:g} to {_MOST:g}", "Correct the value")
+        raise PlatformError(
+            entry.of(key), f"{key} = {value:g} is not from {_LEAST:g} to {_MOST:g}", "Correct the value"
+        )
     return Fraction(str(value))  # exactly the decimal number in the file
 
 
 def _count(entry: CheckedTable, key: str, most: int) -> int:
     value = entry.integer(key)
     if not 1 <= value <= most:
-        raise PlatformError(entry.where, f"{key} = {value} is not a number from 1 to {most}", "Correct the value")
+        raise PlatformError(entry.of(key), f"{key} = {value} is not a number from 1 to {most}", "Correct the value")
     return value
 
 

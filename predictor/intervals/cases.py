@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from platforms.errors import UserError
-from platforms.files.commented_csv import numbered_rows
+from platforms.files.commented_csv import checked_rows
 from platforms.files.reading import input_text
 from predictor.intervals.features import Features
 
@@ -66,13 +66,7 @@ def read_cases(path: str | Path) -> list[Case]:
     Raises:
         UserError: The file is no file of calibration cases.
     """
-    try:
-        columns, rows = numbered_rows(input_text(path))
-    except (OSError, csv.Error) as err:
-        raise UserError(str(path), str(err), "Name a file that --write-cases has written") from err
-    if not set(CASE_COLUMNS) <= set(columns):
-        missing = ", ".join(name for name in CASE_COLUMNS if name not in columns)
-        raise UserError(str(path), f"no columns {missing}", "Name a file that --write-cases has written")
+    rows = checked_rows(path, CASE_COLUMNS, "Name a file that --write-cases has written")
     cases = []
     for number, row in rows:
         try:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from apps.arguments.programs import parse_parameters
+from apps.options.programs import parse_parameters
 from apps.programs.kernel import sized_names
 from apps.runs.plan import Plan
 from apps.spec.settings import Settings
-from platforms.arguments import platform_from_arguments
+from platforms.command.request import given
 from platforms.errors import UserError, known_names
 from platforms.grids.grid import default_power
 from platforms.model.platform import Cluster, Platform
+from platforms.options import platform_from_request
 from platforms.wording import number_of
 from predictor.allocation.branch_and_bound import branch_and_bound
 from predictor.allocation.configuration import Limits
@@ -30,6 +30,7 @@ from predictor.npt.predictor import NptPredictor
 from predictor.optimize.drivers import Driver, Noise, NptDriver, NptSettings
 from predictor.optimize.limits import default_limits
 from predictor.optimize.names import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES, UNPREDICTABLE
+from predictor.optimize.options import SearchOptions
 from predictor.optimize.probes import PROBES, Probing, check_probes
 from predictor.optimize.study import Study
 from predictor.registry import predictor
@@ -40,48 +41,48 @@ MOST_RESAMPLINGS = 10_000  # of a bootstrap
 OF_POWER = {"energy": energy, "edp": edp}  # objectives that need the watts of the nodes
 
 
-def plan_from_arguments(args: argparse.Namespace, study: Study, settings: Settings, *, truths: bool) -> Plan:
+def plan_from_request(request: SearchOptions, study: Study, settings: Settings, *, truths: bool) -> Plan:
     """Return the runs of a search, or also those of all its configurations, of which the best is the optimum.
 
     Raises:
         UserError: The options do not fit together.
     """
-    space = study.space(args.size)
-    targets = [study.target(space.configuration(row), args.size) for row in range(len(space))]
-    if args.predictor in FORMS and args.measurements is not None:
+    space = study.space(given(request.size))
+    targets = [study.target(space.configuration(row), given(request.size)) for row in range(len(space))]
+    if request.predictor in FORMS and request.measurements is not None:
         return Plan(truths=tuple(map(settings.spec, targets)) if truths else ())
-    if args.predictor in FORMS:
-        sizes = construction_from_arguments(args)
+    if request.predictor in FORMS:
+        sizes = construction_from_request(request)
         runs = (study.target(configuration, size) for configuration, size in study.homogeneous(sizes))
         alone = [settings.spec(target) for target in runs]
         truth = [spec for spec in map(settings.spec, targets) if truths and spec not in alone]
-        probes = probes_from_arguments(args, study) * (1 + getattr(args, "then", 0))
+        probes = probes_from_request(request, study) * (1 + getattr(request, "then", 0))
         remark = (
             f"then at most {number_of(probes, 'probe')}, of configurations that these runs decide" if probes else ""
         )
         return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)), remark=remark)
     # Each by itself: where the evidence contains runs of targets, it is gathered for one target after another.
-    return planned(((settings, [target]) for target in targets), [predictor(args.predictor)], truths=truths)
+    return planned(((settings, [target]) for target in targets), [predictor(request.predictor)], truths=truths)
 
 
-def study_from_arguments(args: argparse.Namespace) -> Study:
+def study_from_request(request: SearchOptions) -> Study:
     """Return the study that the options describe.
 
     Raises:
         UserError: An option is missing or wrong.
     """
-    if args.app is None:
+    if request.app is None:
         raise UserError("--app", "not given", f"Name one of {', '.join(sized_names())}")
-    platform = platform_from_arguments(args)
-    return Study(args.app, platform, limits_from_arguments(args, platform), parse_parameters(args.param))
+    platform = platform_from_request(request)
+    return Study(request.app, platform, limits_from_request(request, platform), parse_parameters(request.param))
 
 
-def limits_from_arguments(args: argparse.Namespace, platform: Platform) -> Limits:
+def limits_from_request(request: SearchOptions, platform: Platform) -> Limits:
     """Return the limits of --nodes and --processes, or their defaults."""
-    usual = default_limits(args.app, platform, args.scenario)
+    usual = default_limits(given(request.app), platform, given(request.scenario))
     return Limits(
-        usual.pes if args.nodes is None else numbers(args.nodes, "--nodes", int),
-        usual.processes if args.processes is None else numbers(args.processes, "--processes", int),
+        usual.pes if request.nodes is None else numbers(request.nodes, "--nodes", int),
+        usual.processes if request.processes is None else numbers(request.processes, "--processes", int),
     )
 
 
@@ -97,20 +98,20 @@ def numbers(text: str, option: str, kind: type[_Number]) -> tuple[_Number, ...]:
         raise UserError(f"{option} {text}", "not numbers", "Write them with commas, such as 4,4,4") from None
 
 
-def construction_from_arguments(args: argparse.Namespace) -> tuple[int, ...]:
+def construction_from_request(request: SearchOptions) -> tuple[int, ...]:
     """Return the sizes that are measured.
 
     Raises:
         UserError: A size is given more than once, or no sizes are given and the program is not of the paper's.
     """
-    if args.construction is not None:
-        sizes = numbers(args.construction, "--construction", int)
+    if request.construction is not None:
+        sizes = numbers(request.construction, "--construction", int)
         check_distinct(sizes, "--construction")
         return sizes
-    known = kernel_sizes(args.app)
+    known = kernel_sizes(request.app or "")
     if known is None:
         names = ", ".join(names_with_sizes())
-        raise UserError("--construction", f"{args.app} is not of the paper's benchmarks ({names})", "Name sizes")
+        raise UserError("--construction", f"{request.app} is not of the paper's benchmarks ({names})", "Name sizes")
     return known.construction
 
 
@@ -125,76 +126,76 @@ def check_distinct(sizes: Sequence[int], where: str) -> None:
             raise UserError(where, f"{size} is given more than once", "Name every size once")
 
 
-def npt_settings_from_arguments(args: argparse.Namespace) -> NptSettings:
+def npt_settings_from_request(request: SearchOptions) -> NptSettings:
     """Return the settings of the models from the options.
 
     Raises:
         UserError: A name or value is not valid, or a seed is given without noise.
     """
-    if args.seed is not None and not args.noise:
-        raise UserError(f"--seed {args.seed}", "has no effect without noise", "Give --noise too, or leave it out")
+    if request.seed is not None and not request.noise:
+        raise UserError(f"--seed {request.seed}", "has no effect without noise", "Give --noise too, or leave it out")
     return NptSettings(
-        form=args.predictor,
-        method="nnls" if args.fit is None else args.fit,
-        weights="relative" if args.weights is None else args.weights,
-        drop=tuple(dict.fromkeys(args.drop)),
-        glitch_k=args.glitches,
-        outliers="keep" if args.outliers is None else args.outliers,
-        noise=Noise(0.0 if args.noise is None else args.noise, 0 if args.seed is None else args.seed),
+        form=request.predictor,
+        method="nnls" if request.fit is None else request.fit,
+        weights="relative" if request.weights is None else request.weights,
+        drop=tuple(dict.fromkeys(request.drop)),
+        glitch_k=request.glitches,
+        outliers="keep" if request.outliers is None else request.outliers,
+        noise=Noise(0.0 if request.noise is None else request.noise, 0 if request.seed is None else request.seed),
     )
 
 
-def probes_from_arguments(args: argparse.Namespace, study: Study) -> int:
+def probes_from_request(request: SearchOptions, study: Study) -> int:
     """Return the number of configurations to probe: --probe, or its default for the program and the search.
 
     Raises:
         UserError: The options do not fit together.
     """
-    plain = args.objective == "time" and args.search == "exhaustive" and args.measurements is None
-    if args.probe is None:
-        return PROBES if plain and args.predictor in FORMS and study.problem(args.size).iterative else 0
-    where = f"--probe {args.probe}"
-    check_probes(args.probe, where)
-    if args.probe and not plain:
+    plain = request.objective == "time" and request.search == "exhaustive" and request.measurements is None
+    if request.probe is None:
+        return PROBES if plain and request.predictor in FORMS and study.problem(given(request.size)).iterative else 0
+    where = f"--probe {request.probe}"
+    check_probes(request.probe, where)
+    if request.probe and not plain:
         problem = "probes are simulated times, compared after an exhaustive search for the least time"
         raise UserError(where, problem, "Leave it out, or leave out --objective, --search and --measurements")
-    number: int = args.probe
+    number: int = request.probe
     return number
 
 
-def check_choice_arguments(args: argparse.Namespace, study: Study) -> None:
+def check_choice_arguments(request: SearchOptions, study: Study) -> None:
     """Check --probe, --bootstrap and --measurements before anything runs.
 
     Raises:
         UserError: A value is out of its range, or the options do not fit together.
     """
-    probes_from_arguments(args, study)
-    if args.bootstrap is not None and not 0 <= args.bootstrap <= MOST_RESAMPLINGS:
+    probes_from_request(request, study)
+    if request.bootstrap is not None and not 0 <= request.bootstrap <= MOST_RESAMPLINGS:
         remedy = f"Give 0 to {MOST_RESAMPLINGS}, 0 for no bootstrap"
-        raise UserError(f"--bootstrap {args.bootstrap}", "not a number of resamplings", remedy)
-    if args.measurements is None:
-        if args.unpredictable is not None:
+        raise UserError(f"--bootstrap {request.bootstrap}", "not a number of resamplings", remedy)
+    if request.measurements is None:
+        if request.unpredictable is not None:
             raise UserError("--unpredictable", "goes with --measurements", "Leave it out")
         return
-    if args.unpredictable is not None and args.unpredictable not in UNPREDICTABLE:
-        known = known_names(args.unpredictable, UNPREDICTABLE)
-        raise UserError(f"--unpredictable {args.unpredictable}", "no such word", known)
+    if request.unpredictable is not None and request.unpredictable not in UNPREDICTABLE:
+        known = known_names(request.unpredictable, UNPREDICTABLE)
+        raise UserError(f"--unpredictable {request.unpredictable}", "no such word", known)
     for name in ("construction", "noise", "seed"):
-        if getattr(args, name) is not None:
+        if getattr(request, name) is not None:
             raise UserError(f"--{name}", "is about simulated measurements, not --measurements", "Leave it out")
 
 
-def probing_from_arguments(args: argparse.Namespace, study: Study, broker: Broker) -> Probing:
+def probing_from_request(request: SearchOptions, study: Study, broker: Broker) -> Probing:
     """Return the way to probe, with the noise of the measurements.
 
     Raises:
         UserError: The options do not fit together.
     """
-    noise = npt_settings_from_arguments(args).noise if args.predictor in FORMS else Noise()
-    return Probing(probes_from_arguments(args, study), broker, noise)
+    noise = npt_settings_from_request(request).noise if request.predictor in FORMS else Noise()
+    return Probing(probes_from_request(request, study), broker, noise)
 
 
-def refuse_model_arguments(args: argparse.Namespace) -> None:
+def refuse_model_arguments(request: SearchOptions) -> None:
     """Refuse options about measured models where a predictor drives the search.
 
     Raises:
@@ -204,8 +205,8 @@ def refuse_model_arguments(args: argparse.Namespace) -> None:
         *("construction", "fit", "weights", "drop", "glitches", "outliers", "bootstrap", "noise", "seed"),
         *("measurements", "unpredictable"),
     ):
-        if getattr(args, name) not in (None, []):
-            problem = f"is about measured models ({', '.join(FORMS)}), not {args.predictor}"
+        if getattr(request, name) not in (None, []):
+            problem = f"is about measured models ({', '.join(FORMS)}), not {request.predictor}"
             raise UserError(f"--{name}", problem, "Leave it out")
 
 
@@ -242,53 +243,55 @@ def _bounded(driver: NptDriver, space: Space, size: int, objective: Objective = 
     return replace(choice, flags=(*choice.flags, *driver.flags(size)))
 
 
-def search_from_arguments(args: argparse.Namespace, platform: Platform) -> Search:
+def search_from_request(request: SearchOptions, platform: Platform) -> Search:
     """Return the settings of the search from the options.
 
     Raises:
         UserError: A name is not known, or the options do not fit together.
     """
-    if args.objective not in OBJECTIVES:
-        raise UserError(f"--objective {args.objective}", "no such objective", known_names(args.objective, OBJECTIVES))
-    if args.search not in SEARCHES:
-        raise UserError(f"--search {args.search}", "no such search", known_names(args.search, SEARCHES))
-    if args.search == "branch-and-bound" and args.predictor not in BOUNDED_FORMS:
-        problem = f"it needs the times of sub-clusters, which only pt and npt models have, not {args.predictor}"
+    if request.objective not in OBJECTIVES:
+        raise UserError(
+            f"--objective {request.objective}", "no such objective", known_names(request.objective, OBJECTIVES)
+        )
+    if request.search not in SEARCHES:
+        raise UserError(f"--search {request.search}", "no such search", known_names(request.search, SEARCHES))
+    if request.search == "branch-and-bound" and request.predictor not in BOUNDED_FORMS:
+        problem = f"it needs the times of sub-clusters, which only pt and npt models have, not {request.predictor}"
         raise UserError("--search branch-and-bound", problem, "Use --search exhaustive")
-    if (args.prices is None) != (args.objective not in ("cost", "cheapest")):
+    if (request.prices is None) != (request.objective not in ("cost", "cheapest")):
         raise UserError("--prices", "--objective cost and cheapest need it, and only they use it", "Give both or none")
-    return Search(args.search, _objective(args, platform), _slack(args))
+    return Search(request.search, _objective(request, platform), _slack(request))
 
 
-def _slack(args: argparse.Namespace) -> float | None:
-    if args.objective != "cheapest":
-        if args.slack is not None:
-            raise UserError(f"--slack {args.slack:g}", "goes with --objective cheapest", "Leave it out")
+def _slack(request: SearchOptions) -> float | None:
+    if request.objective != "cheapest":
+        if request.slack is not None:
+            raise UserError(f"--slack {request.slack:g}", "goes with --objective cheapest", "Leave it out")
         return None
-    slack = 0.1 if args.slack is None else args.slack
+    slack = 0.1 if request.slack is None else request.slack
     check_slack(slack)
     return slack
 
 
-def _objective(args: argparse.Namespace, platform: Platform) -> Objective:
-    if args.objective == "time":
+def _objective(request: SearchOptions, platform: Platform) -> Objective:
+    if request.objective == "time":
         return TIME
-    if args.objective in OF_POWER:
-        return OF_POWER[args.objective](_full_power_w(platform, args.objective))
-    objective = cost(numbers(args.prices, "--prices", float))
+    if request.objective in OF_POWER:
+        return OF_POWER[request.objective](_full_power_w(platform, request.objective))
+    objective = cost(numbers(given(request.prices), "--prices", float))
     objective.check(len(platform.clusters))
     return objective
 
 
-def objective_cautions(args: argparse.Namespace, platform: Platform) -> list[str]:
+def objective_cautions(request: SearchOptions, platform: Platform) -> list[str]:
     """Return reasons to distrust the objective."""
-    if args.objective not in OF_POWER:
+    if request.objective not in OF_POWER:
         return []
     found = []
-    if args.predictor in FORMS or isinstance(predictor(args.predictor), NptPredictor):
+    if request.predictor in FORMS or isinstance(predictor(request.predictor), NptPredictor):
         found.append(
-            f"models of {args.predictor} do not distinguish computing from waiting: energy counts the nodes in use at "
-            "full power all the time; models of dpgraph and hcf do distinguish them"
+            f"models of {request.predictor} do not distinguish computing from waiting: energy counts the nodes in use "
+            "at full power all the time; models of dpgraph and hcf do distinguish them"
         )
     if all(_usual_power(cluster) for cluster in platform.clusters):
         found.append(

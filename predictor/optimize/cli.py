@@ -6,42 +6,24 @@ Models of the program are fitted to runs of small sizes on each cluster alone.  
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
-
-from apps.arguments.exit_status import exit_status
-from platforms.command import EXIT_STATUSES, CommandParser
-from predictor.optimize.options import FIRST_OPTIONS, add_search_arguments
+from apps.options.exit_status import exit_status
+from platforms.command.command import Command
+from predictor.optimize.options import FIRST_OPTIONS, NodesRequest
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m predictor.optimize",
-        description=__doc__,
-        epilog=EXIT_STATUSES,
-        first=FIRST_OPTIONS,
-    )
-    add_search_arguments(parser)
-    parser.add_argument(
-        "--then",
-        type=int,
-        default=0,
-        metavar="K",
-        help="search K times more, each on the nodes that remain (default: 0)",
-    )
-    parser.add_argument("--write-hostfile", metavar="FILE", help="write the chosen hosts, one per line in rank order")
-    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
-    return parser
-
-
-def _run(args: argparse.Namespace) -> int:
+def _run(request: NodesRequest) -> int:
     # Imported here for a quick start: it is slow to import.
     from predictor.optimize.command import run
 
-    return run(args)
+    return run(request)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "plan nodes",
+    NodesRequest,
+    _run,
+    __doc__,
+    first=FIRST_OPTIONS,
+    status=exit_status,
+)
+main = COMMAND.main

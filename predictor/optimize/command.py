@@ -1,8 +1,7 @@
-"""The search that ``python -m predictor.optimize`` makes, and its output."""
+"""The search that ``gridval plan nodes`` makes, and its output."""
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import time
@@ -11,10 +10,11 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import settings_from_arguments
+from apps.options.dry_run import print_plan
+from apps.options.runner import runner_from_request
+from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
+from platforms.command.request import given
 from platforms.errors import UserError
 from platforms.files.writing import check_writable
 from platforms.model.placement import Placement, configured, write_host_file
@@ -27,18 +27,19 @@ from predictor.npt.predictability import FINE, REFUSED, checks
 from predictor.optimize.arguments import (
     Search,
     check_choice_arguments,
-    construction_from_arguments,
-    npt_settings_from_arguments,
+    construction_from_request,
+    npt_settings_from_request,
     objective_cautions,
-    plan_from_arguments,
-    probes_from_arguments,
-    probing_from_arguments,
+    plan_from_request,
+    probes_from_request,
+    probing_from_request,
     refuse_model_arguments,
-    search_from_arguments,
-    study_from_arguments,
+    search_from_request,
+    study_from_request,
 )
 from predictor.optimize.drivers import Driver, Gathered, NptDriver, NptSettings, measure, npt_driver
 from predictor.optimize.names import FORMS
+from predictor.optimize.options import NodesRequest, SearchOptions
 from predictor.optimize.own_measurements import alone, read_measured
 from predictor.optimize.predictor_driver import PredictorDriver, brokers
 from predictor.optimize.probes import Probed, Probing, choose_by_probes, comparison_text
@@ -93,81 +94,83 @@ def search(
     return Found(choice, space.count, search_s, gather_s, probed, probes, probability)
 
 
-def driver_from_arguments(args: argparse.Namespace, study: Study, settings: Settings, runner: Runner) -> Driver:
+def driver_from_request(request: SearchOptions, study: Study, settings: Settings, runner: Runner) -> Driver:
     """Return the driver that --predictor names; for measured models, make and fit their runs.
 
     Raises:
         UserError: The options do not fit together, or the runs do not suffice.
     """
     gathering = brokers(settings, runner)
-    if args.predictor not in FORMS:
-        driver = PredictorDriver(predictor(args.predictor), study, gathering)
-        refuse_model_arguments(args)
-        study.check_iterations((args.size, ranks) for ranks in study.space(args.size).ranks)
+    if request.predictor not in FORMS:
+        driver = PredictorDriver(predictor(request.predictor), study, gathering)
+        refuse_model_arguments(request)
+        study.check_iterations((given(request.size), ranks) for ranks in study.space(given(request.size)).ranks)
         return driver
-    models = npt_settings_from_arguments(args)
-    if args.measurements is not None:
-        return own_driver(args, study, models)
-    runs = list(study.homogeneous(construction_from_arguments(args)))
+    models = npt_settings_from_request(request)
+    if request.measurements is not None:
+        return own_driver(request, study, models)
+    runs = list(study.homogeneous(construction_from_request(request)))
     models.check(study.equations, runs)
     study.check_iterations((size, configuration.total) for configuration, size in runs)
     # As in the paper, homogeneous runs are made at all sizes, also those for which configurations are chosen.
-    return npt_driver(measure(study, runs, gathering(())), study.equations, models, near=args.size)
+    return npt_driver(measure(study, runs, gathering(())), study.equations, models, near=given(request.size))
 
 
-def own_driver(args: argparse.Namespace, study: Study, models: NptSettings) -> NptDriver:
+def own_driver(request: SearchOptions, study: Study, models: NptSettings) -> NptDriver:
     """Return a driver by the user's own measurements; say how predictable they are.
 
     Raises:
         UserError: The file is wrong, its runs do not suffice, or they are not predictable.
     """
-    measured = read_measured(args.measurements, study.app, study.limits.sub_clusters)
+    measured = read_measured(given(request.measurements), study.app, study.limits.sub_clusters)
     single = alone(measured)
     if not len(single.measurements):
-        raise UserError(args.measurements, "no run on a single cluster", "Measure each cluster alone")
+        raise UserError(given(request.measurements), "no run on a single cluster", "Measure each cluster alone")
     judging = replace(models, weights="relative", outliers="reject")
-    judged = checks(measured.measurements, npt_driver(single, study.equations, judging, near=args.size).models)
+    judged = checks(
+        measured.measurements, npt_driver(single, study.equations, judging, near=given(request.size)).models
+    )
     failed = [check for check in judged if check.verdict == REFUSED]
-    if failed and args.unpredictable != "caution":
+    if failed and request.unpredictable != "caution":
         remedy = "Find the cause and measure again, or give --unpredictable caution"
-        raise UserError(f"{args.measurements}, {failed[0].name}", f"not predictable: {failed[0].text}", remedy)
-    driver = npt_driver(single, study.equations, models, near=args.size)
+        raise UserError(f"{request.measurements}, {failed[0].name}", f"not predictable: {failed[0].text}", remedy)
+    driver = npt_driver(single, study.equations, models, near=given(request.size))
     return replace(driver, cautions=tuple(f"predictability, {check}" for check in judged if check.verdict != FINE))
 
 
-def run(args: argparse.Namespace) -> int:
+def run(request: NodesRequest) -> int:
     """Run the command and return its exit status.
 
     Raises:
         UserError: An option is wrong, or no configuration has an estimate.
     """
-    study = study_from_arguments(args)
-    if args.size is None:
+    study = study_from_request(request)
+    if request.size is None:
         raise UserError("--size", "not given", "Give the N that configurations are to be chosen for")
-    if args.then < 0:
-        raise UserError(f"--then {args.then}", "below zero", "Give 0 or more")
-    how = search_from_arguments(args, study.platform)
-    study.space(args.size)  # raises errors in the limits before anything runs
-    if args.write_hostfile is not None:
-        check_writable("--write-hostfile", args.write_hostfile)
-    check_choice_arguments(args, study)
-    settings = settings_from_arguments(args)
-    general = objective_cautions(args, study.platform)
+    if request.then < 0:
+        raise UserError(f"--then {request.then}", "below zero", "Give 0 or more")
+    how = search_from_request(request, study.platform)
+    study.space(request.size)  # raises errors in the limits before anything runs
+    if request.write_hostfile is not None:
+        check_writable("--write-hostfile", request.write_hostfile)
+    check_choice_arguments(request, study)
+    settings = settings_from_request(request)
+    general = objective_cautions(request, study.platform)
     said = Cautions()
     said.say(*general)
-    if args.dry_run:
-        return print_plan(args, plan_from_arguments(args, study, settings, truths=False))
-    with runner_from_arguments(args, cautions=said) as runner:
-        driver = driver_from_arguments(args, study, settings, runner)
-        probing = probing_from_arguments(args, study, brokers(settings, runner)(()))
-        again = partial(search, driver, size=args.size, how=how, probing=probing, resamplings=args.bootstrap or 0)
-        found, ended = _in_turn(study, again, searches=1 + args.then)
+    if request.dry_run:
+        return print_plan(request, plan_from_request(request, study, settings, truths=False))
+    with runner_from_request(request, cautions=said) as runner:
+        driver = driver_from_request(request, study, settings, runner)
+        probing = probing_from_request(request, study, brokers(settings, runner)(()))
+        again = partial(search, driver, size=request.size, how=how, probing=probing, resamplings=request.bootstrap or 0)
+        found, ended = _in_turn(study, again, searches=1 + request.then)
     spent = driver.gathered.cost + sum((one.probes.cost for one in found), Cost())
-    results = Results(args, study, how, found, _placements(study, found), spent, ended)
+    results = Results(request, study, how, found, _placements(study, found), spent, ended)
     everything = {**results.to_json(), "cautions": [*general, *runner.cautions.lines()]}
-    print(json.dumps(everything) if args.json else results.text())
-    if args.write_hostfile is not None:
-        write_host_file(args.write_hostfile, results.placements[0])
+    print(json.dumps(everything) if request.json else results.text())
+    if request.write_hostfile is not None:
+        write_host_file(request.write_hostfile, results.placements[0])
     return 0
 
 
@@ -198,32 +201,34 @@ def _placements(study: Study, found: Sequence[Found]) -> list[Placement]:
     return placements
 
 
-def driver_name(args: argparse.Namespace) -> str:
+def driver_name(request: SearchOptions) -> str:
     """Return a description of the driver of the search."""
-    predictor: str = args.predictor
+    predictor: str = request.predictor
     if predictor not in FORMS:
         return predictor
-    settings = npt_settings_from_arguments(args)
+    settings = npt_settings_from_request(request)
     return f"{settings.name}; noise: {settings.noise}"
 
 
-def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dict[str, Any]:
+def settings_to_json(request: SearchOptions, study: Study, how: Search) -> dict[str, Any]:
     """Return the settings, including the noise, as JSON values; None for settings that only measured models have."""
     asked = {
         "app": study.app,
-        "size": args.size,
-        "params": {name: value for name, value in study.problem(args.size).params if name in study.parameters},
+        "size": request.size,
+        "params": {
+            name: value for name, value in study.problem(given(request.size)).params if name in study.parameters
+        },
         "platform": study.platform.name,
         "platform_hash": study.platform.content_hash,
         "most_nodes": list(study.limits.pes),
         "most_processes": list(study.limits.processes),
-        "predictor": args.predictor,
-        "objective": args.objective,
+        "predictor": request.predictor,
+        "objective": request.objective,
         "slack": how.slack,
         "search": how.how,
         "unit": how.objective.unit,
     }
-    asked["probe"] = probes_from_arguments(args, study)
+    asked["probe"] = probes_from_request(request, study)
     names = (
         "fit",
         "weights",
@@ -236,9 +241,9 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
         "noise",
         "seed",
     )
-    if args.predictor not in FORMS:
+    if request.predictor not in FORMS:
         return asked | dict.fromkeys(names)
-    settings = npt_settings_from_arguments(args)
+    settings = npt_settings_from_request(request)
     return {
         **asked,
         "fit": settings.method,
@@ -246,9 +251,9 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
         "drop": list(settings.drop),
         "glitches": settings.glitch_k,
         "outliers": settings.outliers,
-        "bootstrap": args.bootstrap or None,
-        "construction": None if args.measurements else list(construction_from_arguments(args)),
-        "measurements": args.measurements,
+        "bootstrap": request.bootstrap or None,
+        "construction": None if request.measurements else list(construction_from_request(request)),
+        "measurements": request.measurements,
         "noise": settings.noise.sigma,
         "seed": settings.noise.seed if settings.noise.sigma else None,
     }
@@ -258,7 +263,7 @@ def settings_to_json(args: argparse.Namespace, study: Study, how: Search) -> dic
 class Results:
     """Results of one command, with the settings that its output shows."""
 
-    args: argparse.Namespace
+    request: NodesRequest
     study: Study
     how: Search
     found: Sequence[Found]  # the first search, then the searches on the nodes that remained
@@ -287,7 +292,7 @@ class Results:
             for one, placement in zip(self.found, self.placements, strict=True)
         ]
         return {
-            **settings_to_json(self.args, self.study, self.how),
+            **settings_to_json(self.request, self.study, self.how),
             **choices[0],
             "then": choices[1:],
             "ended": self.ended,
@@ -297,7 +302,7 @@ class Results:
     def text(self) -> str:
         """Return the results as text."""
         study = self.study
-        lines = [f"{study.problem(self.args.size)} on {study.platform.name}, by {driver_name(self.args)}"]
+        lines = [f"{study.problem(given(self.request.size))} on {study.platform.name}, by {driver_name(self.request)}"]
         for number, (one, placement) in enumerate(zip(self.found, self.placements, strict=True)):
             choice = one.choice
             nodes = ", ".join(
@@ -311,22 +316,22 @@ class Results:
             how = "probed at" if one.probed else "estimated"
             lines.append(f"    {how} {duration(choice.time_s)}" + _value(self.how, choice))
             lines.append(f"    of {one.configurations} configurations, in {1000 * one.search_s:.3g} ms")
-            lines += [f"    {line}" for line in said_of(one, self.args)]
+            lines += [f"    {line}" for line in said_of(one, self.request)]
             lines += [f"    caution: {flag}" for flag in choice.flags]
             lines.append(f"    host file: {' '.join(placement)}")
         if self.ended is not None:
             lines.append(f"then nothing: {self.ended}")
-        how = "measured" if self.args.measurements else f"simulated in {self.cost.wall_s:.3g} s"
+        how = "measured" if self.request.measurements else f"simulated in {self.cost.wall_s:.3g} s"
         lines.append(f"evidence costs {self.cost.node_s:.4g} node-seconds, {how}")
         return "\n".join(folded_lines(lines))
 
 
-def said_of(found: Found, args: argparse.Namespace) -> list[str]:
+def said_of(found: Found, request: SearchOptions) -> list[str]:
     """Return sentences about the probes and the bootstrap of a search, where it had any."""
     said = [comparison_text(found.probed)] if found.probed else []
     if found.probability is not None:
         share = "no model" if math.isnan(found.probability) else f"{100 * found.probability:.0f} %"
-        said.append(f"the best by the models of {share} of {args.bootstrap} resamplings of the measurements")
+        said.append(f"the best by the models of {share} of {request.bootstrap} resamplings of the measurements")
     return said
 
 

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import csv
 from collections.abc import Mapping
 
 import numpy as np
 
 from platforms.errors import UserError
-from platforms.files.commented_csv import numbered_rows
-from platforms.files.reading import input_text
+from platforms.files.commented_csv import checked_rows
 from predictor.allocation.configuration import Configuration
 from predictor.base import Cost
 from predictor.npt.measurements import Measurement, Measurements
@@ -27,15 +25,7 @@ def read_measured(path: str, app: str, sub_clusters: int) -> Measured:
     Raises:
         UserError: The file cannot be read or a line is wrong; the error names the line.
     """
-    try:
-        columns, rows = numbered_rows(input_text(path))
-    except OSError as err:
-        raise UserError(path, f"cannot be read: {err.strerror}", "Name a CSV file of measured runs") from err
-    except (UnicodeDecodeError, csv.Error) as err:
-        raise UserError(path, f"not a CSV file: {err}", "Name a CSV file of measured runs") from None
-    missing = [name for name in COLUMNS if name not in columns]
-    if missing:
-        raise UserError(path, f"no column {missing[0]}", f"Name the columns {','.join(COLUMNS)} in the first line")
+    rows = checked_rows(path, COLUMNS, "Name a CSV file of measured runs")
     runs = [
         _run(f"{path}:{number}", row, sub_clusters) for number, row in rows if row.get("app", app) in (app, None, "")
     ]
@@ -60,17 +50,12 @@ def _run(where: str, row: Mapping[str, str | None], sub_clusters: int) -> Measur
     if len(configuration.shares) != sub_clusters:
         problem = f"{configuration} has {len(configuration.shares)} clusters, the platform has {sub_clusters}"
         raise UserError(f"{where}, configuration", problem, "Write P_1,M_1,P_2,M_2,... for every cluster")
-    work = row.get("work_flops")
+    size, time_s = _number(where, row, "size"), _number(where, row, "time_s")
+    work_flops = _number(where, row, "work_flops") if row.get("work_flops") else None
     try:
-        return Measurement(
-            configuration,
-            _number(where, row, "size"),
-            _number(where, row, "time_s"),
-            _number(where, row, "work_flops") if work else None,
-        )
+        return Measurement(configuration, size, time_s, work_flops)
     except UserError as err:
-        place = err.where if err.where.startswith(where) else f"{where}, {err.where}"
-        raise UserError(place, err.problem, err.remedy) from None
+        raise err.at(f"{where}, {err.where}") from None
 
 
 def _number(where: str, row: Mapping[str, str | None], name: str) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,8 +12,7 @@ import numpy as np
 
 from apps.traffic import runs_on
 from platforms.errors import UserError
-from platforms.files.commented_csv import numbered_rows
-from platforms.files.reading import input_text
+from platforms.files.commented_csv import checked_rows
 from predictor.reliability.outlook import LONGEST_S, SHORTEST_S
 
 if TYPE_CHECKING:
@@ -81,20 +79,7 @@ def read_times(path: str) -> RunTimes:
     Raises:
         UserError: The file cannot be read, or a value is wrong.
     """
-    try:
-        text = input_text(path, encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as err:
-        reason = getattr(err, "strerror", None) or "not a text in UTF-8"
-        raise UserError(f"--times {path}", f"cannot be read: {reason}", "Name a CSV file") from err
-    try:
-        columns, rows = numbered_rows(text)
-    except csv.Error as err:
-        raise UserError(f"--times {path}", f"not CSV: {err}", "Correct the file") from err
-    missing = [name for name in _COLUMNS if name not in columns]
-    if missing:
-        raise UserError(
-            f"--times {path}", f"no column {missing[0]}", f"Its first line must name {' and '.join(_COLUMNS)}"
-        )
+    rows = checked_rows(path, _COLUMNS, "Name a CSV file of run times", where=f"--times {path}")
     found: dict[int, float] = {}
     for number, row in rows:
         where = f"--times {path}, line {number}"

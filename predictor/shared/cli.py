@@ -6,40 +6,41 @@ the model is evaluated under draws of the load: the result is a distribution of 
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import MISSING, asdict, dataclass
+from typing import Any, ClassVar
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.programs import add_problem_arguments, problem_from_arguments
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
-from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
+from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.programs import ProblemOptions, problem_from_request
+from apps.options.runner import RunnerOptions, runner_from_request
+from apps.options.settings import KernelSettingsOptions, cautions, settings_from_request
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.arguments import (
-    add_placement_arguments,
-    add_platform_arguments,
-    grid_from_arguments,
-    placement_from_arguments,
-    platform_from_arguments,
-)
 from platforms.background.loaded import Loadable
 from platforms.background.site import site_of
 from platforms.background.statement import Background, asked_background, background_names
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.command import Command
+from platforms.command.common import JsonOption, WideOption
+from platforms.command.request import option
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.model.platform import Platform
+from platforms.options import (
+    PlacementOptions,
+    PlatformOptions,
+    grid_from_request,
+    placement_from_request,
+    platform_from_request,
+)
 from platforms.terminal.progress import Progress, doing
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration
 from platforms.terminal.table import Cell, table_lines
-from platforms.terminal.width import add_wide_argument
 from platforms.wording import number_of
 from predictor.answers.answers import names
 from predictor.base import Gatherer, OutOfRange, Predictor
@@ -71,39 +72,40 @@ class Refused:
     reason: str
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that asked_from_arguments reads, and those of the runner and the output."""
-    parser.add_argument(
-        "--background", metavar="NAME|FILE.toml", required=True,
-        help=f"load of nodes and wide-area links: {', '.join(background_names())}, or a file of your own",
-    )  # fmt: skip
-    add_platform_arguments(parser)
-    parser.add_argument("--app", metavar="A1,A2,...", required=True, help=f"of {', '.join(kernel_names())}")
-    add_problem_arguments(parser, default_class="A")
-    parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
-    add_placement_arguments(parser)
-    parser.add_argument(
-        "--predictor", metavar="N1,N2,...", default=DEFAULT_PREDICTORS,
-        help=f"of hcf, hcf-constant, hcf-printed, dpgraph, dpgraph-known (default: {DEFAULT_PREDICTORS})",
-    )  # fmt: skip
-    parser.add_argument(
-        "--draws", type=int, metavar="N", default=_DRAWS, help=f"draws of each distribution (default: {_DRAWS})"
+@dataclass(frozen=True, kw_only=True)
+class BackgroundOptions(
+    PlatformOptions,
+    ProblemOptions,
+    PlacementOptions,
+    KernelSettingsOptions,
+    RunnerOptions,
+    DryRunOption,
+    WideOption,
+    JsonOption,
+):
+    """Add the options that asked_from_request reads, and those of the runner and the output."""
+
+    default_class: ClassVar[str] = "A"
+
+    background: str = option(
+        MISSING,
+        "NAME|FILE.toml",
+        f"load of nodes and wide-area links: {', '.join(background_names())}, or a file of your own",
     )
-    parser.add_argument("--seed", type=int, metavar="S", default=1, help="seed of all draws (default: 1)")
-    add_settings_arguments(parser, programs=False)
-    add_runner_arguments(parser)
-    add_dry_run_argument(parser)
-    add_wide_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+    app: str = option(MISSING, "A1,A2,...", f"of {', '.join(kernel_names())}")
+    ranks: int | None = option(None, "P", "number of ranks (default: as many as fit)")
+    predictor: str = option(
+        DEFAULT_PREDICTORS,
+        "N1,N2,...",
+        f"of hcf, hcf-constant, hcf-printed, dpgraph, dpgraph-known (default: {DEFAULT_PREDICTORS})",
+    )
+    draws: int = option(_DRAWS, "N", f"draws of each distribution (default: {_DRAWS})")
+    seed: int = option(1, "S", "seed of all draws (default: 1)")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m predictor.shared", description=__doc__, epilog=f"docs/planning/shared.md. {EXIT_STATUSES}"
-    )
-    add_arguments(parser)
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class BackgroundRequest(BackgroundOptions):
+    """What ``gridval predict --background`` is asked for."""
 
 
 def check_number(option: str, value: int, least: int, most: int) -> None:
@@ -116,39 +118,39 @@ def check_number(option: str, value: int, least: int, most: int) -> None:
         raise UserError(f"{option} {value}", "out of its range", f"Give {least} to {most}")
 
 
-def asked_from_arguments(args: argparse.Namespace) -> Asked:
+def asked_from_request(request: BackgroundOptions) -> Asked:
     """Return what the options ask for.
 
     Raises:
         UserError: The options do not fit together.
     """
-    check_number("--draws", args.draws, 10, MOST_DRAWS)
-    check_number("--seed", args.seed, 0, 2**63)
-    background = asked_background(args.background)
-    models = tuple(predictor(name) for name in names(args.predictor, "--predictor"))
-    problems = [problem_from_arguments(args, app, default_class="A") for app in names(args.app, "--app")]
-    settings = settings_from_arguments(args)
-    platform, grid = _ground(args, background)
-    placement = placement_from_arguments(args, platform, args.ranks)
+    check_number("--draws", request.draws, 10, MOST_DRAWS)
+    check_number("--seed", request.seed, 0, 2**63)
+    background = asked_background(request.background)
+    models = tuple(predictor(name) for name in names(request.predictor, "--predictor"))
+    problems = [problem_from_request(request, app) for app in names(request.app, "--app")]
+    settings = settings_from_request(request)
+    platform, grid = _ground(request, background)
+    placement = placement_from_request(request, platform, request.ranks)
     targets = tuple(Target(one, platform, placement) for one in problems)
     for target in targets:
         settings.spec(target)  # raises an error for impossible settings before anything runs
-    return Asked(targets, models, Load(grid, background, args.draws, args.seed), settings)
+    return Asked(targets, models, Load(grid, background, request.draws, request.seed), settings)
 
 
-def _ground(args: argparse.Namespace, background: Background) -> tuple[Platform, Loadable]:
+def _ground(request: BackgroundOptions, background: Background) -> tuple[Platform, Loadable]:
     """Return the quiet platform, and the grid or site that has the load."""
     # Imported here for a quick start: it is slow to import.
     from platforms.read.read import materialise
 
-    if args.platform is None:
-        if args.clusters:
-            platform_from_arguments(args)  # raises an error: a scenario names its clusters
-        grid = grid_from_arguments(args)
+    if not request.platform:
+        if request.clusters:
+            platform_from_request(request)  # raises an error: a scenario names its clusters
+        grid = grid_from_request(request)
         background.check(grid)
         with doing("reading the platform"):
             return materialise(grid), grid
-    platform = platform_from_arguments(args)
+    platform = platform_from_request(request)
     with doing("looking for wide-area links"):
         site = site_of(platform, background.links)
     background.check(site)
@@ -190,28 +192,28 @@ def _progress() -> Iterator[Progress]:
         progress.close()
 
 
-def _run(args: argparse.Namespace) -> int:
-    asked = asked_from_arguments(args)
+def _run(request: BackgroundOptions) -> int:
+    asked = asked_from_request(request)
     said = Cautions()
     said.say(*cautions(asked.settings))
-    if args.dry_run:
+    if request.dry_run:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
 
-        return print_plan(args, planned([(asked.settings, asked.targets)], asked.models, truths=False))
-    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+        return print_plan(request, planned([(asked.settings, asked.targets)], asked.models, truths=False))
+    with runner_from_request(request, cautions=said, saying=False) as runner:
         found = forecasts(asked, Broker.of(asked.settings, asked.targets, runner))
-    if args.json:
+    if request.json:
         print(json.dumps({**load_json(asked.load), "forecasts": [to_json(one) for one in found],
                           "cautions": said.lines()}))  # fmt: skip
     else:
-        texts = [_text_lines([one for one in found if one.target is target], args) for target in asked.targets]
+        texts = [_text_lines([one for one in found if one.target is target], request) for target in asked.targets]
         print("\n\n".join("\n".join(lines) for lines in texts))
     said.say_all()
     return 0
 
 
-def _text_lines(found: Sequence[Forecast | Refused], args: argparse.Namespace) -> list[str]:
+def _text_lines(found: Sequence[Forecast | Refused], request: BackgroundOptions) -> list[str]:
     """Return the quantiles of a target's distributions as a table, and the refusals."""
     heads = [f"{100 * share:g} %" for share in _QUANTILES]
     rows: list[list[str | Cell]] = [["predictor", "quiet", *heads, "node-s"]]
@@ -220,8 +222,11 @@ def _text_lines(found: Sequence[Forecast | Refused], args: argparse.Namespace) -
             quantiles = [duration(one.quantile_s(share), like_s=one.quiet.time_s) for share in _QUANTILES]
             quiet = duration(one.quiet.time_s, like_s=one.quiet.time_s)
             rows.append([one.predictor, quiet, *quantiles, f"{one.quiet.cost.node_s:.3g}"])
-    said = [*refusal_lines(found), f"quantiles of {number_of(args.draws, 'draw')} of background {args.background}"]
-    return [str(found[0].target), "", *table_lines(rows, left={0}, wide=args.wide), "", *folded_lines(said)]
+    said = [
+        *refusal_lines(found),
+        f"quantiles of {number_of(request.draws, 'draw')} of background {request.background}",
+    ]
+    return [str(found[0].target), "", *table_lines(rows, left={0}, wide=request.wide), "", *folded_lines(said)]
 
 
 def refusal_lines(found: Sequence[Forecast | Refused]) -> list[str]:
@@ -256,6 +261,12 @@ def to_json(one: Forecast | Refused) -> dict[str, Any]:
     }
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "predict --background",
+    BackgroundRequest,
+    _run,
+    __doc__,
+    epilog=f"docs/planning/shared.md. {EXIT_STATUSES}",
+    status=exit_status,
+)
+main = COMMAND.main

@@ -1,4 +1,4 @@
 """Unequal shares of the data: how much each cluster should have, from a probe.
 
-Public faces: ``cli.main``, ``cli.asked_from_arguments``, ``advice.advise``, ``advice.Advice``.
+Public faces: ``cli.main``, ``cli.asked_from_request``, ``advice.advise``, ``advice.Advice``.
 """

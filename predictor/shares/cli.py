@@ -5,37 +5,37 @@ The speeds come from a run on one node of each cluster (docs/planning/shares.md)
 
 from __future__ import annotations
 
-import argparse
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.programs import add_problem_arguments, problem_from_arguments
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
-from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
+from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.programs import ProblemOptions, problem_from_request
+from apps.options.runner import RunnerOptions, runner_from_request
+from apps.options.settings import KernelSettingsOptions, cautions, settings_from_request
 from apps.programs.kernel import shared_names, sized_names
 from apps.programs.problem import Problem
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.traffic import check
-from platforms.arguments import (
-    add_placement_arguments,
-    add_platform_arguments,
-    placement_from_arguments,
-    platform_from_arguments,
-)
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.command import Command
+from platforms.command.common import JsonOption, WideOption
+from platforms.command.request import option
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
+from platforms.options import (
+    PlacementOptions,
+    PlatformOptions,
+    placement_from_request,
+    platform_from_request,
+)
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration
 from platforms.terminal.table import Cell, table_lines
-from platforms.terminal.width import add_wide_argument
 from predictor.answers.answers import names
 from predictor.base import TAKE_SHARES, Prediction, Predictor, takes
 from predictor.defaults.choice import default_predictors
@@ -53,70 +53,67 @@ class Asked:
     settings: Settings
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that asked_from_arguments reads, and those of the runner and the output."""
-    add_platform_arguments(parser)
-    parser.add_argument(
-        "--app", metavar="A1,A2,...",
-        help=f"of {', '.join(shared_names())} (default: all that have classes, or with --size all that have a size)",
-    )  # fmt: skip
-    add_problem_arguments(parser, default_class="B")
-    parser.add_argument("--ranks", type=int, metavar="P", help="number of ranks (default: as many as fit)")
-    add_placement_arguments(parser)
-    parser.add_argument(
-        "--predictor", metavar="NAME",
-        help=f"predicts both times: {TAKE_SHARES} (default: structural)",
-    )  # fmt: skip
-    add_settings_arguments(parser, programs=False)
-    add_runner_arguments(parser)
-    add_dry_run_argument(parser)
-    parser.add_argument(
-        "--write", metavar="FILE.csv", help="write the advised shares there, for --shares; goes with one --app"
+@dataclass(frozen=True, kw_only=True)
+class ShareSearchOptions(
+    PlatformOptions,
+    ProblemOptions,
+    PlacementOptions,
+    KernelSettingsOptions,
+    RunnerOptions,
+    DryRunOption,
+    WideOption,
+    JsonOption,
+):
+    """Add the options that asked_from_request reads, and those of the runner and the output."""
+
+    default_class: ClassVar[str] = "B"
+
+    app: str | None = option(
+        None,
+        "A1,A2,...",
+        f"of {', '.join(shared_names())} (default: all that have classes, or with --size all that have a size)",
     )
-    add_wide_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+    ranks: int | None = option(None, "P", "number of ranks (default: as many as fit)")
+    predictor: str | None = option(None, "NAME", f"predicts both times: {TAKE_SHARES} (default: structural)")
+    write: str | None = option(None, "FILE.csv", "write the advised shares there, for --shares; goes with one --app")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m predictor.shares", description=__doc__, epilog=f"docs/planning/shares.md. {EXIT_STATUSES}"
-    )
-    add_arguments(parser)
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class PlanSharesRequest(ShareSearchOptions):
+    """What ``gridval plan shares`` is asked for."""
 
 
-def asked_from_arguments(args: argparse.Namespace) -> Asked:
+def asked_from_request(request: ShareSearchOptions) -> Asked:
     """Return the targets, the predictor and the settings.
 
     Raises:
         UserError: The options do not fit together; or a kernel has equal shares only.
     """
-    apps = _default_apps(args) if args.app is None else names(args.app, "--app")
-    if args.write is not None:
+    apps = _default_apps(request) if request.app is None else names(request.app, "--app")
+    if request.write is not None:
         if len(apps) > 1:
             raise UserError("--write", f"there are {len(apps)} kernels", "Choose one with --app")
-        check_writable("--write", args.write)
-    problems = [_unequal(problem_from_arguments(args, app, default_class="B")) for app in apps]
-    settings = settings_from_arguments(args)
+        check_writable("--write", request.write)
+    problems = [_unequal(problem_from_request(request, app)) for app in apps]
+    settings = settings_from_request(request)
     with doing("reading the platform"):
-        platform = platform_from_arguments(args)
-    placement = placement_from_arguments(args, platform, args.ranks)
+        platform = platform_from_request(request)
+    placement = placement_from_request(request, platform, request.ranks)
     targets = tuple(Target(one, platform, placement) for one in problems)
     for target in targets:
         check(target.problem, target.nranks)
         settings.spec(target)  # raises an error for impossible settings before anything runs
-    model = default_predictors(targets[0])[0] if args.predictor is None else predictor(args.predictor)
+    model = default_predictors(targets[0])[0] if request.predictor is None else predictor(request.predictor)
     if not takes(model, replace(targets[0], problem=_one_share(targets[0]))):
         problem = "the model divides the work evenly among the ranks"
         raise UserError(f"--predictor {model.name}", problem, f"Give {TAKE_SHARES}")
     return Asked(targets, model, settings)
 
 
-def _default_apps(args: argparse.Namespace) -> list[str]:
+def _default_apps(request: ShareSearchOptions) -> list[str]:
     """Return the kernels that take unequal shares: those with a free size if --size is given, else the others."""
     sized = set(sized_names())
-    return [name for name in shared_names() if (name in sized) == (args.size is not None)]
+    return [name for name in shared_names() if (name in sized) == (request.size is not None)]
 
 
 def _unequal(asked: Problem) -> Problem:
@@ -129,32 +126,36 @@ def _one_share(target: Target) -> Problem:
     return target.problem.divided([1.0] * target.nranks)
 
 
-def _run(args: argparse.Namespace) -> int:
-    asked = asked_from_arguments(args)
+def _run(request: ShareSearchOptions) -> int:
+    asked = asked_from_request(request)
     said = Cautions()
     said.say(*cautions(asked.settings))
-    if args.dry_run:
+    if request.dry_run:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
 
-        return print_plan(args, planned([(asked.settings, asked.targets)], [asked.model], truths=False))
-    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+        return print_plan(request, planned([(asked.settings, asked.targets)], [asked.model], truths=False))
+    with runner_from_request(request, cautions=said, saying=False) as runner:
         broker = Broker.of(asked.settings, asked.targets, runner)
         runner.start(broker.specs([probe_request(target) for target in asked.targets]))
         found = [advise(target, asked.model, broker) for target in asked.targets]
-    if args.write is not None:
-        write_text("--write", args.write, lines_of_file(found[0].asked()))
-    if args.json:
+    if request.write is not None:
+        write_text("--write", request.write, lines_of_file(found[0].asked()))
+    if request.json:
         print(json.dumps({"advice": [to_json(one) for one in found], "cautions": said.lines()}))
     else:
-        print("\n\n".join("\n".join([*text_lines(one, wide=args.wide), *written_lines(args)]) for one in found))
+        print("\n\n".join("\n".join([*text_lines(one, wide=request.wide), *written_lines(request)]) for one in found))
     said.say_all()
     return 0
 
 
-def written_lines(args: argparse.Namespace) -> list[str]:
+def written_lines(request: ShareSearchOptions) -> list[str]:
     """Return a line that tells how to use the file that was written, if one was."""
-    return [] if args.write is None else folded_lines([f"the shares are in {args.write}: give --shares {args.write}"])
+    return (
+        []
+        if request.write is None
+        else folded_lines([f"the shares are in {request.write}: give --shares {request.write}"])
+    )
 
 
 def text_lines(advice: Advice, *, wide: bool) -> list[str]:
@@ -232,6 +233,12 @@ def to_json(advice: Advice) -> dict[str, Any]:
     }
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "plan shares",
+    PlanSharesRequest,
+    _run,
+    __doc__,
+    epilog=f"docs/planning/shares.md. {EXIT_STATUSES}",
+    status=exit_status,
+)
+main = COMMAND.main

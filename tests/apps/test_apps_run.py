@@ -83,7 +83,7 @@ def test_a_failed_verification_is_status_1(capsys, monkeypatch):
     from apps.programs import problem as catalog
 
     wrong = catalog.Problem("cg", (*catalog.problem("cg", "S").params[:-1], ("zeta", 8.6)), "S")
-    monkeypatch.setattr("apps.run.problem_from_arguments", lambda *_, **__: wrong)
+    monkeypatch.setattr("apps.run.problem_from_request", lambda *_, **__: wrong)
     assert main("--app cg --class S --ranks 2 --scenario grid4x2 --mode verify".split()) == 1
     captured = capsys.readouterr()
     assert "FAILED" in captured.out
@@ -116,7 +116,7 @@ def test_measured_efficiency_asks_for_calibration_first(capsys, tmp_path, monkey
     (tmp_path / "compiled").symlink_to(cache_folder() / "compiled")  # but no measured values
     monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path))
     assert main("--app cg --scenario grid4x2 --efficiency measured".split()) == 2
-    assert "python -m apps.calibrate" in capsys.readouterr().err
+    assert "gridval program speed" in capsys.readouterr().err
 
 
 def test_a_program_that_is_no_benchmark_is_not_timed():

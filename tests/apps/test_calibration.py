@@ -1,4 +1,4 @@
-"""The command ``python -m apps.calibration``, and the replay of a calibration in SMPI."""
+"""The command ``gridval platform calibrate``, and the replay of a calibration in SMPI."""
 
 import contextlib
 import io

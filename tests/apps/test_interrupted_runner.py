@@ -2,11 +2,11 @@
 
 import pytest
 
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.options.runner import add_runner_arguments, runner_from_request
 from apps.programs.problem import problem
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from platforms.command import CommandParser
+from platforms.command.parser import CommandParser
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
@@ -18,7 +18,7 @@ def test_it_counts_the_runs_in_the_store(tmp_path, runs, said, store):
     add_runner_arguments(parser := CommandParser())
     args = parser.parse_args(["--store", str(tmp_path)] if store else ["--no-store"])
     platform = materialise(named_grid("grid4x2"))
-    with pytest.raises(KeyboardInterrupt) as ended, runner_from_arguments(args) as runner:
+    with pytest.raises(KeyboardInterrupt) as ended, runner_from_request(args) as runner:
         for _ in range(runs):
             runner.record(RunSpec(Target(problem("ep", "S"), platform, block(platform, 2))))
         raise KeyboardInterrupt

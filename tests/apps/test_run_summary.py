@@ -1,4 +1,4 @@
-"""The summary that python -m apps.run prints of a record."""
+"""The summary that gridval program run prints of a record."""
 
 import dataclasses
 import re

@@ -196,7 +196,7 @@ from apps.programs.problem import problem
 from apps.child.process import run_bounded
 from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec, Target
-from platforms.command import exit_status
+from platforms.command.status import exit_status
 from platforms.model.placement import block
 from platforms.read.read import materialise
 from platforms.grids.scenario import named_grid

@@ -285,7 +285,7 @@ def test_a_time_limit_ends_the_simulation(tmp_path, monkeypatch, capsys):
 @pytest.mark.parametrize("death", [signal.SIGINT, signal.SIGKILL])
 def test_an_interrupted_or_killed_command_leaves_no_process(tmp_path, death):
     parent = subprocess.Popen(
-        [sys.executable, "-m", "apps.run", *endless(tmp_path)],
+        [sys.executable, "-m", "gridval", "program", "run", *endless(tmp_path)],
         cwd=tmp_path,
         env={**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path)},
         stderr=subprocess.DEVNULL,

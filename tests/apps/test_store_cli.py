@@ -1,4 +1,4 @@
-"""python -m apps.store on small stores."""
+"""gridval store on small stores."""
 
 import json
 import math
@@ -272,7 +272,7 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path, capsys, command):
 
 
 def test_it_is_the_module_s_command(folder):
-    command = [sys.executable, "-m", "apps.store", "list", "--store", folder]
+    command = [sys.executable, "-m", "gridval", "store", "list", "--store", folder]
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0
     assert "aa01" in done.stdout

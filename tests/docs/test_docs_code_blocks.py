@@ -121,10 +121,13 @@ def test_commands_exist_with_their_options(block):
 
 
 def test_a_command_with_a_wrong_option_or_file_would_be_found():
-    (words,) = commands("A=1 python -m apps.run --app cg --scenario grid4x2 --nonsense 3 > out.txt  # why")
-    assert words[:5] == ["A=1", "python", "-m", "apps.run", "--app"] and "out.txt" not in words
+    (words,) = commands("A=1 gridval program run --app cg --scenario grid4x2 --nonsense 3 > out.txt  # why")
+    assert words[:5] == ["A=1", "python", "-m", "gridval", "program", "run", "--app"] and "out.txt" not in words
     assert "unrecognized arguments: --nonsense 3" in check_command(words)
-    assert check_command(["python", "-m", "apps.run", "--program", "examples/none.c"]) == "no file examples/none.c"
+    assert (
+        check_command(["python", "-m", "gridval", "program", "run", "--program", "examples/none.c"])
+        == "no file examples/none.c"
+    )
     assert check_command(["gridval", "runs"]).startswith("gridval runs: no such verb")
     assert "--nonsense" in check_command(["gridval", "run", "--nonsense"])
     assert check_command(["make", "nothing"]) == "no target nothing"

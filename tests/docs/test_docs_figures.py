@@ -144,11 +144,11 @@ FIGURES = "| a | b |\n|---|---|\n| 1.5 | 20 % |\n| 3 ms | none |\n"
     ("text", "problems"),
     [
         (f"Some words.\n\n{FIGURES}\nMore words.\n", 1),
-        (f"{FIGURES}\nMeasured with commit abc1234 by `python -m apps.run --app\ncg`.\n", 0),
+        (f"{FIGURES}\nMeasured with commit abc1234 by `gridval program run --app\ncg`.\n", 0),
         (f"Errors, measured with commit `abc1234` by\n`make bench-steady`:\n\n{FIGURES}", 0),
         (f"{FIGURES}\nMeasured on 2026-11-21 by `benchmarks/speed.py`.\n", 0),
         (f"{FIGURES}\nMeasured with commit abc1234.\n", 1),  # no command
-        (f"{FIGURES}\nBy `python -m apps.run --app cg`.\n", 1),  # no commit
+        (f"{FIGURES}\nBy `gridval program run --app cg`.\n", 1),  # no commit
         (f"By `make bench`:\n\n{FIGURES}\nMeasured with commit abc1234.\n", 1),  # not in one paragraph
         (f"Measured with commit abc1234 by `make bench`.\n\n## Heading\n\n{FIGURES}", 1),  # not beside the table
         (f"<!-- not measured -->\n\n{FIGURES}", 0),

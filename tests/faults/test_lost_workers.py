@@ -111,11 +111,10 @@ def test_a_worker_with_other_code_is_refused_in_one_line(tmp_path):
 
 
 @pytest.mark.parametrize("address", WRONG)
-def test_an_address_that_cannot_be_one_is_refused_at_once(address):
-    begun_s = time.monotonic()
+def test_an_address_that_cannot_be_one_is_refused_at_once(address, monkeypatch):
+    monkeypatch.setattr(distributed, "Client", lambda *where, **how: pytest.fail(f"asks {where}"))
     with pytest.raises(UserError, match="Give the address of a running scheduler"):
         Cluster(address)
-    assert time.monotonic() - begun_s < 10
 
 
 @pytest.fixture
@@ -145,7 +144,7 @@ def test_a_scheduler_that_is_killed_in_the_middle_leaves_tables_and_failed_runs(
     (tmp_path / "c.toml").write_text(CAMPAIGN)
     words = ["--no-store", "--scheduler", address, "--out", str(tmp_path / "out")]
     command = subprocess.Popen(
-        [sys.executable, "-m", "validation.campaign", str(tmp_path / "c.toml"), *words],
+        [sys.executable, "-m", "gridval", "series", "campaign", str(tmp_path / "c.toml"), *words],
         cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     with distributed.Client(address, set_as_default=False) as client:

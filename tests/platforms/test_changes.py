@@ -2,9 +2,9 @@
 
 import pytest
 
-from platforms.arguments import check_all_usable, check_usable
 from platforms.errors import PlatformError
 from platforms.model.platform import Change
+from platforms.options import check_all_usable, check_usable
 from platforms.read.read import check_connected, read_platform
 
 
@@ -55,8 +55,8 @@ def test_a_host_that_is_off_at_the_start_is_refused_and_others_are_not(data):
     "name", ["crossbar", "backbone", "routers", "torus", "fat_tree", "dragonfly", "vivaldi", "nested"]
 )
 def test_all_hosts_of_a_sound_platform_are_connected(data, name):
-    path = data / f"{name}.xml"
-    check_connected(path, [host.name for host in read_platform(path).hosts])
+    platform = read_platform(data / f"{name}.xml")
+    check_connected(platform, [host.name for host in platform.hosts])
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_all_hosts_of_a_sound_platform_are_connected(data, name):
 )
 def test_hosts_without_a_way_are_refused_in_simgrids_words(data, name, hosts, said):
     with pytest.raises(PlatformError, match=said) as error:
-        check_connected(data / f"{name}.xml", hosts)
+        check_connected(read_platform(data / f"{name}.xml"), hosts)
     assert "\n" not in str(error.value)
 
 
@@ -80,7 +80,7 @@ def test_placements_that_share_hosts_are_checked_once(data, monkeypatch):
     platform = read_platform(data / "crossbar.xml")
     names = [host.name for host in platform.hosts]
     asked = []
-    monkeypatch.setattr("platforms.read.read.check_connected", lambda path, hosts, shown: asked.append(tuple(hosts)))
+    monkeypatch.setattr("platforms.read.read.check_connected", lambda platform, hosts: asked.append(tuple(hosts)))
     check_all_usable(platform, [tuple(names[:size]) for size in range(1, len(names) + 1)])
     assert asked == [tuple(names)]
     asked.clear()
@@ -97,7 +97,7 @@ def test_the_first_placement_without_a_way_is_told_although_others_are_larger(da
 
 
 def test_a_way_to_itself_is_not_asked_for(data):
-    check_connected(data / "torus.xml", ["d0"])  # a host of a torus has no route to itself
+    check_connected(read_platform(data / "torus.xml"), ["d0"])  # a host of a torus has no route to itself
 
 
 def test_files_that_a_config_asks_for_are_not_written_into_the_current_folder(tmp_path, monkeypatch, data):

@@ -1,4 +1,4 @@
-"""``python -m platforms.inspect.check``: platforms that can be used, and the reason where one cannot."""
+"""``gridval platform check``: platforms that can be used, and the reason where one cannot."""
 
 import json
 

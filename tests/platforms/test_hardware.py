@@ -134,7 +134,7 @@ def test_files_of_ones_own_add_to_the_database(tmp_path):
         ('source = "made up"', "", "'source' is missing"),
         ('assumed = ["price_usd"]', 'assumed = ["prize"]', "'prize' is not given"),
         ("latency_us = 7", 'latency_us = 7\noptions_of = "gig"', "no network 'gig'"),
-        ("[cpus.toy]", "[cups.toy]", "unknown key 'cups'. Known here: cpus, gpus, networks, disks"),
+        ("[cpus.toy]", "[cups.toy]", "unknown key 'cups'. Did you mean cpus? Known here: cpus, gpus, networks, disks"),
         ("[networks.string]", "[networks]", "networks bandwidth_gbit_s: not a table"),
     ],
 )

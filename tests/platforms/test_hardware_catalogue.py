@@ -1,4 +1,4 @@
-"""``python -m platforms.system.catalogue``, failure rates of nodes, and hardware threads."""
+"""``gridval platform hardware``, failure rates of nodes, and hardware threads."""
 
 import json
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from platforms.command import CommandParser
-from platforms.help_text import MOST_SHOWN, WIDTH
+from platforms.command.help_text import MOST_SHOWN, WIDTH
+from platforms.command.parser import CommandParser
 
 ROOT = Path(__file__).parents[2]
 MODULES = sorted(

@@ -9,14 +9,14 @@ from pathlib import Path
 import pytest
 
 import platforms
-from platforms.arguments import (
+from platforms.errors import UserError
+from platforms.options import (
     _grid_of,
     add_placement_arguments,
     add_platform_arguments,
-    placement_from_arguments,
-    platform_from_arguments,
+    placement_from_request,
+    platform_from_request,
 )
-from platforms.errors import UserError
 from platforms.system.named import system_named
 
 MERPSYS = Path(__file__).parents[2] / "examples" / "systems" / "merpsys.toml"
@@ -31,16 +31,16 @@ def parsed(*arguments):
 
 def placed(*arguments, nranks=None):
     args = parsed(*arguments)
-    return placement_from_arguments(args, platform_from_arguments(args), nranks)
+    return placement_from_request(args, platform_from_request(args), nranks)
 
 
 def test_a_scenario_by_name_by_speeds_and_by_file(tmp_path):
-    assert platform_from_arguments(parsed("--scenario", "grid3x9")).network == "gigabit"
-    own = platform_from_arguments(parsed("--scenario", "grid2x1", "--speeds", "35,4.5", "--network", "metro"))
+    assert platform_from_request(parsed("--scenario", "grid3x9")).network == "gigabit"
+    own = platform_from_request(parsed("--scenario", "grid2x1", "--speeds", "35,4.5", "--network", "metro"))
     assert ([host.speed_flops for host in own.hosts], own.network) == ([35e9, 4.5e9], "metro")
     (tmp_path / "lab.toml").write_text('network = "metro"\n[[clusters]]\nnodes = 3\nspeed_gflops = 1\n')
-    assert platform_from_arguments(parsed("--scenario", tmp_path / "lab.toml")).network == "metro"
-    other = platform_from_arguments(parsed("--scenario", tmp_path / "lab.toml", "--network", "ideal"))
+    assert platform_from_request(parsed("--scenario", tmp_path / "lab.toml")).network == "metro"
+    other = platform_from_request(parsed("--scenario", tmp_path / "lab.toml", "--network", "ideal"))
     assert (other.name, other.network) == ("lab", "ideal")
 
 
@@ -52,14 +52,14 @@ def test_factors_replace_those_of_the_network_and_nothing_else():
         (("--factors", "neutral"), {"smpi/bw-factor": "0:1", "smpi/lat-factor": "0:1"}),
         (("--factors", "simgrid"), {}),
     ):
-        found = platform_from_arguments(parsed("--scenario", "grid4x2", "--network", "infiniband", *words))
+        found = platform_from_request(parsed("--scenario", "grid4x2", "--network", "infiniband", *words))
         assert dict(found.options) == {**others, **factors}
 
 
 def test_a_folder_or_file_called_like_a_scenario_does_not_hide_it(tmp_path, monkeypatch):
     (tmp_path / "grid3x9").write_text("results of mine")
     monkeypatch.chdir(tmp_path)
-    assert len(platform_from_arguments(parsed("--scenario", "grid3x9")).hosts) == 27
+    assert len(platform_from_request(parsed("--scenario", "grid3x9")).hosts) == 27
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_a_folder_or_file_called_like_a_scenario_does_not_hide_it(tmp_path, monk
 )
 def test_options_that_do_not_fit_are_refused(arguments, said):
     with pytest.raises(UserError) as error:
-        platform_from_arguments(parsed(*arguments.split()))
+        platform_from_request(parsed(*arguments.split()))
     assert said in str(error.value)
 
 
@@ -119,7 +119,7 @@ def test_placement_options_that_do_not_fit_are_refused(arguments, said):
 def test_the_options_cost_no_heavy_import():
     # Imports take 0.08 s (numpy), 0.33 s (pandas) and 0.54 s (pyplot): --help must not need them.
     heavy = "{'numpy', 'pandas', 'scipy', 'matplotlib', 'lxml.etree'}"
-    program = f"import sys, platforms.arguments, platforms.generate; print(sorted(set(sys.modules) & {heavy}))"
+    program = f"import sys, platforms.options, platforms.generate; print(sorted(set(sys.modules) & {heavy}))"
     root = Path(platforms.__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
     assert done.stdout.strip() == "[]"

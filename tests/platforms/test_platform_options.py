@@ -5,13 +5,13 @@ import shutil
 
 import pytest
 
-from platforms.arguments import (
-    add_platform_arguments,
-    placement_from_arguments,
-    platform_from_arguments,
-    platforms_from_arguments,
-)
 from platforms.errors import UserError
+from platforms.options import (
+    add_platform_arguments,
+    placement_from_request,
+    platform_from_request,
+    platforms_from_request,
+)
 from platforms.read.read import read_platform
 
 
@@ -23,25 +23,23 @@ def parsed(*arguments):
 
 def test_files_come_with_commas_or_one_by_one_and_each_once(data, tmp_path):
     crossbar, torus, tree = (data / f"{name}.xml" for name in ("crossbar", "torus", "fat_tree"))
-    found = platforms_from_arguments(
-        parsed("--platform", f"{crossbar},{torus}", "--platform", tree, "--platform", torus)
-    )
+    found = platforms_from_request(parsed("--platform", f"{crossbar},{torus}", "--platform", tree, "--platform", torus))
     assert [platform.name for platform in found] == ["crossbar", "torus", "fat_tree"]
     odd = tmp_path / "a,b.xml"
     shutil.copy(crossbar, odd)
-    assert [platform.path for platform in platforms_from_arguments(parsed("--platform", odd))] == [odd]
+    assert [platform.path for platform in platforms_from_request(parsed("--platform", odd))] == [odd]
 
 
 def test_files_of_one_name_are_told_apart(data, tmp_path):
     twin = tmp_path / "torus.xml"
     shutil.copy(data / "torus.xml", twin)
-    found = platforms_from_arguments(parsed("--platform", f"{data / 'torus.xml'},{twin}"))
+    found = platforms_from_request(parsed("--platform", f"{data / 'torus.xml'},{twin}"))
     assert len({platform.name for platform in found}) == 2
 
 
 def test_a_compiled_platform_may_be_named_from_the_current_folder(racks, monkeypatch):
     monkeypatch.chdir(racks.parent)
-    platform = platform_from_arguments(parsed("--platform", racks.name))
+    platform = platform_from_request(parsed("--platform", racks.name))
     assert platform.path == racks  # absolute, because SimGrid aborts on a relative path
     shape = {c.name: (len(c.hosts), c.speed_flops, c.cores) for c in platform.clusters}
     assert shape == {"left": (3, 4e9, 2), "right": (2, 6e9, 2)}
@@ -54,7 +52,7 @@ def test_what_a_compiled_platform_makes_is_part_of_its_identity(racks):
 
 def test_clusters_go_with_every_file_and_the_option_may_come_again(data):
     args = parsed("--platform", data / "routers.xml", "--clusters", "all=old*", "--clusters", "all=new*")
-    platform = platform_from_arguments(args)
+    platform = platform_from_request(args)
     assert [cluster.name for cluster in platform.clusters] == ["all.1", "all.2"]  # two kinds of hosts
 
 
@@ -67,8 +65,8 @@ def test_a_huge_platform_is_not_filled_unasked(tmp_path):
     args = argparse.Namespace(mapping=None, hostfile=None, ranks_per_host=None)
     platform = read_platform(tmp_path / "huge.xml")
     with pytest.raises(UserError, match=r"it would take 5000 ranks to fill it.*--ranks"):
-        placement_from_arguments(args, platform)
-    assert len(placement_from_arguments(args, platform, 16)) == 16
+        placement_from_request(args, platform)
+    assert len(placement_from_request(args, platform, 16)) == 16
 
 
 @pytest.mark.parametrize(
@@ -86,5 +84,5 @@ def test_a_huge_platform_is_not_filled_unasked(tmp_path):
 def test_what_does_not_fit_is_said(data, monkeypatch, arguments, said):
     monkeypatch.chdir(data)
     with pytest.raises(UserError) as error:
-        platform_from_arguments(parsed(*arguments.split()))
+        platform_from_request(parsed(*arguments.split()))
     assert said in str(error.value)

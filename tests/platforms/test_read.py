@@ -88,14 +88,14 @@ def test_an_option_that_simgrid_does_not_have_is_refused(tmp_path):
     ],
 )
 def test_routes_are_those_of_simgrid(data, name, ends, latency_s, bandwidth_Bps):
-    (route,) = read_routes(data / f"{name}.xml", [ends])
+    (route,) = read_routes(read_platform(data / f"{name}.xml"), [ends])
     assert (route.source, route.destination) == ends
     assert route.latency_s == pytest.approx(latency_s, rel=1e-9)
     assert route.bandwidth_Bps == pytest.approx(bandwidth_Bps, rel=1e-9)
 
 
 def test_reference_grid_routes_cross_node_links_backbones_and_the_wide_area():
-    to_self, near, far = read_routes(REFERENCE, [("c1-0", "c1-0"), ("c1-0", "c1-1"), ("c1-0", "c3-0")])
+    to_self, near, far = read_routes(read_platform(REFERENCE), [("c1-0", "c1-0"), ("c1-0", "c1-1"), ("c1-0", "c3-0")])
     # By hand: 50 us per node link and backbone, 1 ms between clusters.
     assert [route.latency_s for route in (to_self, near, far)] == pytest.approx([150e-6, 150e-6, 1.2e-3])
     assert [len(route.links) for route in (to_self, near, far)] == [3, 3, 5]
@@ -132,7 +132,7 @@ def test_a_profile_belongs_to_the_identity_of_a_platform(data, tmp_path):
 
 def test_a_compiled_platform_is_read_like_a_file(racks):
     assert shape(read_platform(racks)) == {"left": (3, 4e9, 2), "right": (2, 6e9, 2)}
-    (route,) = read_routes(racks, [("left0", "right1")])
+    (route,) = read_routes(read_platform(racks), [("left0", "right1")])
     assert route.latency_s == pytest.approx(2 * 30e-6 + 1e-3)  # both node links and the wide area
 
 
@@ -169,9 +169,9 @@ def test_empty_lines_before_the_declaration_are_read_as_simgrid_does(data, tmp_p
 
 def test_a_missing_route_is_said_with_its_ends(data):
     with pytest.raises(PlatformError, match="route alice to bob"):
-        read_routes(data / "no_route.xml", [("alice", "bob")])
+        read_routes(read_platform(data / "no_route.xml"), [("alice", "bob")])
 
 
 def test_an_unknown_host_is_said_with_near_matches(data):
     with pytest.raises(PlatformError, match="alice"):
-        read_routes(data / "two_hosts.xml", [("alicia", "bob")])
+        read_routes(read_platform(data / "two_hosts.xml"), [("alicia", "bob")])

@@ -15,7 +15,7 @@ REFERENCE = Path(__file__).parents[1] / "apps" / "data" / "platform-grid-ref.xml
 
 
 def route(path, source, destination):
-    return read_routes(path, [(source, destination)])[0]
+    return read_routes(read_platform(path), [(source, destination)])[0]
 
 
 def test_metro_with_twelve_nodes_is_the_reference_grid():
@@ -24,7 +24,7 @@ def test_metro_with_twelve_nodes_is_the_reference_grid():
     assert [(h.name, h.speed_flops) for h in ours.hosts] == [(h.name, h.speed_flops) for h in reference.hosts]
     hosts = ["c1-0", "c1-11", "c2-3", "c3-0", "c4-11"]
     pairs = [(a, b) for a in hosts for b in hosts]
-    for mine, theirs in zip(read_routes(ours.path, pairs), read_routes(reference.path, pairs), strict=True):
+    for mine, theirs in zip(read_routes(ours, pairs), read_routes(reference, pairs), strict=True):
         assert mine.latency_s == theirs.latency_s  # equal to the last bit, as the text is the same
         parts = [(link.bandwidth_Bps, link.latency_s, link.sharing) for link in mine.links]
         assert parts == [(link.bandwidth_Bps, link.latency_s, link.sharing) for link in theirs.links]
@@ -43,7 +43,7 @@ def test_a_star_of_unequal_clusters_goes_through_the_hub(tmp_path):
     assert (platform.host("c1-1").cores, platform.host("c1-1").node_flops) == (4, 32e9)
     assert platform.host("c1-1").power == Power(idle_w=10, full_w=50, epsilon_w=10)
     # By hand, us: 50 + 50 in c1, 200 to the hub, 1000 from it, 50 + 3 in far.
-    way, back = read_routes(platform.path, [("c1-0", "far-0"), ("far-0", "c1-0")])
+    way, back = read_routes(platform, [("c1-0", "far-0"), ("far-0", "c1-0")])
     assert way.latency_s == pytest.approx(1353e-6)
     assert way.bandwidth_Bps == pytest.approx(62.5e6)
     assert [name for name in way.link_names if "wan" in name] == ["wan_c1_hub", "wan_far_hub"]
@@ -99,7 +99,7 @@ def test_a_grid_knows_its_routes_as_simgrid_has_them(grid):
     platform = materialise(grid)
     hosts = [host.name for host in platform.hosts]
     pairs = [(a, b) for a in (hosts[0], hosts[-1]) for b in (hosts[0], hosts[1], hosts[-1], hosts[-3])]
-    for ours, simgrids in zip(grid.routes(pairs), read_routes(platform.path, pairs), strict=True):
+    for ours, simgrids in zip(grid.routes(pairs), read_routes(platform, pairs), strict=True):
         assert (ours.source, ours.destination) == (simgrids.source, simgrids.destination)
         assert ours.latency_s == pytest.approx(simgrids.latency_s, rel=1e-12)
         assert ours.link_names == simgrids.link_names

@@ -190,7 +190,7 @@ def test_a_network_given_by_the_caller_replaces_that_of_the_file(lab_file):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("cores = 4", "core = 4", "lab.toml, clusters 1: unknown key 'core'"),
+        ("cores = 4", "core = 4", "lab.toml:6, clusters 1: unknown key 'core'. Did you mean cores?"),
         ("cores = 4", "core = 4", "name, nodes, speed_gflops, cores, node, backbone, power"),
         ("latency_us = 7", "delay = 7", "clusters 2, backbone: unknown key 'delay'"),
         ("nodes = 3\n", "", "clusters 1: 'nodes' is missing"),
@@ -218,7 +218,11 @@ def test_a_network_given_by_the_caller_replaces_that_of_the_file(lab_file):
         ('"network/crosstraffic" = "no"', '"network/crosstraffic" = false', "not a table of texts"),
         ('network = "gigabit"', 'network = "giga"', "network 'giga'"),
         ('network = "gigabit"', "network = gigabit", "not TOML"),
-        ('network = "gigabit"', 'netwrk = "gigabit"', "unknown key 'netwrk'. Known here: name, network, clusters"),
+        (
+            'network = "gigabit"',
+            'netwrk = "gigabit"',
+            "unknown key 'netwrk'. Did you mean network? Known here: name, network, clusters",
+        ),
     ],
 )
 def test_a_scenario_file_with_a_fault_is_refused_naming_it(lab_file, old, new, said):

@@ -9,7 +9,7 @@ import pytest
 from platforms.grids.grid import WanLink, Wire
 from platforms.grids.scenario import named_grid
 from platforms.model.platform import Power
-from platforms.read.read import materialise, read_routes
+from platforms.read.read import materialise, read_platform, read_routes
 from platforms.read.visible_resources import part_hash
 from platforms.system.convert import materialise_system, platform_file
 from platforms.system.description import read_system
@@ -166,7 +166,7 @@ def check_routes(system):
     """Check that the system and SimGrid give the same links for every route between some hosts."""
     platform = materialise_system(system)
     pairs = list(itertools.product(some_hosts(system), repeat=2))
-    for ours, simgrids in zip(system.routes(pairs), read_routes(platform.path, pairs), strict=True):
+    for ours, simgrids in zip(system.routes(pairs), read_routes(platform, pairs), strict=True):
         assert (ours.source, ours.destination) == (simgrids.source, simgrids.destination)
         assert ours.latency_s == pytest.approx(simgrids.latency_s, rel=1e-12)
         assert ours.bandwidth_Bps == pytest.approx(simgrids.bandwidth_Bps, rel=1e-12)
@@ -198,7 +198,7 @@ def test_a_grid_is_written_by_the_grids_own_writer_and_the_systems_writer_says_t
     assert [cluster.name for cluster in grid.clusters] == ["c1", "c2", "c3"]
     (tmp_path / "own.xml").write_bytes(system_xml(system))
     pairs = list(itertools.product(some_hosts(system), repeat=2))
-    both = zip(read_routes(platform.path, pairs), read_routes(tmp_path / "own.xml", pairs), strict=True)
+    both = zip(read_routes(platform, pairs), read_routes(read_platform(tmp_path / "own.xml"), pairs), strict=True)
     for one, other in both:
         assert sorted(one.links, key=str) == sorted(other.links, key=str)
 

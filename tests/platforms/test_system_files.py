@@ -60,7 +60,7 @@ def test_a_system_file_has_defaults(lab_file):
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('network = "wan-campus"', 'netwrk = "x"', "lab.toml, wan: unknown key 'netwrk'"),
+        ('network = "wan-campus"', 'netwrk = "x"', "lab.toml:4, wan: unknown key 'netwrk'. Did you mean network?"),
         (
             'network = "wan-campus"',
             'network = "wan-campsu"',
@@ -69,7 +69,7 @@ def test_a_system_file_has_defaults(lab_file):
         (
             'network = "wan-campus"',
             "",
-            "lab.toml, wan: bandwidth and latency of its links are missing. Give network, or",
+            "lab.toml:3, wan: bandwidth and latency of its links are missing. Give network, or",
         ),
         ('network = "wan-campus"', 'network = "wan-campus"\nshape = "ring"', "no shape 'ring'"),
         ('to = "new"', 'to = "newer"', "links 1: no level 'newer'. Known: new, lan1"),

@@ -1,11 +1,11 @@
-"""``python -m predictor.blocks figures``: the lines of the figures are the formulas of Table 1."""
+"""``gridval blocks figures``: the lines of the figures are the formulas of Table 1."""
 
 import numpy as np
 import pytest
 
-from predictor.blocks.cli import main
 from predictor.blocks.published.figures import collectives_figure, compute_figure, disk_figure, messages_figure
 from predictor.blocks.published.table_model import published
+from tests.verbs import blocks as main
 
 
 def line(axes, number=0):

@@ -3,8 +3,9 @@
 import pytest
 
 from platforms.errors import UserError
-from predictor.blocks.cli import main
-from predictor.blocks.lines import named_lines
+from predictor.blocks.description import read_application
+from predictor.blocks.programs import all_steps
+from tests.verbs import blocks as main
 
 TEXT = """\
 [variables]
@@ -39,38 +40,51 @@ program = [
 
 
 @pytest.mark.parametrize(
-    ("place", "line"),
+    ("old", "new", "place"),
     [
-        ("variable n, expression 'x'", 2),
-        ("function half(x), expression 'y'", 6),
-        ("function half, expression 'y'", 6),
-        ("steps work", 8),
-        ("steps work, step 2.1", 13),
-        ("label p", 17),
-        ("label p, count, expression 'x'", 18),
-        ("label p, efficiency", 19),
-        ("label p, step 1", 21),
-        ("label p, step 1, work step 1, expression 'much'", 11),
-        ("label p, step 2.1", 23),
-        ("label p, step 2.else.2", 26),
-        ("label p, step 2.7", 22),  # the list has no seventh step
+        ("n = 4 ", "n = 'x'", "2, variable n, expression 'x'"),
+        ('"x / 2"', '"x / y"', "6, function half, expression 'half(x) = x / y'"),
+        ('"x / 2"', '"x /"', "6, function half(x), expression 'x /'"),
+        ('"x / 2"', "true", "6, function half(x)"),
+        ('parameters = ["much"]', 'parameter = ["much"]', "9, steps work"),
+        ('["much"]', "4", "8, steps work"),
+        ('"much" }', '"many" }', "11, steps work, step 1, expression 'many'"),
+        ("barrier = true },\n    ] },\n]", "barrier = 3 },\n    ] },\n]", "13, steps work, step 2.1"),
+        ("count = 2 ", "count = 'x'", "18, label p, count, expression 'x'"),
+        ("count = 2 ", "counts = 2", "18, label p"),
+        ("efficiency = 1", "efficiency = 'x'", "19, label p, efficiency, expression 'x'"),
+        ("much = 1 }", "many = 1 }", "21, label p, step 1"),
+        ("compute = 1 }", "compute = 'm' }", "23, label p, step 2.1, expression 'm'"),
+        ("{ compute = 2 },\n        { barrier = true }", "{ compute = 2 },\n        { barrier = 3 }",
+         "26, label p, step 2.else.2"),
+        ("{ compute = 1 },     # line 23", "7,", "23, label p, step 2.1"),
+        ("[labels.p]", "[label.p]", "17"),
     ],
-)
-def test_an_error_has_the_line_of_its_element(tmp_path, place, line):
+)  # fmt: skip
+def test_an_error_has_the_line_of_its_element(old, new, place, tmp_path):
+    file = tmp_path / "app.toml"
+    assert TEXT.count(old) == 1
+    file.write_text(TEXT.replace(old, new))
+    with pytest.raises(UserError) as caught:
+        read_application(file)
+    assert caught.value.where == f"{file}:{place}"
+
+
+def test_each_step_of_the_expanded_program_has_its_keys(tmp_path):
     file = tmp_path / "app.toml"
     file.write_text(TEXT)
-    with pytest.raises(UserError) as caught, named_lines():
-        raise UserError(f"{file}, {place}", "wrong", "Correct it")
-    assert caught.value.where == f"{file}:{line}, {place}"
+    application = read_application(file)
+    (label,) = application.labels
+    keys = {str(place): place.keys for _, place in all_steps(None, label.program, application.where.inside(""))}
+    assert keys[f"{file}1, work step 1"] == ("steps", "work", "do", 0)
+    assert keys[f"{file}1, work step 2.1"] == ("steps", "work", "do", 1, "do", 0)
+    assert keys[f"{file}2.else.2"][-2:] == ("else", 1)
 
 
-def test_a_place_without_a_file_or_an_element_stays_as_it_is(tmp_path):
-    (tmp_path / "broken.toml").write_text("[")
-    for where in ("application 'x', label p, step 1", "--set n", f"{tmp_path / 'broken.toml'}, label p",
-                  f"{tmp_path}, label p, step 1", "system 'x'"):  # fmt: skip
-        with pytest.raises(UserError) as caught, named_lines():
-            raise UserError(where, "wrong", "Correct it")
-        assert caught.value.where == where
+def test_an_application_of_a_program_has_no_lines():
+    with pytest.raises(UserError) as caught:
+        read_application("absent.toml")
+    assert caught.value.where == "absent.toml"
 
 
 def test_the_command_names_the_line(tmp_path, capsys):

@@ -24,13 +24,13 @@ from predictor.blocks.application import (
     Send,
     WriteDisk,
 )
-from predictor.blocks.cli import main
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.evaluation.process_by_process import ProcessByProcess
 from predictor.blocks.kernels import describe
 from predictor.blocks.machines.machine import Group
 from predictor.blocks.published.parameters import published_r2
 from predictor.blocks.setting import Setting
+from tests.verbs import blocks as main
 
 
 def time_s(system, *labels, model="hardware"):

@@ -19,10 +19,10 @@ from predictor.blocks.application import (
     Send,
     WriteDisk,
 )
-from predictor.blocks.cli import main
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.setting import Setting
+from tests.verbs import blocks as main
 
 CLUSTER = "examples/blocks/cluster.toml"
 SECOND = 20.8e9  # operations of a core of the cluster

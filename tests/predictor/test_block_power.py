@@ -8,11 +8,11 @@ import pytest
 
 from platforms.system.named import system_named
 from predictor.blocks.application import Application, Barrier, Broadcast, Compute, Label
-from predictor.blocks.cli import main
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.names import POWER_RULES
 from predictor.blocks.setting import Setting
+from tests.verbs import blocks as main
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 GALERA_PLUS = str(EXAMPLES / "systems" / "galera-plus.toml")

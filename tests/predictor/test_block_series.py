@@ -10,11 +10,10 @@ import pytest
 from apps.store import Store
 from platforms.errors import UserError
 from platforms.system.named import system_named
-from predictor.blocks.cli import main
 from predictor.blocks.series import evaluations
 from predictor.series import pool
-from predictor.series.front import dominators
 from predictor.series.grid import combinations, varied
+from tests.verbs import blocks as main
 
 # Each process computes its part of the work, without messages, on the fastest eight nodes of grid4x8, of one core each.
 FASTEST = max((group.unit for group in system_named("grid4x8").groups), key=lambda unit: unit.speed_flops)
@@ -75,11 +74,6 @@ def test_a_grid_has_all_combinations():
     assert combinations({"a": ["1", "2"], "b": ["x"]}) == [{"a": "1", "b": "x"}, {"a": "2", "b": "x"}]
     with pytest.raises(UserError, match="more than 10000 combinations"):
         varied("--vary", ["a=1:200", "b=1:200"])
-
-
-def test_the_front_has_what_nothing_dominates():
-    # (time, energy); (2, 2) is dominated by (1, 2) and (2, 1), equal points do not dominate each other
-    assert dominators([1, 2, 2, 1], [2, 1, 2, 2]) == [[], [], [0, 1, 3], []]
 
 
 def test_a_series_has_time_speed_up_efficiency_and_energy(divided, capsys):

@@ -1,11 +1,11 @@
-"""``python -m predictor.blocks block``."""
+"""``gridval blocks block``."""
 
 import json
 import math
 
 import pytest
 
-from predictor.blocks.cli import main
+from tests.verbs import blocks as main
 
 
 def test_a_block_has_time_power_energy_and_success(capsys):

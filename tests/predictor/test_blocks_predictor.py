@@ -16,9 +16,9 @@ from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.traffic.steps import Exchange
-from platforms.arguments import add_platform_arguments, platform_from_arguments
 from platforms.errors import UserError
 from platforms.model.placement import block, cyclic, probe_placement
+from platforms.options import add_platform_arguments, platform_from_request
 from predictor.answers.answers import predict
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application, Barrier, Broadcast, Compute, If, Label, Receive, Send
@@ -89,7 +89,7 @@ def platform():
     def made(scenario):
         parser = argparse.ArgumentParser()
         add_platform_arguments(parser)
-        return platform_from_arguments(parser.parse_args(["--scenario", scenario]))
+        return platform_from_request(parser.parse_args(["--scenario", scenario]))
 
     return made
 

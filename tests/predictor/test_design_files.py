@@ -1,4 +1,4 @@
-"""``python -m predictor.design``: its output files, and the design files of the documentation."""
+"""``gridval plan grid``: its output files, and the design files of the documentation."""
 
 import json
 import re

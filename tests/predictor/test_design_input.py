@@ -1,4 +1,4 @@
-"""``python -m predictor.design``: errors in files and options are reported in one line."""
+"""``gridval plan grid``: errors in files and options are reported in one line."""
 
 import pytest
 

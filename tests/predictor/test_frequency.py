@@ -11,12 +11,12 @@ from apps.runs.runner import Runner
 from apps.runs.simulate import simulate
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.arguments import at_frequency
 from platforms.errors import PlatformError, UserError
 from platforms.grids.scenario import named_grid, read_grid
 from platforms.model.frequency import Frequencies, known_frequencies, parse_frequency
 from platforms.model.placement import block
 from platforms.model.platform import Power
+from platforms.options import at_frequency
 from platforms.read.read import materialise
 from predictor.answers.answers import fit
 from predictor.evidence.broker import Broker

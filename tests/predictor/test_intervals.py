@@ -191,7 +191,7 @@ def test_the_cases_of_the_project_can_be_read_and_leave_the_self_check_out():
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("a,b\n1,2\n", "no columns predictor"),
+        ("a,b\n1,2\n", "no column predictor"),
         (",".join(CASE_COLUMNS) + "\np,cg,g,0.5,2,,oops\n", "could not convert"),
         (",".join(CASE_COLUMNS) + "\np,cg,g,0.5,nan,,0.1\n", "ratio is nan"),
         (",".join(CASE_COLUMNS) + "\np,cg,g,0.5,0,,0.1\n", "ratio is 0"),

@@ -364,10 +364,10 @@ def test_processes_that_compile_at_once_get_the_same_whole_library(tmp_path):
     command = [sys.executable, "-c", ONE_GRAPH]
     started = [
         subprocess.Popen(command, cwd=ROOT, env=environment(tmp_path), stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
+        for _ in range(2)
     ]
     printed = {child.communicate(timeout=120)[0].strip() for child in started}
-    assert [child.returncode for child in started] == [0, 0, 0]
+    assert [child.returncode for child in started] == [0, 0]
     assert len(printed) == 1 and [str(path) for path in (tmp_path / "compiled").iterdir()] == list(printed)
 
 
@@ -403,7 +403,7 @@ def test_read_only_packages_and_home_do_with_a_cache_folder(tmp_path):
     copy, prefix = read_only(tmp_path)
     home, cache = tmp_path / "home", cache_without_libraries(tmp_path / "cache")
     home.mkdir(mode=0o555)
-    command = [*prefix, sys.executable, "-m", "predictor.predict", "--scenario", "grid4x2", "--app", "cg",
+    command = [*prefix, sys.executable, "-m", "gridval", "predict", "--scenario", "grid4x2", "--app", "cg",
                "--class", "S", "--predictor", "structural,dpgraph"]  # fmt: skip
     where = {"HOME": str(home), "PYTHONPATH": str(copy)}
     try:

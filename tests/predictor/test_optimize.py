@@ -1,4 +1,4 @@
-"""``python -m predictor.optimize``: its measurements and its choices.
+"""``gridval plan nodes``: its measurements and its choices.
 
 Most runs are stubs whose times follow the NP-T equation of Himeno (Table V) with coefficients that are known here.
 """
@@ -18,7 +18,7 @@ from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.sizes import kernel_sizes
 from predictor.base import OutOfRange, Prediction
 from predictor.optimize import command
-from predictor.optimize.arguments import construction_from_arguments
+from predictor.optimize.arguments import construction_from_request
 from predictor.optimize.cli import main
 from predictor.optimize.study import Study
 
@@ -388,11 +388,9 @@ def test_a_real_choice(tmp_path, capsys):
 
 
 def test_the_papers_benchmarks_have_their_sizes_of_construction():
-    assert (
-        construction_from_arguments(SimpleNamespace(construction=None, app="hpl")) == kernel_sizes("hpl").construction
-    )
+    assert construction_from_request(SimpleNamespace(construction=None, app="hpl")) == kernel_sizes("hpl").construction
     with pytest.raises(UserError, match="--construction: cg is not of the paper's benchmarks"):
-        construction_from_arguments(SimpleNamespace(construction=None, app="cg"))
+        construction_from_request(SimpleNamespace(construction=None, app="cg"))
 
 
 def test_probes_are_a_few_iterations_of_the_three_best_of_distinct_ranks(pretend, capsys):

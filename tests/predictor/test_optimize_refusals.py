@@ -1,4 +1,4 @@
-"""``python -m predictor.optimize``: what it refuses, before anything runs."""
+"""``gridval plan nodes``: what it refuses, before anything runs."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +11,7 @@ from platforms.model.platform import Cluster, Host, Platform
 from platforms.read.read import materialise
 from predictor.allocation.configuration import Limits
 from predictor.optimize import command
-from predictor.optimize.arguments import search_from_arguments
+from predictor.optimize.arguments import search_from_request
 from predictor.optimize.cli import main
 from predictor.optimize.study import Study
 
@@ -138,7 +138,7 @@ def test_energy_needs_watts():
     platform = Platform("p", Path("/p.xml"), "", (Cluster("c", (Host("a", 1e9, 2),)),))
     asked = SimpleNamespace(objective="energy", search="exhaustive", predictor="npt", prices=None, slack=None)
     with pytest.raises(UserError, match="--objective energy, cluster c: the platform gives no watts"):
-        search_from_arguments(asked, platform)
+        search_from_request(asked, platform)
 
 
 @pytest.mark.parametrize(

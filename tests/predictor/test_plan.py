@@ -13,7 +13,6 @@ from apps.spec.target import Target
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
-from predictor.blocks.cli import main as blocks
 from predictor.check import main as conform
 from predictor.design.cli import main as design
 from predictor.dpgraph.cli import main as graph
@@ -24,6 +23,7 @@ from predictor.optimize.cli import main as choose
 from predictor.predict import main as predict
 from predictor.registry import predictors
 from predictor.reliability.cli import main as failures
+from tests.verbs import blocks
 from validation.blocks.cli import main as simulate_blocks
 from validation.entrance.main import main as gridval
 from validation.frequency.cli import main as simulate_clock

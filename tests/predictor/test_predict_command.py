@@ -1,4 +1,4 @@
-"""``python -m predictor.predict``: checks before the first run, and targets without an answer."""
+"""``gridval predict``: checks before the first run, and targets without an answer."""
 
 from predictor import predict
 

@@ -1,4 +1,4 @@
-"""``python -m predictor.reliability``."""
+"""``gridval plan failures``."""
 
 import json
 

@@ -49,7 +49,7 @@ def test_the_way_to_a_gateway_deep_in_a_zone_is_found_in_both_directions(tmp_pat
     path = tmp_path / "deep.xml"
     path.write_text(DEEP_GATEWAY.format(routing=routing))
     # By hand: tool - path - guest - corridor - desk - room - door - road - shop.
-    there, back, near = read_routes(path, [("tool", "shop"), ("shop", "tool"), ("shop", "guest")])
+    there, back, near = read_routes(read_platform(path), [("tool", "shop"), ("shop", "tool"), ("shop", "guest")])
     assert there.link_names == ("path", "corridor", "room", "road")
     assert back.link_names == ("road", "room", "corridor", "path")
     assert near.link_names == ("road", "room", "corridor")

@@ -1,4 +1,4 @@
-"""``python -m validation.optimize``: what it refuses, before anything runs."""
+"""``gridval plan nodes --simulate``: what it refuses, before anything runs."""
 
 import pytest
 

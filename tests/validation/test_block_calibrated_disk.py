@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from predictor.blocks.cli import main as blocks
+from tests.verbs import blocks
 from validation.blocks.cli import main as validate
 
 SYSTEM = """

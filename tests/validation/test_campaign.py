@@ -270,7 +270,17 @@ def test_a_runner_that_is_left_does_not_wait_for_the_workers(workers, campaign_f
 @pytest.mark.slow
 def test_the_command_takes_a_scheduler(workers, campaign_file):
     file = campaign_file('scenarios = ["grid4x2"]\napps = ["mg"]\nclasses = ["S"]\npredictors = ["hcf", "dpgraph"]')
-    command = ["-m", "validation.campaign", str(file), "--json", "--no-store", "--scheduler", workers.scheduler_address]
+    command = [
+        "-m",
+        "gridval",
+        "series",
+        "campaign",
+        str(file),
+        "--json",
+        "--no-store",
+        "--scheduler",
+        workers.scheduler_address,
+    ]
     done = subprocess.run([sys.executable, *command], capture_output=True, text=True, check=True)
     rows = json.loads(done.stdout)["results"]
     assert [row["predictor"] for row in rows] == ["hcf", "dpgraph"]

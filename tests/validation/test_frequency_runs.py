@@ -1,4 +1,4 @@
-"""``python -m validation.frequency``: predictions at every frequency against simulations."""
+"""``gridval plan clock --simulate``: predictions at every frequency against simulations."""
 
 import csv
 import json

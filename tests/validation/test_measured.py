@@ -1,4 +1,4 @@
-"""The command ``python -m validation.measured``: measured runs of a cluster, predicted from a few of them."""
+"""The command ``gridval series measured``: measured runs of a cluster, predicted from a few of them."""
 
 import csv
 import json

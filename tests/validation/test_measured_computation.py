@@ -49,9 +49,9 @@ def test_a_command_for_kernels_alone_times_nothing(capsys, command):
     assert "--host-speed" not in command.build_parser().format_help()
 
 
-@named([command for command in TIMING if "runner_from_arguments" in vars(command)])
+@named([command for command in TIMING if "runner_from_request" in vars(command)])
 def test_a_program_s_times_are_said_to_vary(command, capsys, monkeypatch):
-    monkeypatch.setattr(command, "runner_from_arguments", lambda *_, **__: stop())
+    monkeypatch.setattr(command, "runner_from_request", lambda *_, **__: stop())
     program = ["--program", str(JACOBI), "--program-args", "100 {iterations}"]
     asked = ["--scenario", "grid4x2", "--program-iterations", "20", "--compute", "measured", "--host-speed", "10"]
     assert command.main([*program, *asked]) == 130

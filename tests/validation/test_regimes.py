@@ -188,8 +188,8 @@ def test_a_range_holds_on_every_network():
 
 
 def test_a_map_says_what_it_is_of():
-    text = map_text(results_table(rows_of(*HAND_MADE)), "python -m validation.regimes --app cg")
-    assert "# Made by: python -m validation.regimes --app cg\n" in text
+    text = map_text(results_table(rows_of(*HAND_MADE)), "gridval series map --app cg")
+    assert "# Made by: gridval series map --app cg\n" in text
     assert "simulated runs of cg B\n# on a, b;\n" in text
 
 

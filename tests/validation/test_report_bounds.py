@@ -35,7 +35,9 @@ def grid():
 
 def a_case(platform, *, app="ep", ranks=4, messages=10, iterations=1):
     target = Target(problem(app, "S"), platform, block(platform, ranks))
-    run = ListedRun(Settings().spec(target), iterations, 2.0, messages, ("python", "-m", "apps.run"), "")
+    run = ListedRun(
+        Settings().spec(target), iterations, 2.0, messages, ("python", "-m", "gridval", "program", "run"), ""
+    )
     return Case(target, "block", False, 2.0, 1.0, None, run)
 
 
@@ -120,7 +122,7 @@ def test_commands_that_repeat_runs_are_bounded_and_have_their_reasons(monkeypatc
 def test_a_run_by_s4u_is_repeated_by_its_record_s_command(grid):
     run = a_case(grid).run
     own = replace(run, spec=replace(run.spec, engine="s4u"))
-    assert repeat.commands(own, None)[-1] == "python -m apps.run"
+    assert repeat.commands(own, None)[-1] == "gridval program run"
     assert repeat.commands(replace(own, command=()), None) == ()
 
 

@@ -18,7 +18,7 @@ from apps.runs.timeline import Timeline
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise, read_platform
 from predictor.series.styles import style_of
-from validation.arguments import asked_platforms
+from validation.options import asked_platforms
 from validation.presentation.dots import error_text
 from validation.presentation.plots import overview_figure, results_figure, write_figures
 from validation.report import tables
@@ -227,7 +227,7 @@ def test_a_generated_platform_is_named_by_the_command_that_writes_it():
     platform = materialise(named_grid("grid3x9", "metro"))
     found = platform_file(platform, ("--scenario", "grid3x9", "--network", "metro"))
     assert found.name == "grid3x9-metro.xml" and found.sha256 == platform.content_hash
-    assert found.command.startswith("python -m platforms.generate --scenario grid3x9 --network metro --output")
+    assert found.command.startswith("gridval platform make --scenario grid3x9 --network metro --output")
     wrong = platform_file(platform, ("--scenario", "grid3x9", "--network", "gigabit"))
     assert wrong.command is None and wrong.name == str(platform.path)
 

@@ -9,13 +9,13 @@ from lxml import html
 
 from apps.run import main as run
 from platforms.read.read import read_platform
-from predictor.blocks.cli import main as blocks
 from predictor.design.cli import main as design
 from predictor.dpgraph.cli import main as dpgraph
 from predictor.frequency.cli import main as frequency
 from predictor.optimize.cli import main as optimize
 from predictor.predict import main as predict
 from predictor.reliability.cli import main as reliability
+from tests.verbs import blocks
 from validation.campaign import main as campaign
 from validation.frequency.cli import main as validate_frequency
 from validation.league.cli import main as league

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from apps.arguments.shares import by_speed, with_asked_shares
+from apps.options.shares import by_speed, with_asked_shares
 from apps.programs.problem import problem
 from apps.runs.runner import Runner
 from apps.spec.settings import Settings

@@ -35,7 +35,7 @@ def rows_of(points: Sequence[Point], comparisons: Sequence[Comparison], over: st
         row |= {"success": one.success, "on_front": None, "messages": one.messages}
         row["evaluator"] = one.evaluator or row.get("evaluator", "")  # what was asked for stays where it was refused
         row |= {"evaluation_wall_s": one.evaluation_wall_s, "simulation_wall_s": one.simulation_wall_s}
-        if point.args.parts:
+        if point.request.parts:
             row |= _parts_of(one)
         row["refused"] = one.refused
         rows.append(row)

@@ -6,13 +6,13 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from apps.arguments.exit_status import print_failure
 from apps.errors import SimulationError
+from apps.options.exit_status import print_failure
 from apps.results.record import RunRecord
 from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec
 from platforms.errors import UserError
-from predictor.blocks.options import setting_from_arguments
+from predictor.blocks.options import setting_from_request
 from predictor.blocks.series.points import Point
 from predictor.blocks.setting import Setting
 from validation.blocks.comparison import Comparison, compared, simulation
@@ -49,7 +49,7 @@ class Asked:
         """Return the run of a point, or the reason why it has none."""
         setting = None
         try:
-            setting = setting_from_arguments(point.args)
+            setting = setting_from_request(point.request)
             if not any(setting.application.counts().values()):
                 raise UserError(setting.application.where, "no processes", "Give a label a count of 1 or more")
             return Asked(point, setting, simulation(setting))
@@ -95,7 +95,7 @@ def _compared(
     record = _record(one, runner)
     if not isinstance(record, RunRecord):
         errors.setdefault(str(record), record)
-    args, refused = one.point.args, " ".join(errors) or None
+    args, refused = one.point.request, " ".join(errors) or None
     if one.setting is None:
         nothing = Comparison(
             args.application, args.system, args.model, None, one.point.values, None, None, {}, None, None, None, None,

@@ -6,20 +6,20 @@ checkpoints, failures and restarts.  Each expected value must lie in the 99 % in
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.command import Command
+from platforms.command.common import JsonOption
+from platforms.command.request import option
 from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
-from predictor.blocks.options import add_model_arguments, add_power_argument, add_setting_arguments
-from predictor.checkpoints.cli import add_checkpoint_arguments, rows_from_arguments, say_failures
+from predictor.checkpoints.cli import CheckpointOptions, rows_from_request, say_failures
 
 if TYPE_CHECKING:
     from predictor.checkpoints.report import Row
@@ -30,22 +30,12 @@ _LEAST_FAILURES = 30.0  # of all drawn runs of a strategy together, about; the m
 _MOST_FAILURES = 1e7  # of all drawn runs of a strategy together, about; more would take minutes
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m validation.checkpoints",
-        description=__doc__,
-        epilog=EXIT_STATUSES,
-        first="application --system --vary --restart --checkpoint --runs --seed --failure-rate --model".split(),
-    )
-    add_setting_arguments(parser)
-    add_model_arguments(parser)
-    add_power_argument(parser)
-    add_checkpoint_arguments(parser)
-    parser.add_argument("--runs", type=int, default=1000, metavar="N", help="runs drawn per case (default: 1000)")
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of all draws (default: 1)")
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class CheckpointsComparisonRequest(CheckpointOptions, JsonOption):
+    """What ``gridval plan failures`` is asked for."""
+
+    runs: int = option(1000, "N", "runs drawn per case (default: 1000)")
+    seed: int = option(1, "S", "seed of all draws (default: 1)")
 
 
 def checks(rows: Sequence[Row], *, restart_s: float, runs: int, seed: int) -> tuple[list[Check], list[str]]:
@@ -95,17 +85,17 @@ def _not_drawn(about: str, failures: float, runs: int) -> UserError | None:
     return None
 
 
-def _run(args: argparse.Namespace) -> int:
-    if not 100 <= args.runs <= MOST_RUNS:
-        raise UserError(f"--runs {args.runs}", "out of its range", f"Give 100 to {MOST_RUNS}")
-    if not 0 <= args.seed <= 2**63:
-        raise UserError(f"--seed {args.seed}", "out of its range", f"Give 0 to {2**63}")
-    source, rows, failures = rows_from_arguments(args)
+def _run(request: CheckpointsComparisonRequest) -> int:
+    if not 100 <= request.runs <= MOST_RUNS:
+        raise UserError(f"--runs {request.runs}", "out of its range", f"Give 100 to {MOST_RUNS}")
+    if not 0 <= request.seed <= 2**63:
+        raise UserError(f"--seed {request.seed}", "out of its range", f"Give 0 to {2**63}")
+    source, rows, failures = rows_from_request(request)
     with doing("drawing failures"):
-        done, refused = checks(rows, restart_s=args.restart, runs=args.runs, seed=args.seed)
-    if args.json:
+        done, refused = checks(rows, restart_s=request.restart, runs=request.runs, seed=request.seed)
+    if request.json:
         shown = [asdict(check) | {"inside": check.inside} for check in done]
-        print(json.dumps({"run": source, "seed": args.seed, "checks": shown, "not_drawn": refused}))
+        print(json.dumps({"run": source, "seed": request.seed, "checks": shown, "not_drawn": refused}))
     else:
         print(_text(source, done))
     for text in refused:
@@ -126,6 +116,11 @@ def _text(source: str, done: Sequence[Check]) -> str:
     return "\n".join([source, "", *table_lines(rows, left={0}), "", verdict])
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command line and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "plan failures",
+    CheckpointsComparisonRequest,
+    _run,
+    __doc__,
+    first="application --system --vary --restart --checkpoint --runs --seed --failure-rate --model".split(),
+)
+main = COMMAND.main

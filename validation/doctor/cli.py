@@ -2,38 +2,33 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import textwrap
-from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 
-from platforms.command import CommandParser, exit_status
+from platforms.command.command import Command
+from platforms.command.common import JsonOption
+from platforms.command.request import option
 from validation.doctor.examine import Finding, examine, examine_machine
 
 _WIDTH = 80
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m validation.doctor",
-        description=__doc__,
-        epilog="Exit status: 0 everything that is needed is there; 1 something needed is missing; 2 bad input.",
+@dataclass(frozen=True, kw_only=True)
+class DoctorRequest(JsonOption):
+    """What ``gridval doctor`` is asked for."""
+
+    machine: str | None = option(
+        None,
+        "FILE.toml",
+        "examine this real machine instead: launcher, compilers, hosts, placement, clocks (docs/programs/machines.md)",
     )
-    parser.add_argument(
-        "--machine", metavar="FILE.toml",
-        help="examine this real machine instead: launcher, compilers, hosts, placement, clocks "
-        "(docs/programs/machines.md)",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print the findings as JSON")
-    return parser
 
 
-def _run(args: argparse.Namespace) -> int:
-    findings = examine() if args.machine is None else examine_machine(args.machine)
+def _run(request: DoctorRequest) -> int:
+    findings = examine() if request.machine is None else examine_machine(request.machine)
     missing = [finding for finding in findings if finding.needed and not finding.found]
-    if args.json:
+    if request.json:
         print(json.dumps({"findings": [asdict(finding) for finding in findings]}))
     else:
         print("\n".join(line for finding in findings for line in _lines(finding)))
@@ -51,6 +46,11 @@ def _lines(finding: Finding) -> list[str]:
     return [*lines, *([f"{'':9}{finding.remedy}"] if finding.remedy else [])]
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "doctor",
+    DoctorRequest,
+    _run,
+    __doc__,
+    epilog="Exit status: 0 everything that is needed is there; 1 something needed is missing; 2 bad input.",
+)
+main = COMMAND.main

@@ -8,37 +8,37 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from platforms.command import Call, called_as
+from platforms.command.command import Command
 from platforms.errors import UserError, known_names, printable
-from validation.entrance.verbs import GROUPS, VERBS, Verb
+from validation.entrance.verbs import FILE, GROUPS, RENAMED, VERBS, Verb, commands
 
 NAME = "gridval"
+_APPLICATION = "APP.toml"  # in the names of commands that begin with a file
 _HELP = ("-h", "--help", "--help-all")
-_SIMULATE = "--simulate"
 
 
 @dataclass(frozen=True)
 class Chosen:
     """The command that the words after ``gridval`` choose."""
 
-    call: Call
-    module: str
+    place: str  # module and name of the Command, ``module:NAME``; ``module`` alone stands for its COMMAND
     words: tuple[str, ...]  # its arguments
+    choosers: Mapping[str, str]  # options that choose between the commands of the verb, with their help
+
+    @property
+    def command(self) -> Command[Any]:
+        """The command; its module is imported now."""
+        module, _, name = self.place.partition(":")
+        found: Command[Any] = getattr(importlib.import_module(module), name or "COMMAND")
+        return found
 
     def main(self) -> int:
         """Run the command and return its exit status."""
-        with called_as(self.call):
-            status: int = self._imported().main(self.words)
-        return status
+        return self.command.main(self.words, choosers=self.choosers)
 
     def parser(self) -> argparse.ArgumentParser:
         """Return the command's parser."""
-        with called_as(self.call):
-            parser: argparse.ArgumentParser = self._imported().build_parser()
-        return parser
-
-    def _imported(self) -> Any:
-        return importlib.import_module(self.module)
+        return self.command.parser(choosers=self.choosers)
 
 
 def choose(words: Sequence[str]) -> Chosen | str:
@@ -53,21 +53,42 @@ def choose(words: Sequence[str]) -> Chosen | str:
             return _help(name, verbs)
         key = _verb_key(name, rest.pop(0), verbs)
         name, verb = f"{name} {key}", verbs[key]
-        if verb.module:
-            return _command(name, verb, rest)
+        if verb.place:
+            return _command(verb, rest)
         verbs = dict(verb.verbs)
 
 
-def _command(name: str, verb: Verb, words: Sequence[str]) -> Chosen:
-    if verb.twin and _SIMULATE in words:
-        words = words[1:] if words[0] == verb.twin_of else words
-        return Chosen(Call(verb.twin_name, name, verb.twin_help), verb.twin, tuple(words))
-    return Chosen(Call(verb.own_name, name, verb.twin_help or None), verb.module, tuple(words))
+def all_commands() -> dict[str, Chosen]:
+    """Return all commands by the words after ``gridval`` that choose them.
+
+    >>> all_commands()["plan clock --simulate"].place
+    'validation.frequency.cli'
+    """
+    found = {}
+    for name, verb in commands().items():
+        for options, place in {frozenset[str](): verb.place, **verb.others}.items():
+            # In the order of the verb; a file is the first word.
+            given = [*([_APPLICATION] if FILE in options else []), *(one for one in verb.choosers if one in options)]
+            found[" ".join([name, *given])] = Chosen(place, (), verb.choosers)
+    return found
+
+
+def _command(verb: Verb, words: Sequence[str]) -> Chosen:
+    given = {option for option in verb.choosers if any(word.partition("=")[0] == option for word in words)}
+    rest = [word for word in words if word not in verb.choosers]
+    if rest and not rest[0].startswith("-"):
+        given.add(FILE)
+    place = next((place for options, place in verb.others.items() if options == given), None)
+    if place is None:
+        place = verb.others.get(frozenset(given - {FILE}), verb.place)
+    return Chosen(place, tuple(words), verb.choosers)
 
 
 def _verb_key(name: str, word: str, verbs: Mapping[str, Verb]) -> str:
     if word.lower() in verbs:
         return word.lower()
+    if name == NAME and word.lower() in RENAMED:
+        raise UserError(f"{name} {word}", f"is called {name} {RENAMED[word.lower()]} now", "Write that")
     raise UserError(f"{name} {printable(word)}", "no such verb", known_names(word, verbs))
 
 

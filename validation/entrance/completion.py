@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import argparse
 import shlex
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
-from platforms.command import CommandParser, exit_status
+from platforms.command.command import Command
+from platforms.command.parser import CommandParser
+from platforms.command.request import Request, argument
 from validation.entrance.choosing import NAME, Chosen, choose
 from validation.entrance.verbs import VERBS, Verb
 
@@ -18,22 +20,18 @@ zsh: echo 'autoload -U compinit; compinit; eval "$(gridval completion zsh)"' >> 
 fish: gridval completion fish > ~/.config/fish/completions/gridval.fish"""
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m validation.entrance.completion",
-        description=__doc__,
-        epilog=_LOADING.replace("\n", "\n\n"),
-    )
-    parser.add_argument("shell", choices=SHELLS, type=str.lower, metavar="SHELL", help=f"one of {', '.join(SHELLS)}")
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class CompletionRequest(Request):
+    """What ``gridval completion`` is asked for."""
+
+    shell: str = argument("SHELL", f"one of {', '.join(SHELLS)}", parse=str.lower, choices=SHELLS)
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(request: CompletionRequest) -> int:
     # Imported here for a quick start: it is slow to import.
     from argcomplete.shell_integration import shellcode
 
-    print(shellcode([NAME], shell=args.shell))
+    print(shellcode([NAME], shell=request.shell))
     return 0
 
 
@@ -120,10 +118,11 @@ def _completer(known: Sequence[str]) -> Callable[..., list[str]]:
     return completions
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = Command(
+    "completion",
+    CompletionRequest,
+    _run,
+    __doc__,
+    epilog=_LOADING.replace("\n", "\n\n"),
+)
+main = COMMAND.main

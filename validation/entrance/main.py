@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
-from platforms.command import exit_status
+from platforms.command.status import exit_status
 from validation.entrance.choosing import NAME, Chosen, choose
 
 

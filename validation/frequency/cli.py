@@ -1,36 +1,36 @@
-"""Predict time and energy by frequency, as ``python -m predictor.frequency`` does, and compare with simulations."""
+"""Predict time and energy by frequency, as ``gridval plan clock`` does, and compare with simulations."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import cautions, settings_from_arguments
+from apps.options.dry_run import print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import runner_from_request
+from apps.options.settings import cautions, settings_from_request
 from apps.results.cautions import Cautions
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.command import Command
+from platforms.command.common import JsonOption, OutOption, WideOption
+from platforms.command.request import given, option
 from platforms.files.writing import write_csv, written_into
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import Cell, table_lines
-from platforms.terminal.width import add_wide_argument
 from predictor.frequency.cli import frequency_cautions, to_json
 from predictor.frequency.levels import Clocks
 from predictor.frequency.study import (
+    ClockOptions,
     Study,
-    add_arguments,
     assumed,
     grid_at_maximum,
     option_text,
-    plan_from_arguments,
+    plan_from_request,
     study,
-    targets_from_arguments,
+    targets_from_request,
 )
 from validation.frequency.compare import Optimum, Row, compare, known_runs, loss_pct, number_of_choices, optimum
 from validation.output.output import usable_folder
@@ -43,57 +43,53 @@ if TYPE_CHECKING:
     from platforms.grids.grid import Grid
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(prog="python -m validation.frequency", description=__doc__, epilog=EXIT_STATUSES)
-    add_arguments(parser)
-    parser.add_argument(
-        "--optimum", action="store_true", help="simulate all choices and report how far the chosen one is from the best"
-    )
-    parser.add_argument("--out", metavar="DIR", help="write frequencies.csv and a figure per app there")
-    add_wide_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print everything as one JSON object, no table")
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class ClockComparisonRequest(ClockOptions, OutOption, WideOption, JsonOption):
+    """What ``gridval plan clock`` is asked for."""
+
+    out_files: ClassVar[str] = "frequencies.csv and a figure per app"
+
+    optimum: bool = option(False, help="simulate all choices and report how far the chosen one is from the best")
 
 
-def _run(args: argparse.Namespace) -> int:
-    grid = grid_at_maximum(args)
-    settings = settings_from_arguments(args)
-    folder = None if args.out is None else usable_folder(args.out)
-    targets = targets_from_arguments(args, grid)
+def _run(request: ClockComparisonRequest) -> int:
+    grid = grid_at_maximum(request)
+    settings = settings_from_request(request)
+    folder = None if request.out is None else usable_folder(request.out)
+    targets = targets_from_request(request, grid)
     general = (*cautions(settings), *frequency_cautions(assumed(grid)))
     said = Cautions()
     said.say(*general)
-    if args.dry_run:
-        return print_plan(args, _plan(args, grid, targets, settings))
-    limit = float("inf") if args.time_limit is None else args.time_limit
+    if request.dry_run:
+        return print_plan(request, _plan(request, grid, targets, settings))
+    limit = float("inf") if request.time_limit is None else request.time_limit
     compared = []
-    with runner_from_arguments(args, cautions=said) as runner:
+    with runner_from_request(request, cautions=said) as runner:
         for target in targets:
-            one = study(args, grid, target, settings, runner)
-            rows = compare(one, args.predictor, settings, runner)
+            one = study(request, grid, target, settings, runner)
+            rows = compare(one, request.predictor, settings, runner)
             found = None
-            if args.optimum:
-                found = optimum(one, settings, runner, limit=limit, objective=args.objective)
+            if request.optimum:
+                found = optimum(one, settings, runner, limit=limit, objective=request.objective)
             compared.append((one, rows, found))
-    if args.json:
-        made = [_to_json(*one, args.objective) for one in compared]
+    if request.json:
+        made = [_to_json(*one, request.objective) for one in compared]
         print(json.dumps({"studies": made, "cautions": [*general, *runner.cautions.lines()]}))
     else:
-        print("\n\n".join(_text(*one, args.objective, wide=args.wide) for one in compared))
+        print("\n\n".join(_text(*one, request.objective, wide=request.wide) for one in compared))
     if folder is not None:
-        _write(folder, args.out, compared)
+        _write(folder, given(request.out), compared)
     return 0
 
 
-def _plan(args: argparse.Namespace, grid: Grid, targets: Sequence[Target], settings: Settings) -> Plan:
+def _plan(request: ClockComparisonRequest, grid: Grid, targets: Sequence[Target], settings: Settings) -> Plan:
     """Return the simulations of the command, apart from those of the chosen frequencies."""
     # Imported here for a quick start: it is slow to import.
     from apps.runs.plan import Other, wall_s
 
-    asked = plan_from_arguments(args, targets, settings)
+    asked = plan_from_request(request, targets, settings)
     known = tuple(spec for target in targets for spec in known_runs(grid, target, settings))
-    if not args.optimum:
+    if not request.optimum:
         return replace(asked, truths=known, remark="and a run of each choice that is none of these")
     counts = [number_of_choices(Clocks(grid, target)) for target in targets]
     time_s = sum(count * wall_s([settings.spec(one)], 1) for count, one in zip(counts, targets, strict=True))
@@ -165,6 +161,11 @@ def _write(folder: Path, option: str, compared: Sequence[tuple[Study, list[Row],
         write_figures([rows for _, rows, _ in compared], folder)
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "plan clock",
+    ClockComparisonRequest,
+    _run,
+    __doc__,
+    status=exit_status,
+)
+main = COMMAND.main

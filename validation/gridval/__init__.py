@@ -1,6 +1,6 @@
 """The project as a Python module: ``import gridval`` (docs/gridval.md).
 
-Public faces: ``run``, ``predict``, ``blocks``, ``Results``, ``BlockResults``, ``Picture``, ``Prediction``,
+Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``Results``, ``BlockResults``, ``Picture``, ``Prediction``,
 ``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
 """
 
@@ -13,6 +13,7 @@ from validation.interactive import (
     Settings,
     SimulationError,
     UserError,
+    ask,
     blocks,
     predict,
     run,
@@ -27,6 +28,7 @@ __all__ = [
     "Settings",
     "SimulationError",
     "UserError",
+    "ask",
     "blocks",
     "predict",
     "run",

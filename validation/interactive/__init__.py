@@ -1,6 +1,6 @@
 """Predictions and comparisons for scripts and notebooks; users import it as ``gridval``.
 
-Public faces: ``run``, ``predict``, ``blocks``, ``Results``, ``BlockResults``, ``Picture``, ``Prediction``,
+Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``Results``, ``BlockResults``, ``Picture``, ``Prediction``,
 ``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
 """
 
@@ -8,6 +8,7 @@ from apps.errors import SimulationError
 from apps.spec.settings import Settings
 from platforms.errors import UserError
 from predictor.base import OutOfRange, Prediction
+from validation.interactive.any_verb import ask
 from validation.interactive.blocks import BlockResults, blocks
 from validation.interactive.predicting import predict
 from validation.interactive.results import Picture, Results
@@ -22,6 +23,7 @@ __all__ = [
     "Settings",
     "SimulationError",
     "UserError",
+    "ask",
     "blocks",
     "predict",
     "run",

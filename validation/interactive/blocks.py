@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
 from platforms.errors import UserError, nearest
-from validation.interactive.asking import PathLike
+from validation.interactive.asking import PathLike, asked
 from validation.interactive.frame import Frame
 from validation.interactive.results import Picture
 
 if TYPE_CHECKING:
-    import argparse
-
+    from predictor.blocks.run_command import BlocksRequest
     from predictor.blocks.series.points import Point
+    from validation.blocks.cli import BlocksComparisonRequest
 
 Values = str | float | Sequence[str | float]
 
@@ -113,56 +112,54 @@ def blocks(
         SimulationError: A simulation failed.
     """
     # Imported here for a quick start: they are slow to import.
-    from predictor.blocks import cli as blocks_cli
+    from predictor.blocks.run_command import BlocksRequest
     from predictor.blocks.series.command import OVER
     from predictor.blocks.series.points import points_of
     from predictor.blocks.series.table import over_from
-    from validation.blocks import cli as comparison_cli
+    from validation.blocks.cli import BlocksComparisonRequest
 
     if not vary:
         raise UserError("vary", "names nothing", 'Give for example vary={"n": [1, 2, 4]}')
-    words = [os.fspath(application), "--system", os.fspath(system)]
-    parser = comparison_cli.build_parser() if simulate else blocks_cli.build_parser()
-    args = parser.parse_args(words if simulate else ["run", *words])
-    args.vary = [f"{name}={_joined(values)}" for name, values in vary.items()]
-    args.count = [f"{name}={value}" for name, value in (counts or {}).items()]
-    args.set = [f"{name}={value}" for name, value in (variables or {}).items()]
-    given = {
-        "model": None if model is None else os.fspath(model), "power": power, "evaluator": evaluator,
-        "failure_rate": failure_rate, "parts": parts or None, "jobs": jobs,
-        "no_store": True if store is False else None,
-        "store": None if store is None or store is False else os.fspath(store),
+    values = {
+        "application": application, "system": system, "vary": {name: _joined(of) for name, of in vary.items()},
+        "count": counts, "set": variables, "model": model, "power": power, "evaluator": evaluator,
+        "failure_rate": failure_rate, "parts": parts, "jobs": jobs, "store": store,
     }  # fmt: skip
-    for name, value in given.items():
-        if value is not None:
-            setattr(args, name, value)
-    points = points_of(args)
+    request: BlocksRequest | BlocksComparisonRequest
+    request = asked(BlocksComparisonRequest, values) if simulate else asked(BlocksRequest, values)
+    points = points_of(request)
     chosen = over_from(OVER, over, points)
-    rows, cautions = (_simulated if simulate else _evaluated)(args, points, chosen)
+    rows, cautions = (
+        _simulated(request, points, chosen)
+        if isinstance(request, BlocksComparisonRequest)
+        else _evaluated(request, points, chosen)
+    )
     table = BlockResults(pd.DataFrame(rows))
     table.attrs |= {"cautions": cautions, "varied": [chosen, *(name for name in vary if name != chosen)]}
     return table
 
 
-def _evaluated(args: argparse.Namespace, points: Sequence[Point], over: str) -> tuple[list[dict[str, Any]], list[str]]:
+def _evaluated(request: BlocksRequest, points: Sequence[Point], over: str) -> tuple[list[dict[str, Any]], list[str]]:
     # Imported here for a quick start: they are slow to import.
     from predictor.blocks.evaluation.evaluate import Result
     from predictor.blocks.series.command import evaluated_series
     from predictor.blocks.series.table import rows_of
 
-    results, cautions = evaluated_series(args, points)
+    results, cautions = evaluated_series(request, points)
     for one in results:
         if not isinstance(one, Result):
             raise one
     return rows_of(points, results, over), cautions
 
 
-def _simulated(args: argparse.Namespace, points: Sequence[Point], over: str) -> tuple[list[dict[str, Any]], list[str]]:
+def _simulated(
+    request: BlocksComparisonRequest, points: Sequence[Point], over: str
+) -> tuple[list[dict[str, Any]], list[str]]:
     # Imported here for a quick start: they are slow to import.
     from validation.blocks import cli as comparison_cli
     from validation.blocks import series
 
-    found, failures, cautions, said = comparison_cli.compared_points(args, points, saying=False)
+    found, failures, cautions, said = comparison_cli.compared_points(request, points, saying=False)
     for failure in failures:
         raise failure.error
     return series.rows_of(points, found, over), [*cautions, *said]

@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
-from apps.arguments.runner import runner_from_arguments
+from apps.options.runner import runner_from_request
+from apps.options.settings import settings_from_request
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.arguments import placement_from_arguments, platform_from_arguments
 from platforms.errors import UserError
 from platforms.model.placement import RanksPerHost
+from platforms.options import placement_from_request, platform_from_request
 from predictor.answers import answers
-from predictor.arguments import predictors_from_arguments, problems_from_arguments
 from predictor.base import OutOfRange, Prediction
 from predictor.defaults.choice import best_answer
 from predictor.evidence.broker import Broker
-from predictor.predict import build_parser
-from validation.interactive.asking import Ask, PathLike, checked
-
-if TYPE_CHECKING:
-    import argparse
+from predictor.options import predictors_from_request, problems_from_request
+from predictor.predict import PredictRequest
+from validation.interactive.asking import PathLike, asked
 
 
 def predict(
@@ -42,6 +40,7 @@ def predict(
     settings: Settings | None = None,
     store: PathLike | Literal[False] | None = None,
     jobs: int | None = None,
+    **options: Any,
 ) -> Prediction:
     """Predict the run time of one program without running it as a whole, as ``gridval predict`` does.
 
@@ -56,27 +55,29 @@ def predict(
         UserError: An argument, a file or a program is wrong.
         SimulationError: A simulation for the evidence failed.
     """
-    asked = Ask(
-        platform=platform, app=app, predictors=predictor, problem_class=problem_class, size=size,
-        parameters=parameters or {}, program=program, program_args=program_args,
+    values = dict(
+        platform=platform, app=app, predictor=predictor, problem_class=problem_class, size=size,
+        parameters=parameters, program=program, program_args=program_args,
         program_iterations=program_iterations, ranks=ranks, ranks_per_host=ranks_per_host, mapping=mapping,
         hostfile=hostfile, network=network, store=store, jobs=jobs,
+        **options,
     )  # fmt: skip
     if app is None and program is None:
         raise UserError("predict", "no program is named", "Give app or program")
-    return _prediction(asked.options(build_parser()), checked(settings))
+    request = asked(PredictRequest, values)
+    return _prediction(request, settings_from_request(request) if settings is None else settings)
 
 
-def _prediction(args: argparse.Namespace, settings: Settings) -> Prediction:
-    models = [] if args.predictor is None else predictors_from_arguments(args)
-    problems = problems_from_arguments(args)
+def _prediction(request: PredictRequest, settings: Settings) -> Prediction:
+    models = [] if request.predictor is None else predictors_from_request(request)
+    problems = problems_from_request(request)
     for what, found in (("app", problems), ("predictor", models)):
         if len(found) > 1:
             raise UserError(what, f"{len(found)} are named", "Name one, or call run")
-    platform = platform_from_arguments(args)
-    target = Target(problems[0], platform, placement_from_arguments(args, platform, args.ranks))
+    platform = platform_from_request(request)
+    target = Target(problems[0], platform, placement_from_request(request, platform, request.ranks))
     settings.spec(target)  # raises an error for impossible settings before anything runs
-    with runner_from_arguments(args) as runner:
+    with runner_from_request(request) as runner:
         broker = Broker.of(settings, [target], runner)
         answer = answers.predict(models[0], [target], broker)[0] if models else best_answer(target, broker).answer
     if answer.prediction is None:

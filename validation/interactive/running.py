@@ -3,24 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Literal
+from typing import Any, Literal
 
-from apps.arguments.runner import runner_from_arguments
+from apps.options.runner import runner_from_request
+from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from platforms.arguments import placement_from_arguments
 from platforms.model.placement import RanksPerHost
-from predictor.arguments import predictors_by_target, problems_from_arguments
-from validation.arguments import asked_platforms
+from platforms.options import placement_from_request
+from predictor.options import predictors_by_target, problems_from_request
 from validation.comparison.compare import COLUMNS, Failure, validate
 from validation.comparison.truth import read_measured
-from validation.interactive.asking import Ask, Names, PathLike, checked
+from validation.interactive.asking import Names, PathLike, asked
 from validation.interactive.results import Results, results
-from validation.run import build_parser, mapping_name
-
-if TYPE_CHECKING:
-    import argparse
+from validation.options import asked_platforms
+from validation.run import RunRequest, mapping_name
 
 
 def run(
@@ -43,6 +41,7 @@ def run(
     settings: Settings | None = None,
     store: PathLike | Literal[False] | None = None,
     jobs: int | None = None,
+    **options: Any,
 ) -> Results:
     """Predict run times, simulate the full runs, and compare, as ``gridval run`` does.
 
@@ -66,6 +65,7 @@ def run(
         settings: Settings of the runs.
         store: Folder of the store; False: keep no runs; None: the user's store.
         jobs: Number of simulations at a time; default: the number of cores.
+        options: Other options of ``gridval run`` by the names of their fields, such as ``problem_class``.
 
     Returns:
         One row per prediction.
@@ -74,21 +74,23 @@ def run(
         UserError: An argument, a file or a program is wrong.
         SimulationError: A simulation failed.
     """
-    asked = Ask(
+    values = dict(
         platform=platform, app=app, predictors=predictors, problem_class=problem_class, size=size,
-        parameters=parameters or {}, program=program, program_args=program_args,
+        parameters=parameters, program=program, program_args=program_args,
         program_iterations=program_iterations, ranks=ranks, ranks_per_host=ranks_per_host, mapping=mapping,
         hostfile=hostfile, network=network, store=store, jobs=jobs,
+        **options,
     )  # fmt: skip
-    return _results(asked.options(build_parser()), checked(settings), truth)
+    request = asked(RunRequest, values)
+    return _results(request, settings_from_request(request) if settings is None else settings, truth)
 
 
-def _results(args: argparse.Namespace, settings: Settings, truth: PathLike | None) -> Results:
-    models = predictors_by_target(args)
-    problems = problems_from_arguments(args)
+def _results(request: RunRequest, settings: Settings, truth: PathLike | None) -> Results:
+    models = predictors_by_target(request)
+    problems = problems_from_request(request)
     targets = [
-        Target(problem, platform, placement_from_arguments(args, platform, args.ranks))
-        for platform in asked_platforms(args)
+        Target(problem, platform, placement_from_request(request, platform, request.ranks))
+        for platform in asked_platforms(request)
         for problem in problems
     ]
     for target in targets:
@@ -96,9 +98,9 @@ def _results(args: argparse.Namespace, settings: Settings, truth: PathLike | Non
     measured = None if truth is None else read_measured(str(truth))
     said = Cautions()
     rows = []
-    with runner_from_arguments(args, cautions=said) as runner:
+    with runner_from_request(request, cautions=said) as runner:
         for outcome in validate(
-            targets, models, settings, mapping=mapping_name(args), runner=runner, measured=measured
+            targets, models, settings, mapping=mapping_name(request), runner=runner, measured=measured
         ):
             if isinstance(outcome, Failure):
                 raise outcome.error

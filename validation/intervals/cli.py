@@ -6,20 +6,20 @@ nothing is simulated.
 
 from __future__ import annotations
 
-import argparse
 import json
 import math
 import shlex
-from collections.abc import Sequence
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.command import EXIT_STATUSES, CommandParser, exit_status
+from platforms.command.command import Command
+from platforms.command.common import JsonOption, WideOption
+from platforms.command.request import argument, given, option
 from platforms.errors import UserError, known_names
 from platforms.files.reading import input_text
 from platforms.files.writing import check_writable, write_text
-from platforms.terminal.width import add_wide_argument
 from predictor.intervals.cases import read_cases
 from validation.comparison.dataframes import records
 
@@ -34,23 +34,20 @@ _NEEDED = (
 _REMEDY = "Name a results.csv that validation.run, validation.campaign or validation.league has written"
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(prog="python -m validation.intervals", description=__doc__, epilog=EXIT_STATUSES)
-    parser.add_argument("results", nargs="+", metavar="RESULTS", help="results.csv files, or folders that hold one")
-    parser.add_argument("--by", metavar="C1,C2,...", help=f"a row for each value of these: of {', '.join(BY)}")
-    parser.add_argument(
-        "--cases", metavar="FILE.csv",
-        help="make the intervals anew, from the calibration cases in this file (--write-cases) instead of those told "
+@dataclass(frozen=True, kw_only=True)
+class IntervalsRequest(JsonOption, WideOption):
+    """What ``gridval series intervals`` is asked for."""
+
+    results: tuple[str, ...] = argument("RESULTS", "results.csv files, or folders that hold one")
+    by: str | None = option(None, "C1,C2,...", f"a row for each value of these: of {', '.join(BY)}")
+    cases: str | None = option(
+        None,
+        "FILE.csv",
+        "make the intervals anew, from the calibration cases in this file (--write-cases) instead of those told "
         "when the predictions were made",
-    )  # fmt: skip
-    parser.add_argument(
-        "--write-cases", metavar="FILE.csv", help="write these results as calibration cases, with their features"
     )
-    parser.add_argument("--out", metavar="FILE.csv", help="write the table as CSV")
-    parser.add_argument("--json", action="store_true", help="print the table as JSON")
-    add_wide_argument(parser)
-    return parser
+    write_cases: str | None = option(None, "FILE.csv", "write these results as calibration cases, with their features")
+    out: str | None = option(None, "FILE.csv", "write the table as CSV")
 
 
 def read_results(path: str | Path) -> pd.DataFrame:
@@ -88,7 +85,7 @@ def _one_line(err: Exception) -> str:
     return str(err).strip().splitlines()[-1] if str(err).strip() else "cannot be read"
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(request: IntervalsRequest) -> int:
     # Imported here for a quick start: they are slow to import.
     import pandas as pd
 
@@ -96,33 +93,37 @@ def _run(args: argparse.Namespace) -> int:
     from validation.intervals.coverage import coverage, with_intervals
     from validation.intervals.text import coverage_text
 
-    by = [] if args.by is None else list(dict.fromkeys(args.by.split(",")))
+    by = [] if request.by is None else list(dict.fromkeys(request.by.split(",")))
     for name in by:
         if name not in BY:
-            raise UserError(f"--by {args.by}", f"no column {name!r}", known_names(name, BY))
-    for option, file in (("--write-cases", args.write_cases), ("--out", args.out)):
+            raise UserError(f"--by {request.by}", f"no column {name!r}", known_names(name, BY))
+    for name, file in (("--write-cases", request.write_cases), ("--out", request.out)):
         if file is not None:
-            check_writable(option, file)
-    results = pd.concat([read_results(path) for path in args.results], ignore_index=True)
+            check_writable(name, file)
+    results = pd.concat([read_results(path) for path in request.results], ignore_index=True)
     for name in by:
         if name not in results:
-            raise UserError(f"--by {args.by}", f"the results have no column {name!r}", _REMEDY)
-    if args.cases is not None:
-        results = with_intervals(results, read_cases(args.cases))
-    if args.write_cases is not None:
-        write_text("--write-cases", args.write_cases, cases_text(results, _command(args)))
+            raise UserError(f"--by {request.by}", f"the results have no column {name!r}", _REMEDY)
+    if request.cases is not None:
+        results = with_intervals(results, read_cases(request.cases))
+    if request.write_cases is not None:
+        write_text("--write-cases", request.write_cases, cases_text(results, _command(request)))
     table = coverage(results, by)
-    if args.out is not None:
-        write_text("--out", args.out, table.to_csv(index=False))
-    print(json.dumps({"coverage": records(table)}) if args.json else coverage_text(table, by, wide=args.wide))
+    if request.out is not None:
+        write_text("--out", request.out, table.to_csv(index=False))
+    print(json.dumps({"coverage": records(table)}) if request.json else coverage_text(table, by, wide=request.wide))
     return 0
 
 
-def _command(args: argparse.Namespace) -> str:
-    words = ["python -m validation.intervals", *map(shlex.quote, args.results)]
-    return " ".join([*words, "--write-cases", shlex.quote(args.write_cases)])
+def _command(request: IntervalsRequest) -> str:
+    words = ["gridval series intervals", *map(shlex.quote, request.results)]
+    return " ".join([*words, "--write-cases", shlex.quote(given(request.write_cases))])
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "series intervals",
+    IntervalsRequest,
+    _run,
+    __doc__,
+)
+main = COMMAND.main

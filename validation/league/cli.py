@@ -5,115 +5,122 @@ The output has rank correlation and regret beside errors and costs (docs/validat
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import ClassVar
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.programs import add_problem_arguments, add_program_arguments
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
-from apps.arguments.settings import add_settings_arguments, cautions, settings_from_arguments
-from apps.programs.kernel import kernel_names
+from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.programs import ProgramOptions
+from apps.options.runner import RunnerOptions, runner_from_request
+from apps.options.settings import SettingsOptions, cautions, settings_from_request
 from apps.results.cautions import Cautions
-from platforms.arguments import add_platform_arguments, check_usable
-from platforms.command import CommandParser
+from platforms.command.command import Command
+from platforms.command.common import JsonOption, OutOption, WideOption
+from platforms.command.request import option
 from platforms.errors import UserError, known_names
 from platforms.model.placement import MAPPINGS
-from platforms.terminal.width import add_wide_argument
+from platforms.options import check_usable
 from predictor.answers.answers import names
-from predictor.arguments import (
-    add_predictor_argument,
-    predictors_from_arguments,
-    problems_from_arguments,
+from predictor.options import (
+    PredictorOption,
+    predictor_help,
+    predictors_from_request,
+    problems_from_request,
 )
 from predictor.registry import ALL
-from validation.arguments import asked_platforms
 from validation.league.candidates import candidates
-from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, add_fail_above_argument, limit_from_arguments
+from validation.options import PlatformsOptions, asked_platforms
+from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, FailAboveOption, limit_from_request
 from validation.output.output import Output
 
 PROBED = ("subset", "grid")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(prog="python -m validation.league", description=__doc__)
-    parser.epilog = EXIT_STATUSES_AND_LIMIT
-    add_platform_arguments(parser, all_scenarios=True)
-    parser.add_argument("--app", metavar="A1,A2,...", help=f"of {', '.join(kernel_names())} (default: cg,mg,lu)")
-    add_problem_arguments(parser, default_class="B")
-    add_program_arguments(parser)
-    add_predictor_argument(parser, default=(ALL,))
-    parser.add_argument(
-        "--mappings", metavar="M1,M2,...", type=str.lower, default=",".join(MAPPINGS),
-        help=f"mappings to choose from: of {', '.join(MAPPINGS)} (default: all)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--probed", metavar="|".join(PROBED), type=str.lower, default=PROBED[0],
-        help="subset: each subset of clusters is a grid with its own probe for the predictors (default); grid: they "
+@dataclass(frozen=True, kw_only=True)
+class LeagueRequest(
+    PlatformsOptions,
+    ProgramOptions,
+    PredictorOption,
+    SettingsOptions,
+    RunnerOptions,
+    OutOption,
+    WideOption,
+    DryRunOption,
+    FailAboveOption,
+    JsonOption,
+):
+    """Platforms, programs and predictors to rank."""
+
+    default_predictors: ClassVar[str] = ALL
+    out_files: ClassVar[str] = (
+        "results.csv, summary.csv, league.csv, pareto.csv, decisions.csv and the figures pareto and regret"
+    )
+
+    predictor: str | None = option(ALL, "P1,P2,...", predictor_help)
+    mappings: str = option(
+        ",".join(MAPPINGS),
+        "M1,M2,...",
+        f"mappings to choose from: of {', '.join(MAPPINGS)} (default: all)",
+        parse=str.lower,
+    )
+    probed: str = option(
+        PROBED[0],
+        "|".join(PROBED),
+        "subset: each subset of clusters is a grid with its own probe for the predictors (default); grid: they "
         "see the whole grid, whose probe serves all subsets",
-    )  # fmt: skip
-    add_settings_arguments(parser)
-    add_runner_arguments(parser)
-    parser.add_argument(
-        "--out", metavar="DIR",
-        help="write results.csv, summary.csv, league.csv, pareto.csv, decisions.csv and the figures pareto and regret",
-    )  # fmt: skip
-    add_wide_argument(parser)
-    add_dry_run_argument(parser)
-    add_fail_above_argument(parser)
-    parser.add_argument("--json", action="store_true", help="print all tables as one JSON object")
-    return parser
+        parse=str.lower,
+    )
 
 
-def _mappings(args: argparse.Namespace) -> list[str]:
-    mappings = names(args.mappings, "--mappings")
+def _mappings(request: LeagueRequest) -> list[str]:
+    mappings = names(request.mappings, "--mappings")
     for mapping in mappings:
         if mapping not in MAPPINGS:
             raise UserError(f"--mappings {mapping}", "no such mapping", known_names(mapping, MAPPINGS))
     return mappings
 
 
-def _run(args: argparse.Namespace) -> int:
+def run(request: LeagueRequest) -> int:
+    """Rank the predictors, and print; return the exit status."""
     # Imported here for a quick start: it is slow to import.
     from validation.ranking.evidence_costs import EvidenceCosts
 
-    fail_above = limit_from_arguments(args)
-    models = predictors_from_arguments(args)
-    problems = problems_from_arguments(args)
-    settings = settings_from_arguments(args)
-    mappings = _mappings(args)
-    if args.probed not in PROBED:
-        raise UserError(f"--probed {args.probed}", "no such choice", known_names(args.probed, PROBED))
+    fail_above = limit_from_request(request)
+    models = predictors_from_request(request)
+    problems = problems_from_request(request)
+    settings = settings_from_request(request)
+    mappings = _mappings(request)
+    if request.probed not in PROBED:
+        raise UserError(f"--probed {request.probed}", "no such choice", known_names(request.probed, PROBED))
     said = Cautions()
     said.say(*cautions(settings))
-    platforms = asked_platforms(args)
+    platforms = asked_platforms(request)
     for platform in platforms:
         check_usable(platform, tuple(host.name for host in platform.hosts))
     found = [
         one
         for platform in platforms
-        for one in candidates(platform, problems, mappings, own_grids=args.probed == "subset")
+        for one in candidates(platform, problems, mappings, own_grids=request.probed == "subset")
     ]
     for one in found:
         settings.spec(one.target)  # raises an error for impossible settings before anything runs
-    if args.dry_run:
+    if request.dry_run:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
 
-        return print_plan(args, planned([(settings, [one.target for one in found])], models))
+        return print_plan(request, planned([(settings, [one.target for one in found])], models))
     costs = EvidenceCosts()
     with (
         Output(
-            args.out,
-            as_json=args.json,
+            request.out,
+            as_json=request.json,
             figures=False,
-            wide=args.wide,
+            wide=request.wide,
             fail_above=fail_above,
             decision_costs=costs,
             cautions=said,
         ) as output,
-        runner_from_arguments(args, cautions=said, saying=False) as runner,
+        runner_from_request(request, cautions=said, saying=False) as runner,
     ):
         # Imported here for a quick start: it is slow to import.
         from validation.comparison.compare import runs, validate
@@ -126,6 +133,12 @@ def _run(args: argparse.Namespace) -> int:
     return output.status
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "series league",
+    LeagueRequest,
+    run,
+    __doc__,
+    epilog=EXIT_STATUSES_AND_LIMIT,
+    status=exit_status,
+)
+main = COMMAND.main

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import statistics
 from collections.abc import Sequence
@@ -12,8 +11,7 @@ from apps.programs.kernel import kernel_names
 from apps.programs.problem import problem
 from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.files.commented_csv import numbered_rows
-from platforms.files.reading import input_text
+from platforms.files.commented_csv import checked_rows
 from platforms.model.platform import Platform
 from platforms.wording import number_of
 from predictor.base import OutOfRange
@@ -71,15 +69,7 @@ def read_runs(path: str) -> list[Run]:
     Raises:
         UserError: The file cannot be read or a line is wrong; the error names the line.
     """
-    try:
-        columns, rows = numbered_rows(input_text(path))
-    except OSError as err:
-        raise UserError(path, f"cannot be read: {err.strerror}", "Name a CSV file of measured runs") from err
-    except (UnicodeDecodeError, csv.Error) as err:
-        raise UserError(path, f"not a CSV file: {err}", "Name a CSV file of measured runs") from None
-    missing = [name for name in COLUMNS if name not in columns]
-    if missing:
-        raise UserError(path, f"no column {', '.join(missing)}", f"Name the columns {', '.join(COLUMNS)}")
+    rows = checked_rows(path, COLUMNS, "Name a CSV file of measured runs")
     times: dict[tuple[str, str, int, int], list[float]] = {}
     for line, row in rows:
         where = f"{path}:{line}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -10,23 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.runner import RunnerOptions, runner_from_request
 from apps.results.cautions import Cautions
 from apps.runs.plan import Plan
-from platforms.command import CommandParser
+from platforms.command.request import fields_of, given
 from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration
 from predictor.base import OutOfRange
 from predictor.evidence.plan import planned
 from predictor.npt.measurements import Measurements
 from predictor.optimize.drivers import Driver, Gathered, Measured, Noise, measure, npt_driver
-from predictor.optimize.options import add_search_arguments
+from predictor.optimize.options import SearchOptions
 from predictor.optimize.predictor_driver import PredictorDriver, brokers
 from predictor.optimize.probes import Probing, choose_by_probes
 from predictor.registry import predictor
 from validation.optimize.campaign_file import AllocationCampaign, ModelCase, StudyCase, read_allocation_campaign
 from validation.optimize.errors import best_constant, estimation_error, judge
+from validation.optimize.request import NodesComparisonRequest
 from validation.optimize.row import Row
 from validation.optimize.truth import Truth, simulate_space, specs
 
@@ -231,7 +231,7 @@ def plan(campaign: AllocationCampaign) -> Plan:
 
 
 def refuse_search_arguments(
-    args: argparse.Namespace,
+    request: NodesComparisonRequest,
     beside: str = "a campaign file",
     remedy: str = "Leave it out, and use the keys of the file",
 ) -> None:
@@ -240,29 +240,25 @@ def refuse_search_arguments(
     Raises:
         UserError: Such an option is given.  A campaign file has a key for it, or it has no meaning there.
     """
-    parser = CommandParser()
-    add_search_arguments(parser)
-    add_runner_arguments(own := CommandParser())
-    add_dry_run_argument(own)
-    for name, usual in vars(parser.parse_args([])).items():
-        if name not in vars(own.parse_args([])) and getattr(args, name) != usual:
-            option = f"--{name.replace('_', '-')}"
-            raise UserError(option, f"does not go with {beside}", remedy)
+    own = {field.key for group in (RunnerOptions, DryRunOption) for field in fields_of(group)}
+    for field in fields_of(SearchOptions):
+        if field.key not in own and getattr(request, field.key) != field.default:
+            raise UserError(field.option, f"does not go with {beside}", remedy)
 
 
-def run_campaign(args: argparse.Namespace) -> int:
+def run_campaign(request: NodesComparisonRequest) -> int:
     """Run the campaign that the command line names and return the exit status."""
     # Imported here for a quick start: it is slow to import.
     from validation.optimize.output import AllocationOutput
 
-    refuse_search_arguments(args)
-    campaign = read_allocation_campaign(args.campaign)
-    if args.dry_run:
-        return print_plan(args, plan(campaign))
+    refuse_search_arguments(request)
+    campaign = read_allocation_campaign(given(request.campaign))
+    if request.dry_run:
+        return print_plan(request, plan(campaign))
     said = Cautions()
     with (
-        AllocationOutput(args.out, as_json=args.json, wide=args.wide, cautions=said) as output,
-        runner_from_arguments(args, cautions=said) as runner,
+        AllocationOutput(request.out, as_json=request.json, wide=request.wide, cautions=said) as output,
+        runner_from_request(request, cautions=said) as runner,
     ):
         for case in campaign.studies:
             study = Outcomes(case, runner, campaign.seeds)

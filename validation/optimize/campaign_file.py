@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from apps.programs.problem import Problem, sized_problem
 from apps.spec.settings import Settings, resolve_efficiency
-from platforms.errors import UserError
+from platforms.errors import UserError, inside
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.scenario import named_grid
 from predictor.allocation.configuration import Configuration, Limits
@@ -148,7 +149,7 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str, *, folder: Pa
 
     def integers(key: str, default: Sequence[int] | None) -> tuple[int, ...]:
         if not entry.has(key) and default is None:
-            raise UserError(f"{entry.where}, {key}", f"the NP-T paper has no {key} sizes for {app}", "Give them")
+            raise UserError(entry.at(key), f"the NP-T paper has no {key} sizes for {app}", "Give them")
         return tuple(entry.list_of(key, list(default or ()), int, "whole numbers"))
 
     with _about(entry, "app"):
@@ -157,12 +158,12 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str, *, folder: Pa
     pes, processes = integers("nodes", usual.pes), integers("processes", usual.processes)
     params = entry.value("params", {})
     if not isinstance(params, dict):
-        raise UserError(f"{entry.where}, params", f"{params!r} is not a table", "Write for example { niter = 100 }")
+        raise UserError(entry.at("params"), f"{params!r} is not a table", "Write for example { niter = 100 }")
     with _about(entry, "nodes and processes"):
         study = Study(app, platform, Limits(pes, processes), params)
     evaluation = integers("evaluation", paper.evaluation if paper else None)
     if not evaluation:
-        raise UserError(f"{entry.where}, evaluation", "no sizes", "Give at least one")
+        raise UserError(entry.at("evaluation"), "no sizes", "Give at least one")
     settings = Settings(efficiency=str(entry.value("efficiency", "reference")))
     with _about(entry, "efficiency"):
         resolve_efficiency(settings.efficiency, Problem(app))
@@ -172,7 +173,7 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str, *, folder: Pa
     tables = entry.tables("models")
     construction = integers("construction", (paper.construction if paper else None) if tables else ())
     for key, sizes in (("construction", construction), ("evaluation", evaluation)):
-        check_distinct(sizes, f"{entry.where}, {key}")
+        check_distinct(sizes, entry.at(key))
     case = StudyCase(
         study=study,
         settings=settings,
@@ -207,7 +208,7 @@ def _static(entry: CheckedTable, text: str, *, limits: Limits) -> Configuration:
         configuration = Configuration.parse(text)
     if not limits.allow(configuration):
         problem = f"{configuration} is not within nodes {list(limits.pes)} and processes {list(limits.processes)}"
-        raise UserError(f"{entry.where}, static", problem, "Give another one, or raise the limits")
+        raise UserError(entry.at("static"), problem, "Give another one, or raise the limits")
     return configuration
 
 
@@ -233,5 +234,5 @@ def _about(entry: CheckedTable, keys: str = "") -> Iterator[None]:
     try:
         yield
     except UserError as err:
-        place = f"{entry.where}, {keys}" if keys else entry.where
-        raise UserError(f"{place}: {err.where}", err.problem, err.remedy) from None
+        place = inside(entry.where, f", {keys}", re.split(r"\W+", keys)[0]) if keys else entry.where
+        raise err.at(inside(place, f": {err.where}")) from None

@@ -1,15 +1,14 @@
-"""The comparison that ``python -m validation.optimize`` makes, and its output."""
+"""The comparison that ``gridval plan nodes --simulate`` makes, and its output."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from dataclasses import asdict, fields
 from typing import Any
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import settings_from_arguments
+from apps.options.dry_run import print_plan
+from apps.options.runner import runner_from_request
+from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from platforms.errors import UserError
 from platforms.terminal.prose import folded_lines
@@ -17,64 +16,67 @@ from platforms.terminal.quantities import duration, significant
 from predictor.optimize.arguments import (
     check_choice_arguments,
     objective_cautions,
-    plan_from_arguments,
-    probing_from_arguments,
-    search_from_arguments,
-    study_from_arguments,
+    plan_from_request,
+    probing_from_request,
+    search_from_request,
+    study_from_request,
 )
-from predictor.optimize.command import driver_from_arguments, driver_name, said_of, search, settings_to_json
+from predictor.optimize.command import driver_from_request, driver_name, said_of, search, settings_to_json
 from predictor.optimize.predictor_driver import brokers
 from validation.optimize.errors import Judged, judge
+from validation.optimize.request import NodesComparisonRequest
 from validation.optimize.truth import simulate_space
 
 
-def run(args: argparse.Namespace) -> int:
+def run(request: NodesComparisonRequest) -> int:
     """Run the command and return its exit status.
 
     Raises:
         UserError: An option is wrong, or no configuration has an estimate.
     """
-    if args.paper:
+    if request.paper:
         # Imported here for a quick start: it is slow to import.
         from validation.optimize.paper import run_paper
 
-        return run_paper(args)
-    if args.campaign is not None:
+        return run_paper(request)
+    if request.campaign is not None:
         # Imported here for a quick start: it is slow to import.
         from validation.optimize.campaign import run_campaign
 
-        return run_campaign(args)
-    if args.out is not None:
-        raise UserError(f"--out {args.out}", "needs a campaign file or --paper", "Leave it out, or give one")
-    study = study_from_arguments(args)
-    if args.size is None:
+        return run_campaign(request)
+    if request.out is not None:
+        raise UserError(f"--out {request.out}", "needs a campaign file or --paper", "Leave it out, or give one")
+    study = study_from_request(request)
+    if request.size is None:
         raise UserError("--size", "not given", "Give the N to choose a configuration for")
-    how = search_from_arguments(args, study.platform)
-    settings = settings_from_arguments(args)
-    check_choice_arguments(args, study)
-    space = study.space(args.size)  # raises an error for impossible options before anything runs
-    study.check_iterations((args.size, ranks) for ranks in space.ranks)
-    general = objective_cautions(args, study.platform)
+    how = search_from_request(request, study.platform)
+    settings = settings_from_request(request)
+    check_choice_arguments(request, study)
+    space = study.space(request.size)  # raises an error for impossible options before anything runs
+    study.check_iterations((request.size, ranks) for ranks in space.ranks)
+    general = objective_cautions(request, study.platform)
     said = Cautions()
     said.say(*general)
-    if args.dry_run:
-        return print_plan(args, plan_from_arguments(args, study, settings, truths=True))
-    with runner_from_arguments(args, cautions=said) as runner:
-        driver = driver_from_arguments(args, study, settings, runner)
-        probing = probing_from_arguments(args, study, brokers(settings, runner)(()))
-        found = search(driver, study, args.size, how, probing, resamplings=args.bootstrap or 0)
-        truth = simulate_space(study, args.size, settings, runner)
+    if request.dry_run:
+        return print_plan(request, plan_from_request(request, study, settings, truths=True))
+    with runner_from_request(request, cautions=said) as runner:
+        driver = driver_from_request(request, study, settings, runner)
+        probing = probing_from_request(request, study, brokers(settings, runner)(()))
+        found = search(driver, study, request.size, how, probing, resamplings=request.bootstrap or 0)
+        truth = simulate_space(study, request.size, settings, runner)
     judged = judge(found.choice, truth, how.objective, how.slack)
     spent = driver.gathered.cost + found.probes.cost
-    if args.json:
-        asked = settings_to_json(args, study, how)
+    if request.json:
+        asked = settings_to_json(request, study, how)
         took = {"search_s": found.search_s, "gather_s": found.gather_s, "probability_best": found.probability}
         notes = {"cautions": [*general, *runner.cautions.lines()]}
         print(json.dumps({**asked, **_to_json(judged), "evidence": asdict(spent), **took, **notes}))
         return 0
-    print("\n".join(folded_lines([f"{study.problem(args.size)} on {study.platform.name}, by {driver_name(args)}"])))
+    print(
+        "\n".join(folded_lines([f"{study.problem(request.size)} on {study.platform.name}, by {driver_name(request)}"]))
+    )
     print(text(judged))
-    print_lines(said_of(found, args))
+    print_lines(said_of(found, request))
     evidence = (
         f"evidence   {spent.node_s:.4g} node-seconds, {significant(100 * spent.node_s / truth.node_s)} % of what all "
         "configurations take"

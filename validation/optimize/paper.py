@@ -1,15 +1,14 @@
-"""The option --paper of ``python -m validation.optimize``: Figures 21 to 28 of the NP-T paper, simulated."""
+"""The option --paper of ``gridval plan nodes --simulate``: Figures 21 to 28 of the NP-T paper, simulated."""
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.runner import runner_from_arguments
+from apps.options.dry_run import print_plan
+from apps.options.runner import runner_from_request
 from apps.results.cautions import Cautions
 from apps.runs.plan import Plan
 from platforms.errors import UserError
@@ -19,31 +18,32 @@ from platforms.terminal.table import table_lines
 from validation.optimize.campaign import refuse_search_arguments
 from validation.optimize.pitfalls import Line, lines, planned
 from validation.optimize.plots.pitfalls import LOOKS, write_pitfalls
+from validation.optimize.request import NodesComparisonRequest
 from validation.output.output import usable_folder
 
 
-def run_paper(args: argparse.Namespace) -> int:
+def run_paper(request: NodesComparisonRequest) -> int:
     """Simulate the pitfalls of section 7, print and write them, and return the exit status.
 
     Raises:
         UserError: Another option is given that has no meaning here.
     """
-    if args.campaign is not None:
-        raise UserError("--paper", f"does not go with a campaign file, {args.campaign}", "Leave one of them out")
-    refuse_search_arguments(args, "--paper", "Leave it out")
-    if args.dry_run:
-        return print_plan(args, Plan(truths=tuple(planned())))
-    folder, said = None if args.out is None else usable_folder(args.out), Cautions()
-    with runner_from_arguments(args, cautions=said) as runner:
+    if request.campaign is not None:
+        raise UserError("--paper", f"does not go with a campaign file, {request.campaign}", "Leave one of them out")
+    refuse_search_arguments(request, "--paper", "Leave it out")
+    if request.dry_run:
+        return print_plan(request, Plan(truths=tuple(planned())))
+    folder, said = None if request.out is None else usable_folder(request.out), Cautions()
+    with runner_from_request(request, cautions=said) as runner:
         found = lines(runner)
     if folder is not None:
         with written_into("--out", folder):
             _write_table(found, folder)
             write_pitfalls(found, folder)
-    if args.json:
+    if request.json:
         print(json.dumps({"lines": [asdict(line) for line in found], "cautions": said.lines()}))
     else:
-        print(paper_text(found, wide=args.wide))
+        print(paper_text(found, wide=request.wide))
     return 0
 
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from platforms.command import EXIT_STATUSES
+from platforms.command.request import Request, option
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from validation.comparison.metrics import ALL_APPS
 from validation.comparison.rows import Row, rows_by
@@ -15,29 +16,33 @@ TOO_WRONG = 3  # exit status
 EXIT_STATUSES_AND_LIMIT = f"{EXIT_STATUSES} Also: {TOO_WRONG} the error of a predictor exceeds --fail-above."
 
 
-def add_fail_above_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the option --fail-above, which ``limit_from_arguments`` reads."""
-    parser.add_argument(
-        "--fail-above", metavar="PCT",
-        help=f"exit with status {TOO_WRONG} if the mean absolute error of a predictor over all targets exceeds PCT %%, "
-        "or if a predictor has no answer; the statuses of a failed run (1) and of bad input (2) take precedence",
-    )  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class FailAboveOption(Request):
+    """The option --fail-above."""
+
+    fail_above: str | None = option(
+        None,
+        "PCT",
+        f"exit with status {TOO_WRONG} if the mean absolute error of a predictor over all targets exceeds PCT %%, or "
+        "if a predictor has no answer; the statuses of a failed run (1) and of bad input (2) take precedence",
+        unit="%",
+    )
 
 
-def limit_from_arguments(args: argparse.Namespace) -> float | None:
+def limit_from_request(request: FailAboveOption) -> float | None:
     """Return the limit in %, or None without the option.
 
     Raises:
         UserError: The option is not a number from 0 on.
     """
-    if args.fail_above is None:
+    if request.fail_above is None:
         return None
     try:
-        limit_pct = float(args.fail_above)
+        limit_pct = float(request.fail_above)
     except ValueError:
         limit_pct = math.nan
     if not 0 <= limit_pct < math.inf:
-        raise UserError(f"--fail-above {args.fail_above}", "not a number from 0 on", "Give %, such as 5")
+        raise UserError(f"--fail-above {request.fail_above}", "not a number from 0 on", "Give %, such as 5")
     return limit_pct
 
 

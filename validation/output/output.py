@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from apps.arguments.exit_status import print_failure
+from apps.options.exit_status import print_failure
 from apps.results.cautions import Cautions
 from platforms.errors import UserError
 from platforms.files import writing

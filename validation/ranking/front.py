@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from predictor.series.front import dominators
+from predictor.series.front import dominates, pareto_front
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -18,7 +18,8 @@ def pareto(table: pd.DataFrame) -> pd.DataFrame:
 
     Column ``value`` has the cost that column ``cost`` names.  A predictor dominates another one if it is worse neither
     in error nor in cost and better in at least one of them.  ``dominated_by`` is the dominating predictor with the
-    smallest error, the first by name if there are several; it is missing on the front.
+    smallest error, the first by name if there are several; it is missing on the front.  A predictor whose cost is
+    unknown has no row of that cost.
 
     Here b costs more and has a larger error than a:
 
@@ -40,9 +41,12 @@ def pareto(table: pd.DataFrame) -> pd.DataFrame:
     ranked = table[table["rank"].notna()]
     rows = []
     for cost in COSTS:
-        ordered = ranked.sort_values([cost, "mean_abs_error_pct"])
+        ordered = ranked.dropna(subset=[cost]).sort_values([cost, "mean_abs_error_pct"])
         errors, values, names = (ordered[name].tolist() for name in ("mean_abs_error_pct", cost, "predictor"))
-        for name, error, value, above in zip(names, errors, values, dominators(errors, values), strict=True):
-            by = min(((errors[at], names[at]) for at in above), default=(0.0, None))[1]
-            rows.append((cost, name, error, value, by is None, by))
+        points = list(zip(errors, values, strict=True))
+        front = set(pareto_front(points))
+        for at, (name, point) in enumerate(zip(names, points, strict=True)):
+            above = [(other[0], names[k]) for k, other in enumerate(points) if dominates(other, point)]
+            by = min(above, default=(0.0, None))[1]
+            rows.append((cost, name, *point, at in front, by))
     return pd.DataFrame(rows, columns=list(PARETO_COLUMNS))

@@ -7,20 +7,23 @@ where it stopped.
 
 from __future__ import annotations
 
-import argparse
 import math
 import shlex
 import sys
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.exit_status import exit_status, print_failure
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.exit_status import exit_status, print_failure
+from apps.options.runner import RunnerOptions, runner_from_request
 from apps.programs.kernel import kernel_names, sized_names
 from apps.programs.problem import problem
 from apps.results.cautions import Cautions
-from platforms.command import EXIT_STATUSES, CommandParser, any_case
+from platforms.command.command import Command
+from platforms.command.common import JsonOption, OutOption
+from platforms.command.parser import any_case
+from platforms.command.request import option
+from platforms.command.values import words_of
 from platforms.errors import UserError, known_names
 from platforms.files.writing import check_writable, usable_folder, write_text
 from platforms.grids.network import network_names
@@ -28,9 +31,10 @@ from platforms.grids.scenario import SCENARIOS
 from platforms.model.placement import MAPPINGS
 from platforms.terminal.progress import Progress
 from predictor.answers.answers import names
-from predictor.arguments import (
-    add_predictor_argument,
-    predictors_from_arguments,
+from predictor.options import (
+    PredictorOption,
+    predictor_help,
+    predictors_from_request,
 )
 from predictor.registry import HCF_FAMILY, PREDICTORS
 from validation.regimes.error_map import map_text
@@ -40,64 +44,55 @@ if TYPE_CHECKING:
     from validation.regimes.sweep import Sweep
 
 DEFAULT = tuple(name for name in (*HCF_FAMILY, "structural") if name in PREDICTORS)
-_NOT_OF_THE_MAP = ("help", "help_all", "dry_run", "jobs", "store", "no_store", "out", "write_map", "json")
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m validation.regimes",
-        description=__doc__,
-        epilog=EXIT_STATUSES,
+@dataclass(frozen=True, kw_only=True)
+class MapRequest(PredictorOption, RunnerOptions, DryRunOption, OutOption, JsonOption):
+    """A sweep over compute shares."""
+
+    default_predictors: ClassVar[str] = ",".join(DEFAULT)
+    out_files: ClassVar[str] = "results.csv, thresholds.csv, means.csv, published.csv and a figure per app"
+
+    scenario: str = option(
+        "all",
+        "S1,S2,...",
+        f"grids or scenario files; all (default) for {SCENARIOS[0]} to {SCENARIOS[-1]}; none, with --random",
+        parse=any_case("all", "none"),
     )
-    parser.add_argument(
-        "--scenario", default="all", metavar="S1,S2,...", type=any_case("all", "none"),
-        help=f"grids or scenario files; all (default) for {SCENARIOS[0]} to {SCENARIOS[-1]}; none, with --random",
-    )  # fmt: skip
-    parser.add_argument(
-        "--network", default="gigabit", metavar="N1,N2,...",
-        help=f"networks to scale: of {', '.join(network_names())} (default: gigabit)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--network-scales", metavar="S1,S2,...",
-        help="bandwidths are multiplied and latencies divided by each (default: 0.1,10,1000)",
-    )  # fmt: skip
-    parser.add_argument(
-        "--efficiency-scales", metavar="E1,E2,...",
-        help="the kernels' reference efficiency is multiplied by each (default: 1,0.316,0.1,0.0316, half decades "
+    network: str = option(
+        "gigabit", "N1,N2,...", f"networks to scale: of {', '.join(network_names())} (default: gigabit)"
+    )
+    network_scales: str | None = option(
+        None, "S1,S2,...", "bandwidths are multiplied and latencies divided by each (default: 0.1,10,1000)"
+    )
+    efficiency_scales: str | None = option(
+        None,
+        "E1,E2,...",
+        "the kernels' reference efficiency is multiplied by each (default: 1,0.316,0.1,0.0316, half decades "
         "between the network scales)",
-    )  # fmt: skip
-    with_classes = [name for name in kernel_names() if name not in sized_names()]
-    parser.add_argument(
-        "--app", default="cg,mg,lu", metavar="A1,A2,...", help=f"of {', '.join(with_classes)} (default: cg,mg,lu)"
     )
-    parser.add_argument("--class", dest="preset", default="B", metavar="C1,C2,...", help="problem classes (default: B)")
-    parser.add_argument(
-        "--mapping", default="block", metavar="NAME", type=str.lower, help=f"of {', '.join(MAPPINGS)} (default: block)"
+    app: str = option("cg,mg,lu", "A1,A2,...", lambda _: f"of {', '.join(_with_classes())} (default: cg,mg,lu)")
+    problem_class: str = option("B", "C1,C2,...", "problem classes (default: B)", name="--class")
+    predictor: str | None = option(",".join(DEFAULT), "P1,P2,...", predictor_help)
+    mapping: str = option("block", "NAME", f"of {', '.join(MAPPINGS)} (default: block)", parse=str.lower)
+    ranks: int | None = option(None, "P", "ranks of every run (default: one on each node)")
+    random: int = option(
+        0, "COUNT", "number of random grids in addition to the scenarios, each at one step of the sweep in turn"
     )
-    parser.add_argument("--ranks", type=int, metavar="P", help="ranks of every run (default: one on each node)")
-    parser.add_argument(
-        "--random", type=int, default=0, metavar="COUNT",
-        help="number of random grids in addition to the scenarios, each at one step of the sweep in turn",
-    )  # fmt: skip
-    parser.add_argument("--seed", type=int, default=1, metavar="N", help="seed of the random grids (default: 1)")
-    add_predictor_argument(parser, default=DEFAULT)
-    add_runner_arguments(parser)
-    add_dry_run_argument(parser)
-    parser.add_argument(
-        "--out", metavar="DIR",
-        help="write results.csv, thresholds.csv, means.csv, published.csv and a figure per app there",
-    )  # fmt: skip
-    parser.add_argument(
-        "--write-map", metavar="FILE.csv",
-        help="write the errors by predicted compute share as a validity map, the file that gives every prediction its "
+    seed: int = option(1, "N", "seed of the random grids (default: 1)")
+    write_map: str | None = option(
+        None,
+        "FILE.csv",
+        "write the errors by predicted compute share as a validity map, the file that gives every prediction its "
         "error range (docs/validation/regimes.md)",
-    )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="print everything as one JSON object, no text")
-    return parser
+    )
 
 
-def sweep_from_arguments(args: argparse.Namespace) -> Sweep:
+def _with_classes() -> list[str]:
+    return [name for name in kernel_names() if name not in sized_names()]
+
+
+def sweep_from_request(request: MapRequest) -> Sweep:
     """Return the sweep that the options describe.
 
     Raises:
@@ -106,27 +101,29 @@ def sweep_from_arguments(args: argparse.Namespace) -> Sweep:
     # Imported here for a quick start: it is slow to import.
     from validation.regimes.sweep import EFFICIENCY_SCALES, NETWORK_SCALES, Sweep
 
-    if args.mapping not in MAPPINGS:
-        raise UserError(f"--mapping {args.mapping}", "no such mapping", known_names(args.mapping, MAPPINGS))
-    for option, value in (("--random", args.random), ("--seed", args.seed)):
+    if request.mapping not in MAPPINGS:
+        raise UserError(f"--mapping {request.mapping}", "no such mapping", known_names(request.mapping, MAPPINGS))
+    for name, value in (("--random", request.random), ("--seed", request.seed)):
         if value < 0:
-            raise UserError(f"{option} {value}", "negative", "Give 0 or more")
-    scenarios = [] if args.scenario == "none" else names(args.scenario, "--scenario")
+            raise UserError(f"{name} {value}", "negative", "Give 0 or more")
+    scenarios = [] if request.scenario == "none" else names(request.scenario, "--scenario")
     scenarios = [one for name in scenarios for one in (SCENARIOS if name == "all" else (name,))]
-    if not scenarios and not args.random:
+    if not scenarios and not request.random:
         raise UserError("--scenario none", "no grids are left", "Give --random COUNT, or a scenario")
     return Sweep(
         problems=tuple(
-            problem(app, preset) for app in names(args.app, "--app") for preset in names(args.preset, "--class")
+            problem(app, preset)
+            for app in names(request.app, "--app")
+            for preset in names(request.problem_class, "--class")
         ),
         scenarios=tuple(dict.fromkeys(scenarios)),
-        networks=tuple(names(args.network, "--network")),
-        network_scales=_scales(args.network_scales, "--network-scales", NETWORK_SCALES),
-        efficiency_scales=_scales(args.efficiency_scales, "--efficiency-scales", EFFICIENCY_SCALES),
-        mapping=args.mapping,
-        ranks=args.ranks,
-        random_grids=args.random,
-        seed=args.seed,
+        networks=tuple(names(request.network, "--network")),
+        network_scales=_scales(request.network_scales, "--network-scales", NETWORK_SCALES),
+        efficiency_scales=_scales(request.efficiency_scales, "--efficiency-scales", EFFICIENCY_SCALES),
+        mapping=request.mapping,
+        ranks=request.ranks,
+        random_grids=request.random,
+        seed=request.seed,
     )
 
 
@@ -142,12 +139,13 @@ def _scales(text: str | None, option: str, default: tuple[float, ...]) -> tuple[
     return tuple(dict.fromkeys(values))
 
 
-def _run(args: argparse.Namespace) -> int:
-    models = predictors_from_arguments(args)
-    sweep = sweep_from_arguments(args)
-    folder = None if args.out is None else usable_folder("--out", args.out)
-    if args.write_map is not None:
-        check_writable("--write-map", args.write_map)
+def run(request: MapRequest) -> int:
+    """Sweep over networks and efficiencies, and print the errors; return the exit status."""
+    models = predictors_from_request(request)
+    sweep = sweep_from_request(request)
+    folder = None if request.out is None else usable_folder("--out", request.out)
+    if request.write_map is not None:
+        check_writable("--write-map", request.write_map)
     # Imported here for a quick start: they are slow to import.
     from validation.comparison.compare import Failure
     from validation.regimes.output import show
@@ -155,18 +153,18 @@ def _run(args: argparse.Namespace) -> int:
 
     asked = cases(sweep)
     print(f"{len(asked)} cases, {len(models)} predictors", file=sys.stderr)
-    if args.dry_run:
+    if request.dry_run:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
 
-        return print_plan(args, planned(((case.settings, [case.target]) for case in asked), models))
+        return print_plan(request, planned(((case.settings, [case.target]) for case in asked), models))
     total = len(asked) * len(models)
     rows: list[dict[str, Any]] = []
     status = 0
     progress = Progress()
     said = Cautions()
     try:
-        with runner_from_arguments(args, cautions=said) as runner:
+        with runner_from_request(request, cautions=said) as runner:
             for outcome in results(asked, models, mapping=sweep.mapping, runner=runner):
                 if isinstance(outcome, Failure):
                     status = max(status, _report_failure(outcome))
@@ -178,22 +176,18 @@ def _run(args: argparse.Namespace) -> int:
         progress.close()
         if rows:
             table = results_table(rows)
-            show(table, folder, as_json=args.json, cautions=said.lines())
+            show(table, folder, as_json=request.json, cautions=said.lines())
             if len(rows) < total:
                 print(f"{len(rows)} of {total} predictions", file=sys.stderr)
-    if args.write_map is not None and rows:
-        write_text("--write-map", args.write_map, map_text(table, _command(args)))
+    if request.write_map is not None and rows:
+        write_text("--write-map", request.write_map, map_text(table, _command(request)))
     return status
 
 
-def _command(args: argparse.Namespace) -> str:
+def _command(request: MapRequest) -> str:
     """Return the command that makes the same map again, without options that do not change the map."""
-    words = ["python -m validation.regimes"]
-    for action in build_parser()._actions:
-        value = getattr(args, action.dest, None)
-        if action.dest not in _NOT_OF_THE_MAP and action.option_strings and value != action.default:
-            words += [action.option_strings[-1], shlex.quote(str(value))]
-    return " ".join(words)
+    same = replace(request, out=None, write_map=None, json=False, jobs=None, store=None, no_store=False)
+    return shlex.join(["gridval", *COMMAND.name.split(), *words_of(same)])
 
 
 def _report_failure(failure: Failure) -> int:
@@ -205,6 +199,11 @@ def _report_failure(failure: Failure) -> int:
     return 1
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "series map",
+    MapRequest,
+    run,
+    __doc__,
+    status=exit_status,
+)
+main = COMMAND.main

@@ -8,18 +8,22 @@ probability, Student's interval for a mean time.
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from apps.arguments.dry_run import add_dry_run_argument, print_plan
-from apps.arguments.programs import add_problem_arguments, problem_from_arguments
+from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.programs import ProblemOptions, problem_from_request
+from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.command import Command
+from platforms.command.common import JsonOption
+from platforms.command.request import fields_of, option, titled
 from platforms.errors import UserError
+from platforms.options import PlatformOptions
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
@@ -33,118 +37,105 @@ _SUCCESS, _RANKS = 0.6, 4  # probability of success and number of ranks of the r
 MOST_RUNS = 10_000_000
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m validation.reliability",
-        description=__doc__,
-        epilog=EXIT_STATUSES,
+_IN_SIMGRID = "runs in SimGrid"
+
+
+@dataclass(frozen=True, kw_only=True)
+class FailuresComparisonRequest(PlatformOptions, ProblemOptions, DryRunOption, JsonOption):
+    """What ``gridval plan failures`` is asked for."""
+
+    default_class: ClassVar[str] = "S"
+    sections: ClassVar[Mapping[str, str]] = titled(_IN_SIMGRID, PlatformOptions, ProblemOptions)
+    section_help: ClassVar[Mapping[str, str]] = {_IN_SIMGRID: "default: --scenario grid4x2 --app ep --class S"}
+
+    kept: ClassVar[bool] = False
+
+    runs: int = option(10_000, "N", "runs drawn per case (default: 10000)")
+    simulations: int = option(200, "N", "runs in SimGrid; 0: none (default: 200)")
+    seed: int = option(1, "S", "seed of all draws (default: 1)")
+    success: float | None = option(
+        None, "Q", f"probability of a run without failures (default: {_SUCCESS:g})", section=_IN_SIMGRID
     )
-    parser.add_argument("--runs", type=int, default=10_000, metavar="N", help="runs drawn per case (default: 10000)")
-    parser.add_argument(
-        "--simulations", type=int, default=200, metavar="N", help="runs in SimGrid; 0: none (default: 200)"
-    )
-    parser.add_argument("--seed", type=int, default=1, metavar="S", help="seed of all draws (default: 1)")
-    _add_simulation_arguments(parser)
-    add_dry_run_argument(parser, kept=False)
-    parser.add_argument("--json", action="store_true", help="print one JSON object")
-    return parser
+    app: str | None = option(None, "NAME", lambda _: f"of {', '.join(kernel_names())}")
+    ranks: int | None = option(None, "P", f"ranks, one per node (default: {_RANKS})", section=_IN_SIMGRID)
+    jobs: int | None = option(None, "N", "simulations at a time (default: the number of cores)", section=_IN_SIMGRID)
 
 
-def _add_simulation_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options that only the runs in SimGrid use."""
-    # Imported here for a quick start: they are slow to import.
-    from apps.programs.kernel import kernel_names
-    from platforms.arguments import add_platform_arguments
-
-    simulated = parser.add_argument_group("runs in SimGrid", "default: --scenario grid4x2 --app ep --class S")
-    simulated.add_argument(
-        "--success", type=float, metavar="Q", help=f"probability of a run without failures (default: {_SUCCESS:g})"
-    )
-    add_platform_arguments(simulated)
-    simulated.add_argument("--app", metavar="NAME", help=f"of {', '.join(kernel_names())}")
-    add_problem_arguments(simulated, default_class="S")
-    simulated.add_argument("--ranks", type=int, metavar="P", help=f"ranks, one per node (default: {_RANKS})")
-    simulated.add_argument("--jobs", type=int, metavar="N", help="simulations at a time (default: the number of cores)")
-
-
-def _check(args: argparse.Namespace) -> None:
-    for option, value, least, most in (
-        ("runs", args.runs, 100, MOST_RUNS),
-        ("simulations", args.simulations, 0, MOST_RUNS),
-        ("seed", args.seed, 0, 2**63),
+def _check(request: FailuresComparisonRequest) -> None:
+    for name, value, least, most in (
+        ("runs", request.runs, 100, MOST_RUNS),
+        ("simulations", request.simulations, 0, MOST_RUNS),
+        ("seed", request.seed, 0, 2**63),
     ):
         if not least <= value <= most:
-            raise UserError(f"--{option} {value}", "out of its range", f"Give {least} to {most}")
-    if not args.simulations:
-        _refuse_simulation_options(args)
-        if args.dry_run:
+            raise UserError(f"--{name} {value}", "out of its range", f"Give {least} to {most}")
+    if not request.simulations:
+        _refuse_simulation_options(request)
+        if request.dry_run:
             raise UserError("--dry-run", "nothing is simulated with --simulations 0", "Leave it out")
-    if args.jobs is not None and args.jobs < 1:
-        raise UserError(f"--jobs {args.jobs}", "below one", "Give 1 or more")
-    if args.success is not None and not 0 < args.success < 1:
-        raise UserError(f"--success {args.success:g}", "not between 0 and 1", "Give for example 0.6")
+    if request.jobs is not None and request.jobs < 1:
+        raise UserError(f"--jobs {request.jobs}", "below one", "Give 1 or more")
+    if request.success is not None and not 0 < request.success < 1:
+        raise UserError(f"--success {request.success:g}", "not between 0 and 1", "Give for example 0.6")
 
 
-def _refuse_simulation_options(args: argparse.Namespace) -> None:
+def _refuse_simulation_options(request: FailuresComparisonRequest) -> None:
     """Refuse the options of the runs in SimGrid, which would be ignored without these runs."""
-    parser = CommandParser(add_help=False)
-    _add_simulation_arguments(parser)
-    for name, default in vars(parser.parse_args([])).items():
-        if getattr(args, name) != default:
-            option = "--class" if name == "preset" else f"--{name.replace('_', '-')}"
-            raise UserError(option, "does not go with --simulations 0", "Leave it out, or give --simulations 1 or more")
+    for field in fields_of(FailuresComparisonRequest):
+        if field.section == _IN_SIMGRID and getattr(request, field.key) != field.default:
+            remedy = "Leave it out, or give --simulations 1 or more"
+            raise UserError(field.option, "does not go with --simulations 0", remedy)
 
 
-def _spec(args: argparse.Namespace) -> RunSpec:
+def _spec(request: FailuresComparisonRequest) -> RunSpec:
     # Imported here for a quick start: they are slow to import.
     from apps.spec.settings import Settings
     from apps.spec.target import Target
-    from platforms.arguments import platform_from_arguments
     from platforms.model.placement import block
+    from platforms.options import platform_from_request
 
-    if args.scenario is None and args.platform is None:
-        args.scenario = "grid4x2"
-    platform = platform_from_arguments(args)
-    problem = problem_from_arguments(args, args.app or "ep", default_class="S")
-    target = Target(problem, platform, block(platform, _RANKS if args.ranks is None else args.ranks))
+    if request.scenario is None and not request.platform:
+        request = replace(request, scenario="grid4x2")
+    platform = platform_from_request(request)
+    problem = problem_from_request(request, request.app or "ep")
+    target = Target(problem, platform, block(platform, _RANKS if request.ranks is None else request.ranks))
     return Settings(iterations="full").spec(target)
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(request: FailuresComparisonRequest) -> int:
     # Imported here for a quick start: they are slow to import.
     from apps.runs.cautions import target_cautions
     from validation.reliability.study import drawn_checks, simulated_check
 
-    _check(args)
-    spec = _spec(args) if args.simulations else None
-    if args.dry_run:
-        return _say_plan(args, spec)
-    checks = drawn_checks(args.runs, args.seed)
+    _check(request)
+    spec = _spec(request) if request.simulations else None
+    if request.dry_run:
+        return _say_plan(request, spec)
+    checks = drawn_checks(request.runs, request.seed)
     done, said = None, Cautions()
     if spec is not None:
         said.add(str(spec.target), target_cautions(spec.target))
-        jobs = args.jobs or os.cpu_count() or 1
+        jobs = request.jobs or os.cpu_count() or 1
         check, done = simulated_check(
-            spec, runs=args.simulations, success_wanted=args.success or _SUCCESS, seed=args.seed, jobs=jobs
+            spec, runs=request.simulations, success_wanted=request.success or _SUCCESS, seed=request.seed, jobs=jobs
         )
         checks.append(check)
     said.say_all()
-    whole = {**_to_json(args.seed, checks, done), "cautions": said.lines()}
-    print(json.dumps(whole) if args.json else _text(checks, done))
+    whole = {**_to_json(request.seed, checks, done), "cautions": said.lines()}
+    print(json.dumps(whole) if request.json else _text(checks, done))
     return 0 if all(check.inside for check in checks) else 1
 
 
-def _say_plan(args: argparse.Namespace, spec: RunSpec | None) -> int:
+def _say_plan(request: FailuresComparisonRequest, spec: RunSpec | None) -> int:
     """Print what would be simulated: one run without failures, and those with drawn failures."""
     # Imported here for a quick start: it is slow to import.
     from apps.runs.plan import Other, Plan, wall_s
 
     if spec is None:
         raise ValueError("a plan needs a run")
-    time_s = wall_s([spec] * args.simulations, args.jobs or os.cpu_count() or 1)
-    failing = Other("run with failures", "runs with failures", args.simulations, time_s)
-    return print_plan(args, Plan(truths=(spec,), others=(failing,)), kept=False)
+    time_s = wall_s([spec] * request.simulations, request.jobs or os.cpu_count() or 1)
+    failing = Other("run with failures", "runs with failures", request.simulations, time_s)
+    return print_plan(request, Plan(truths=(spec,), others=(failing,)))
 
 
 def _to_json(seed: int, checks: Sequence[Check], done: SimulatedRuns | None) -> dict[str, Any]:
@@ -172,9 +163,11 @@ def _text(checks: Sequence[Check], done: SimulatedRuns | None) -> str:
     return "\n".join(folded_lines(lines))
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    # Imported here for a quick start: it is slow to import.
-    from apps.arguments.exit_status import exit_status
-
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "plan failures",
+    FailuresComparisonRequest,
+    _run,
+    __doc__,
+    status=exit_status,
+)
+main = COMMAND.main

@@ -2,37 +2,44 @@
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Sequence
+from dataclasses import dataclass
 
 from apps.results.cautions import Cautions
+from platforms.command.request import Request, option
+from platforms.command.values import words_of
+from platforms.options import ScenarioOptions
 from validation.report.gather import Invocation
-from validation.report.reporter import OPTION, Reporter
+from validation.report.reporter import Reporter
 
 
-def add_report_argument(parser: argparse.ArgumentParser) -> None:
-    """Add the option --report, which ``reporter_from_arguments`` reads."""
-    parser.add_argument(
-        OPTION, metavar="FILE.html",
-        help="write an HTML page with tables, figures, settings, versions, costs and the commands to repeat the runs; "
-        "it needs no network (docs/validation/report.md)",
-    )  # fmt: skip
+@dataclass(frozen=True, kw_only=True)
+class ReportOption(Request):
+    """The option --report, which ``reporter_from_request`` reads."""
+
+    report: str | None = option(
+        None,
+        "FILE.html",
+        "write an HTML page with tables, figures, settings, versions, costs and the commands to repeat the runs; it "
+        "needs no network (docs/validation/report.md)",
+    )
 
 
-def reporter_from_arguments(
-    args: argparse.Namespace,
+def reporter_from_request(
+    request: ReportOption,
     *,
-    words: Sequence[str],
-    module: str,
+    verb: str,
+    truth: str | None = None,
+    energy: bool = False,
     file: tuple[str, str] | None = None,
     cautions: Cautions | None = None,
 ) -> Reporter:
     """Return a reporter that writes the file of the option, or nothing without the option.
 
     Args:
-        args: The parsed options.
-        words: The words of the command line after the module.
-        module: The module of the command.
+        request: What was asked.
+        verb: The command's name after ``gridval``.
+        truth: File of measured times.
+        energy: Show energies.
         file: Name and text of a campaign file.
         cautions: The cautions about the runs.
 
@@ -40,23 +47,17 @@ def reporter_from_arguments(
         UserError: The page cannot be written.
     """
     invocation = Invocation(
-        command=("python", "-m", module, *words),
+        command=("gridval", *verb.split(), *words_of(request)),
         file=file,
-        truth=getattr(args, "truth", None),
-        energy=args.energy,
-        platform_words=platform_words(args),
+        truth=truth,
+        energy=energy,
+        platform_words=platform_words(request),
     )
-    return Reporter(args.report, invocation, cautions)
+    return Reporter(request.report, invocation, cautions)
 
 
-def platform_words(args: argparse.Namespace) -> tuple[str, ...]:
-    """Return the options of platforms.generate that describe the only platform; empty if there are several."""
-    if getattr(args, "scenario", None) in (None, "all"):
+def platform_words(request: Request) -> tuple[str, ...]:
+    """Return the options of ``gridval platform make`` that describe the only platform; empty if there are several."""
+    if not isinstance(request, ScenarioOptions) or request.scenario in (None, "all"):
         return ()
-    words = []
-    for option in ("scenario", "network", "factors", "speeds", "frequency"):
-        if getattr(args, option) is not None:
-            words += [f"--{option}", getattr(args, option)]
-    for path in args.hardware or ():
-        words += ["--hardware", path]
-    return tuple(words)
+    return tuple(words_of(request, ScenarioOptions))

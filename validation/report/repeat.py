@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from apps.results.energy import counted
 from apps.smpi.launch import launch, repeatable
+from platforms.command.values import parsed
 from platforms.errors import UserError
 from platforms.model.platform import Platform
 from validation.report.gather import ListedRun
@@ -43,7 +44,7 @@ def platform_file(platform: Platform, words: Sequence[str]) -> PlatformFile:
 
     Args:
         platform: The platform.
-        words: Options of platforms.generate that may describe it; they are used only if they generate the same file.
+        words: Options of ``gridval platform make`` that may describe it; used only if they make the same file.
     """
     content = platform.path.read_bytes() if platform.path.is_file() else b""
     generated = bool(words) and _generates(words, content)
@@ -54,7 +55,7 @@ def platform_file(platform: Platform, words: Sequence[str]) -> PlatformFile:
     return PlatformFile(
         label=label,
         name=name,
-        command=shlex.join(["python", "-m", "platforms.generate", *words, "--output", name]) if generated else None,
+        command=shlex.join(["gridval", "platform", "make", *words, "--output", name]) if generated else None,
         sha256=hashlib.sha256(content).hexdigest(),
         size_bytes=len(content),
         data_url=f"data:{kind};base64,{base64.b64encode(content).decode()}" if fits else None,
@@ -62,17 +63,17 @@ def platform_file(platform: Platform, words: Sequence[str]) -> PlatformFile:
 
 
 def _generates(words: Sequence[str], content: bytes) -> bool:
-    """Return whether platforms.generate creates this file with these options."""
+    """Return whether ``gridval platform make`` creates this file with these options."""
     # Imported here for a quick start: they are slow to import.
     from platforms import generate
-    from platforms.arguments import grid_from_arguments, system_from_arguments
     from platforms.grids.xml import platform_xml
+    from platforms.options import grid_from_request, system_from_request
     from platforms.system.convert import platform_file as system_file
 
     try:
-        args = generate.build_parser().parse_args(list(words))
-        system = system_from_arguments(args) if args.frequency is None else None
-        return content == (platform_xml(grid_from_arguments(args)) if system is None else system_file(system))
+        request = parsed(generate.MakeRequest, generate.COMMAND.parser(), words)
+        system = system_from_request(request) if request.frequency is None else None
+        return content == (platform_xml(grid_from_request(request)) if system is None else system_file(system))
     except (UserError, SystemExit):
         return False
 
@@ -137,7 +138,7 @@ def _command(run: ListedRun) -> Sequence[str]:
 
 
 def scenario_words(platform: Platform) -> tuple[str, ...]:
-    """Return options of platforms.generate that may describe a platform of this name; the caller must check that."""
+    """Return options of ``gridval platform make`` that may describe a platform; the caller must check that."""
     if platform.network is None:
         return ()
     return ("--scenario", platform.name, "--network", platform.network)

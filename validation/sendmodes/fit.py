@@ -6,14 +6,14 @@ the receiver's, which also waits for the sender's.
 
 from __future__ import annotations
 
-import argparse
 import sys
-from collections.abc import Sequence
+from dataclasses import dataclass
 
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import add_runner_arguments, runner_from_arguments
+from apps.options.exit_status import exit_status
+from apps.options.runner import RunnerOptions, runner_from_request
 from apps.runs.runner import Runner
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.command import Command
+from platforms.command.request import option
 from platforms.files.writing import write_text
 from platforms.model.platform import Platform
 from platforms.read.read import materialise
@@ -39,33 +39,31 @@ def fit_costs(cluster: str, platform: Platform, runner: Runner) -> MessageCosts:
     return costs
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m validation.sendmodes.fit", description=__doc__.partition("\n")[0], epilog=EXIT_STATUSES
-    )
-    parser.add_argument("--output", metavar="FILE", default="-", help="file to write (default: -, standard output)")
-    add_runner_arguments(parser)
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class FitRequest(RunnerOptions):
+    """What ``gridval fit`` is asked for."""
+
+    output: str = option("-", "FILE", "file to write (default: -, standard output)")
 
 
-def _run(args: argparse.Namespace) -> int:
+def _run(request: FitRequest) -> int:
     # Imported here for a quick start: it is slow to import.
     from platforms.grids.scenario import named_grid
 
-    with runner_from_arguments(args) as runner:
+    with runner_from_request(request) as runner:
         text = costs_csv({name: fit_costs(name, materialise(named_grid(name)), runner) for name in CLUSTERS})
-    if args.output == "-":
+    if request.output == "-":
         sys.stdout.write(text)
         return 0
-    write_text("--output", args.output, text)
+    write_text("--output", request.output, text)
     return 0
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+COMMAND = Command(
+    "fit",
+    FitRequest,
+    _run,
+    __doc__.partition("\n")[0],
+    status=exit_status,
+)
+main = COMMAND.main

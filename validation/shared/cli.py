@@ -1,24 +1,25 @@
 """Simulate runs under drawn background load, and judge predicted distributions of their times.
 
-The distributions are those of python -m predictor.shared, from other draws than those of the simulated runs.
+The distributions are those of gridval predict, from other draws than those of the simulated runs.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import cautions
+from apps.options.dry_run import print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import runner_from_request
+from apps.options.settings import cautions
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
 from platforms.background.draws import TRUTHS, drawn
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.command import Command
+from platforms.command.request import option
+from platforms.command.status import EXIT_STATUSES
 from platforms.files.writing import check_picture, write_picture
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import folded_lines
@@ -28,9 +29,9 @@ from platforms.wording import number_of
 from predictor.evidence.broker import Broker
 from predictor.shared.cli import (
     Asked,
+    BackgroundOptions,
     Refused,
-    add_arguments,
-    asked_from_arguments,
+    asked_from_request,
     check_number,
     forecasts,
     load_json,
@@ -63,18 +64,12 @@ class Result:
     refused: tuple[Refused, ...]
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m validation.shared", description=__doc__, epilog=f"docs/planning/shared.md. {EXIT_STATUSES}"
-    )
-    add_arguments(parser)
-    parser.add_argument(
-        "--truths", type=int, metavar="N", default=_TRUTHS,
-        help=f"simulated runs, each under a load of its own (default: {_TRUTHS})",
-    )  # fmt: skip
-    parser.add_argument("--picture", metavar="FILE", help="draw the distributions there (.png, .svg, .pdf)")
-    return parser
+@dataclass(frozen=True, kw_only=True)
+class BackgroundComparisonRequest(BackgroundOptions):
+    """What ``gridval predict --background`` is asked for."""
+
+    truths: int = option(_TRUTHS, "N", f"simulated runs, each under a load of its own (default: {_TRUTHS})")
+    picture: str | None = option(None, "FILE", "draw the distributions there (.png, .svg, .pdf)")
 
 
 def loaded_targets(target: Target, load: Load, count: int) -> list[Target]:
@@ -86,23 +81,23 @@ def loaded_targets(target: Target, load: Load, count: int) -> list[Target]:
     return [Target(target.problem, loaded_platform(load.grid, draw), target.placement) for draw in draws]
 
 
-def _run(args: argparse.Namespace) -> int:
-    check_number("--truths", args.truths, 2, MOST_TRUTHS)
-    if args.picture is not None:
-        check_picture("--picture", args.picture)
-    asked = asked_from_arguments(args)
+def _run(request: BackgroundComparisonRequest) -> int:
+    check_number("--truths", request.truths, 2, MOST_TRUTHS)
+    if request.picture is not None:
+        check_picture("--picture", request.picture)
+    asked = asked_from_request(request)
     said = _OtherCautions()
     said.say(*cautions(asked.settings))
     with doing("drawing the load"):
-        truths = [loaded_targets(target, asked.load, args.truths) for target in asked.targets]
-    if args.dry_run:
+        truths = [loaded_targets(target, asked.load, request.truths) for target in asked.targets]
+    if request.dry_run:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
 
         specs = [(asked.settings, [*asked.targets]), *((asked.settings, own) for own in truths)]
         evidence = planned(specs[:1], asked.models, truths=False)
-        return print_plan(args, evidence.joined(planned(specs[1:], [], truths=True)))
-    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+        return print_plan(request, evidence.joined(planned(specs[1:], [], truths=True)))
+    with runner_from_request(request, cautions=said, saying=False) as runner:
         specs_of = [[asked.settings.spec(one) for one in own] for own in truths]
         broker = Broker.of(asked.settings, [*asked.targets, *(one for own in truths for one in own)], runner)
         runner.start(broker.specs([request for model in asked.models for request in model.requests(asked.targets)]))
@@ -110,16 +105,16 @@ def _run(args: argparse.Namespace) -> int:
         found = forecasts(asked, broker)
         times_s = [[runner.record(spec).time_s for spec in specs] for specs in specs_of]
     results = _judged(asked, found, times_s)
-    if args.picture is not None:
+    if request.picture is not None:
         # Imported here for a quick start: it is needed only by this option.
         from validation.shared.picture import judged_figure
 
-        write_picture("--picture", args.picture, judged_figure([one for result in results for one in result.judged]))
-    if args.json:
+        write_picture("--picture", request.picture, judged_figure([one for result in results for one in result.judged]))
+    if request.json:
         results_json = [_to_json(result) for result in results]
         print(json.dumps({**load_json(asked.load), "results": results_json, "cautions": said.lines()}))
     else:
-        print("\n\n".join("\n".join(_lines(result, wide=args.wide)) for result in results))
+        print("\n\n".join("\n".join(_lines(result, wide=request.wide)) for result in results))
     said.say_all()
     return 0
 
@@ -194,6 +189,12 @@ def _to_json(result: Result) -> dict[str, Any]:
     }
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "predict --background",
+    BackgroundComparisonRequest,
+    _run,
+    __doc__,
+    epilog=f"docs/planning/shared.md. {EXIT_STATUSES}",
+    status=exit_status,
+)
+main = COMMAND.main

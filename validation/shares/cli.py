@@ -1,23 +1,23 @@
 """Simulate equal and advised shares of a kernel's data, and say what the advice gains.
 
-The advice is that of python -m predictor.shares; --search compares it with the best of all choices in steps.
+The advice is that of gridval plan shares; --search compares it with the best of all choices in steps.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from apps.arguments.dry_run import print_plan
-from apps.arguments.exit_status import exit_status
-from apps.arguments.runner import runner_from_arguments
-from apps.arguments.settings import cautions
+from apps.options.dry_run import print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import runner_from_request
+from apps.options.settings import cautions
 from apps.results.cautions import Cautions
 from apps.results.record import RunRecord
-from platforms.command import EXIT_STATUSES, CommandParser
+from platforms.command.command import Command
+from platforms.command.request import option
+from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import write_text
 from platforms.terminal.prose import folded_lines
@@ -28,8 +28,8 @@ from predictor.evidence.broker import Broker
 from predictor.shares.advice import Advice, advise, idle_s, lines_of_file
 from predictor.shares.cli import (
     Asked,
-    add_arguments,
-    asked_from_arguments,
+    ShareSearchOptions,
+    asked_from_request,
     exponent_text,
     gain_text,
     to_json,
@@ -54,41 +54,39 @@ class Compared:
         return None if self.best is None else 100 * (self.advised.time_s / self.best.time_s - 1)
 
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of the command line."""
-    parser = CommandParser(
-        prog="python -m validation.shares", description=__doc__, epilog=f"docs/planning/shares.md. {EXIT_STATUSES}"
-    )
-    add_arguments(parser)
-    parser.add_argument(
-        "--search", type=float, metavar="PCT",
-        help="also search for the best of all choices of one share for each cluster in steps of PCT %% of the work, "
+@dataclass(frozen=True, kw_only=True)
+class SharesComparisonRequest(ShareSearchOptions):
+    """What ``gridval plan shares`` is asked for."""
+
+    search: float | None = option(
+        None,
+        "PCT",
+        "also search for the best of all choices of one share for each cluster in steps of PCT %% of the work, "
         "such as 5; those whose computation alone takes longer than the best are not simulated",
-    )  # fmt: skip
-    return parser
+    )
 
 
-def _steps(args: argparse.Namespace) -> int | None:
+def _steps(request: SharesComparisonRequest) -> int | None:
     """Return the number of steps of the search; None: there is none."""
-    if args.search is None:
+    if request.search is None:
         return None
-    steps = round(100 / args.search) if 0 < args.search <= 50 else 0
-    if not steps or abs(steps * args.search - 100) > 1e-6:
-        raise UserError(f"--search {args.search:g}", "100 is not a multiple of it", "Give for example 5 or 10")
+    steps = round(100 / request.search) if 0 < request.search <= 50 else 0
+    if not steps or abs(steps * request.search - 100) > 1e-6:
+        raise UserError(f"--search {request.search:g}", "100 is not a multiple of it", "Give for example 5 or 10")
     return steps
 
 
-def _run(args: argparse.Namespace) -> int:
-    steps = _steps(args)
-    asked = asked_from_arguments(args)
+def _run(request: SharesComparisonRequest) -> int:
+    steps = _steps(request)
+    asked = asked_from_request(request)
     for target in asked.targets if steps is not None else ():
         number_of_choices(target, steps or 0)
     said = Cautions()
     said.say(*cautions(asked.settings))
-    if args.dry_run:
-        return _print_plan(args, asked, steps)
+    if request.dry_run:
+        return _print_plan(request, asked, steps)
     found = []
-    with runner_from_arguments(args, cautions=said, saying=False) as runner:
+    with runner_from_request(request, cautions=said, saying=False) as runner:
         runner.start(asked.settings.spec(target) for target in asked.targets)
         broker = Broker.of(asked.settings, asked.targets, runner)
         for target in asked.targets:
@@ -96,17 +94,17 @@ def _run(args: argparse.Namespace) -> int:
             equal, advised = (runner.record(asked.settings.spec(one.target)) for one in (advice.equal, advice.advised))
             best = None if steps is None else searched(target, asked.settings, runner, steps=steps)
             found.append(Compared(advice, equal, advised, best))
-    if args.write is not None:
-        write_text("--write", args.write, lines_of_file(found[0].advice.asked()))
-    if args.json:
+    if request.write is not None:
+        write_text("--write", request.write, lines_of_file(found[0].advice.asked()))
+    if request.json:
         print(json.dumps({"compared": [_to_json(one) for one in found], "cautions": said.lines()}))
     else:
-        print("\n\n".join("\n".join([*_lines(one, wide=args.wide), *written_lines(args)]) for one in found))
+        print("\n\n".join("\n".join([*_lines(one, wide=request.wide), *written_lines(request)]) for one in found))
     said.say_all()
     return 0
 
 
-def _print_plan(args: argparse.Namespace, asked: Asked, steps: int | None) -> int:
+def _print_plan(request: SharesComparisonRequest, asked: Asked, steps: int | None) -> int:
     # Imported here for a quick start: they are slow to import.
     from dataclasses import replace
 
@@ -120,7 +118,7 @@ def _print_plan(args: argparse.Namespace, asked: Asked, steps: int | None) -> in
         each = [wall_s([asked.settings.spec(target)], 1) for target in asked.targets]
         time_s = sum(count * one for count, one in zip(counts, each, strict=True))
         others.append(Other("choice of the search at most", "choices of the search at most", sum(counts), time_s))
-    return print_plan(args, replace(plan, others=tuple(others)))
+    return print_plan(request, replace(plan, others=tuple(others)))
 
 
 def _lines(one: Compared, *, wide: bool) -> list[str]:
@@ -175,6 +173,12 @@ def _to_json(one: Compared) -> dict[str, Any]:
     }
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """Run the command and return its exit status."""
-    return exit_status(lambda: _run(build_parser().parse_args(argv)))
+COMMAND = Command(
+    "plan shares",
+    SharesComparisonRequest,
+    _run,
+    __doc__,
+    epilog=f"docs/planning/shares.md. {EXIT_STATUSES}",
+    status=exit_status,
+)
+main = COMMAND.main

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from apps.arguments.shares import shared_evenly
+from apps.options.shares import shared_evenly
 from apps.runs.runner import Runner
 from apps.spec.settings import Settings
 from apps.spec.target import Target

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 import shlex
@@ -15,6 +14,7 @@ from apps.calibration.machine.kernels import kernel_rows
 from apps.calibration.machine.page import machine_page
 from apps.calibration.machine.picture import machine_figure
 from apps.calibration.machine.rows import ALONE, BUSY, Row, Rows, read_rows, written
+from apps.calibration.request import CalibrateRequest
 from apps.errors import KernelError
 from apps.machines.launch import launch
 from apps.machines.machine_file import Machine, read_machine
@@ -22,6 +22,7 @@ from apps.machines.turns import alone_on
 from apps.measuring.engine import same_host
 from apps.measuring.solo import solo_kernels
 from apps.probes.machine.measure import machine_program
+from platforms.command.request import given
 from platforms.errors import UserError, known_names, printable
 from platforms.files.reading import input_bytes, input_text
 from platforms.files.writing import write_picture, write_text
@@ -32,7 +33,7 @@ _SHARE_OF_KERNELS = 1 / 3  # of the budget
 _EXTRA_S = 300.0  # beside the budget, for the start of the machine's job and what a pass takes longer
 
 
-def calibrated(args: argparse.Namespace, files: Mapping[str, str]) -> MachineCalibration:
+def calibrated(request: CalibrateRequest, files: Mapping[str, str]) -> MachineCalibration:
     """Measure if a machine is given, calibrate, and write the files (platform, data, picture, page).
 
     Raises:
@@ -40,7 +41,7 @@ def calibrated(args: argparse.Namespace, files: Mapping[str, str]) -> MachineCal
         KernelError: The measurement failed.
         SimulationError: The replay does not succeed.
     """
-    found = calibrated_rows(_of_machine(args) if args.machine else _of_file(args))
+    found = calibrated_rows(_of_machine(request) if request.machine else _of_file(request))
     _write(found, files)
     return found
 
@@ -53,27 +54,29 @@ def _write(found: MachineCalibration, files: Mapping[str, str]) -> None:
     write_text("--out", files["page"], machine_page(found, figure))
 
 
-def _of_file(args: argparse.Namespace) -> Request:
+def _of_file(request: CalibrateRequest) -> Request:
     """Return the request for a file of rows."""
     try:
-        text = input_text(args.measured)
+        text = input_text(given(request.measured))
     except OSError as err:
-        raise UserError(args.measured, f"cannot be read: {err.strerror}", "Give what the program printed") from err
+        raise UserError(
+            given(request.measured), f"cannot be read: {err.strerror}", "Give what the program printed"
+        ) from err
     except UnicodeDecodeError:
-        raise UserError(args.measured, "not text in UTF-8", "Give what the program printed") from None
-    rows = read_rows(text, args.measured)
-    name = args.cluster
+        raise UserError(given(request.measured), "not text in UTF-8", "Give what the program printed") from None
+    rows = read_rows(text, given(request.measured))
+    name = given(request.cluster)
     clusters = [name if rows.clusters == 1 else f"{name}{c}" for c in range(rows.clusters)]
-    hash_text = hashlib.sha256(input_bytes(args.measured)).hexdigest()[:16]
+    hash_text = hashlib.sha256(input_bytes(given(request.measured))).hexdigest()[:16]
     return Request(
         rows, name, clusters,
-        cores=[args.cores] * rows.clusters,
-        core_flops=_given_speeds(args.core_gflops, rows.clusters),
-        collectives=args.collectives,
-        hold_out=args.hold_out,
+        cores=[given(request.cores)] * rows.clusters,
+        core_flops=_given_speeds(request.core_gflops, rows.clusters),
+        collectives=request.collectives,
+        hold_out=given(request.hold_out),
         provenance=[
-            "Calibrated by python -m apps.calibration (docs/platforms/calibration.md).",
-            f"Measured rows: {printable(os.path.basename(args.measured))}, sha256 {hash_text}",
+            "Calibrated by gridval platform calibrate (docs/platforms/calibration.md).",
+            f"Measured rows: {printable(os.path.basename(given(request.measured)))}, sha256 {hash_text}",
             _passes(rows),
         ],
     )  # fmt: skip
@@ -89,24 +92,24 @@ def _given_speeds(gflops: Sequence[float] | None, clusters: int) -> list[float] 
     return [1e9 * gflops[cluster if len(gflops) > 1 else 0] for cluster in range(clusters)]
 
 
-def _of_machine(args: argparse.Namespace) -> Request:
+def _of_machine(request: CalibrateRequest) -> Request:
     """Measure a machine and return the request."""
-    machine = read_machine(args.machine)
-    names = kernels_from(args.kernels)
-    for_kernels_s = _SHARE_OF_KERNELS * args.budget if names else 0.0
+    machine = read_machine(given(request.machine))
+    names = kernels_from(given(request.kernels))
+    for_kernels_s = _SHARE_OF_KERNELS * given(request.budget) if names else 0.0
     kernels = kernel_rows(machine, names, _ranks(machine)[0], for_kernels_s)
-    rows = measured(machine, args.budget - for_kernels_s).renamed(machine.hosts).beside(kernels)
+    rows = measured(machine, given(request.budget) - for_kernels_s).renamed(machine.hosts).beside(kernels)
     return Request(
         rows, machine.name, [cluster.name for cluster in machine.clusters],
         cores=[cluster.cores for cluster in machine.clusters],
-        core_flops=_given_speeds(args.core_gflops, len(machine.clusters))
+        core_flops=_given_speeds(request.core_gflops, len(machine.clusters))
         or [cluster.speed_flops for cluster in machine.clusters],
-        collectives=args.collectives,
-        hold_out=args.hold_out,
+        collectives=request.collectives,
+        hold_out=given(request.hold_out),
         provenance=[
-            "Calibrated by python -m apps.calibration (docs/platforms/calibration.md).",
-            f"Machine {printable(machine.name)}, {printable(os.path.basename(args.machine))}, "
-            f"sha256 {hashlib.sha256(input_bytes(args.machine)).hexdigest()[:16]}",
+            "Calibrated by gridval platform calibrate (docs/platforms/calibration.md).",
+            f"Machine {printable(machine.name)}, {printable(os.path.basename(given(request.machine)))}, "
+            f"sha256 {hashlib.sha256(input_bytes(given(request.machine))).hexdigest()[:16]}",
             f"Launcher: {printable(shlex.join(machine.launcher.command))}; speeds of cores: nominal",
             _passes(rows),
         ],
@@ -160,7 +163,7 @@ def measured(machine: Machine, budget_s: float) -> Rows:
     where = f"machine {machine.name}"
     if not done.succeeded:
         why = "its time limit ended it" if done.timed_out else _last_words(done.stderr) or f"status {done.status}"
-        raise KernelError(where, f"measuring failed: {why}", "Try python -m validation.doctor --machine with this file")
+        raise KernelError(where, f"measuring failed: {why}", "Try gridval doctor --machine with this file")
     rows = read_rows(done.stdout, where)
     if len(rows.nodes) != len(machine.hosts):
         problem = f"{len(machine.hosts)} hosts, but the ranks ran on {len(rows.nodes)}"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 
@@ -13,63 +12,67 @@ from apps.calibration.patterns.report import PatternCalibration
 from apps.calibration.patterns.rows import Row, read_rows
 from apps.calibration.patterns.sharing import fitted_rows, sharing_of
 from apps.calibration.platform_file import Cluster
+from apps.calibration.request import CalibrateRequest
+from platforms.command.request import given
 from platforms.errors import UserError, printable
 from platforms.files.reading import input_bytes
 from platforms.files.writing import write_picture, write_text
 from platforms.read.read import kept_file, read_platform
 
 
-def calibrated(args: argparse.Namespace, files: dict[str, str]) -> PatternCalibration:
+def calibrated(request: CalibrateRequest, files: dict[str, str]) -> PatternCalibration:
     """Calibrate as the options say, and write the platform and the picture.
 
     Args:
-        args: The options of ``python -m apps.calibration``, which have been checked.
+        request: The options of ``gridval platform calibrate``, which have been checked.
         files: Paths to write, by ``platform`` and ``picture``.
 
     Raises:
         UserError: A file cannot be read or written, or its content is wrong.
         SimulationError: The replay does not succeed.
     """
-    rows = read_rows(args.patterns, args.cluster)
-    fit = fitted_rows(rows, args.fit_ranks)
-    latency_s = 1e-6 * args.latency_us
-    _check(args, rows, fit, latency_s)
+    rows = read_rows(request.patterns, given(request.cluster))
+    fit = fitted_rows(rows, given(request.fit_ranks))
+    latency_s = 1e-6 * given(request.latency_us)
+    _check(request, rows, fit, latency_s)
     sharing = sharing_of(fit, latency_s)
-    if sharing.pair_Bps is not None and args.nodes > MOST_NODES:
+    if sharing.pair_Bps is not None and given(request.nodes) > MOST_NODES:
         problem = "too many nodes: each pair needs a link of its own"
-        raise UserError(f"--nodes {args.nodes}", problem, f"Give at most {MOST_NODES}")
-    cluster = Cluster(args.cluster, args.nodes, args.cores, args.core_gflops[0] * 1e9)
-    options = sharing_options(args.collectives, args.alltoall)
-    content = sharing_platform(cluster, sharing, latency_s, options, _provenance(args, rows, fit))
-    replays = replayed(read_platform(kept_file(content), args.cluster), rows, fit)
+        raise UserError(f"--nodes {given(request.nodes)}", problem, f"Give at most {MOST_NODES}")
+    cluster = Cluster(
+        given(request.cluster), given(request.nodes), given(request.cores), given(request.core_gflops)[0] * 1e9
+    )
+    options = sharing_options(request.collectives, given(request.alltoall))
+    content = sharing_platform(cluster, sharing, latency_s, options, _provenance(request, rows, fit))
+    replays = replayed(read_platform(kept_file(content), given(request.cluster)), rows, fit)
     write_text("--out", files["platform"], content.decode())
-    figure = pattern_figure(args.cluster, replays, 1 / sharing.rate_Bps)
+    figure = pattern_figure(given(request.cluster), replays, 1 / sharing.rate_Bps)
     write_picture("--out", files["picture"], figure)
     return PatternCalibration(cluster, sharing, latency_s, options, replays, files)
 
 
-def _check(args: argparse.Namespace, rows: list[Row], fit: list[Row], latency_s: float) -> None:
+def _check(request: CalibrateRequest, rows: list[Row], fit: list[Row], latency_s: float) -> None:
     most = max(row.call.ranks for row in rows)
-    if most > args.nodes:
+    if most > given(request.nodes):
         problem = f"the patterns have {most} ranks, one per node"
-        raise UserError(f"--nodes {args.nodes}", problem, f"Give at least {most}")
+        raise UserError(f"--nodes {given(request.nodes)}", problem, f"Give at least {most}")
     sends = [row.time_s for row in fit if row.call.pattern == "send"]
     if not sends:
         problem = "no send on so few ranks"
-        raise UserError(f"--fit-ranks {args.fit_ranks}", problem, "Give more: send tells the rate of a link")
+        raise UserError(f"--fit-ranks {request.fit_ranks}", problem, "Give more: send tells the rate of a link")
     if latency_s >= 0.5 * min(sends):
         problem = f"half the time of a send, {min(sends):.3g} s, or more"
-        raise UserError(f"--latency-us {args.latency_us:g}", problem, "Give a smaller one, or larger messages")
+        raise UserError(f"--latency-us {request.latency_us:g}", problem, "Give a smaller one, or larger messages")
 
 
-def _provenance(args: argparse.Namespace, rows: list[Row], fit: list[Row]) -> list[str]:
+def _provenance(request: CalibrateRequest, rows: list[Row], fit: list[Row]) -> list[str]:
     names = [
         f"{printable(os.path.basename(path))}, sha256 {hashlib.sha256(input_bytes(path)).hexdigest()[:16]}"
-        for path in args.patterns
+        for path in request.patterns
     ]
     return [
-        "Calibrated by python -m apps.calibration from patterns (docs/platforms/calibration.md).",
+        "Calibrated by gridval platform calibrate from patterns (docs/platforms/calibration.md).",
         *(f"Measured patterns: {name}" for name in names),
-        f"Cluster {args.cluster}; {len(fit)} of {len(rows)} rows fitted, those on up to {args.fit_ranks} ranks; "
-        f"latency {args.latency_us:g} us as given, not fitted",
+        f"Cluster {request.cluster}; {len(fit)} of {len(rows)} rows fitted, those on up to {request.fit_ranks} ranks; "
+        f"latency {request.latency_us:g} us as given, not fitted",
     ]

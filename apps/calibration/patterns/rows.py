@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,8 +9,7 @@ from dataclasses import dataclass
 from apps.calibration.readers.sample import MOST_BYTES
 from apps.probes.patterns.measure import PATTERNS, Call
 from platforms.errors import UserError, nearest
-from platforms.files.commented_csv import numbered_rows
-from platforms.files.reading import input_text
+from platforms.files.commented_csv import checked_rows
 
 COLUMNS = ("pattern", "size_bytes", "active_ranks", "time_median_s")
 FITTED = ("send", "sendrecv_same", "sendrecv_diff")  # an all-to-all only judges
@@ -52,19 +50,7 @@ def read_rows(paths: Sequence[str], cluster: str) -> list[Row]:
 
 
 def _rows(path: str) -> list[tuple[str | None, Row]]:
-    try:
-        text = input_text(path)
-    except OSError as err:
-        raise UserError(path, f"cannot be read: {err.strerror}", "Give a file of measured patterns") from err
-    except UnicodeDecodeError:
-        raise UserError(path, "not text in UTF-8", "Give a file of measured patterns") from None
-    try:
-        columns, rows = numbered_rows(text)
-    except csv.Error as err:
-        raise UserError(path, f"not CSV: {err}", "Correct it") from None
-    missing = [name for name in COLUMNS if name not in columns]
-    if missing:
-        raise UserError(path, f"no column {missing[0]!r}", f"Name the columns {', '.join(COLUMNS)}")
+    rows = checked_rows(path, COLUMNS, "Give a CSV file of measured patterns")
     return [((row.get("cluster") or "").strip() or None, _row(f"{path}:{line}", row)) for line, row in rows]
 
 

@@ -8,13 +8,12 @@ MPI_Isend.
 
 from __future__ import annotations
 
-import csv
 import re
 from collections.abc import Iterator
 
 from apps.calibration.readers.sample import Sample, sample
 from platforms.errors import UserError
-from platforms.files.commented_csv import numbered_rows
+from platforms.files.commented_csv import check_columns, parsed_table
 
 COLUMNS = ("call", "size_bytes", "time_s")
 _CALIBRATION_LINE = re.compile(r"MPI_\w+\s*,")
@@ -38,14 +37,8 @@ def named_samples(path: str, text: str) -> Iterator[Sample]:
     Raises:
         UserError: A column is missing, or a value is wrong.
     """
-    try:
-        columns, rows = numbered_rows(text)
-    except csv.Error as err:
-        raise UserError(path, f"not CSV: {err}", "Correct it") from None
-    missing = [name for name in COLUMNS if name not in columns]
-    if missing:
-        remedy = f"Name the columns {', '.join(COLUMNS)}, and cluster if there are several"
-        raise UserError(path, f"no column {missing[0]!r}", remedy)
+    columns, rows = parsed_table(text, "Correct it", where=path)
+    check_columns(columns, COLUMNS, path)
     for line, row in rows:
         call, size, time = (row[name] or "" for name in COLUMNS)
         yield sample(f"{path}:{line}", call.strip(), size, time, cluster=(row.get("cluster") or "").strip() or None)

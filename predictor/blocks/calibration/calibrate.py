@@ -12,7 +12,6 @@ import numpy as np
 
 from apps.probes.network.measure import Measurement
 from apps.store.codec import DoesNotFit, as_fields, from_fields
-from platforms.errors import UserError
 from platforms.files.reading import input_text
 from platforms.files.writing import write_whole
 from platforms.model.platform import Cluster, Platform
@@ -22,6 +21,7 @@ from predictor.blocks.calibration.fit import CHOICE, Quality, linear_fit, qualit
 from predictor.blocks.calibration.nodes import NodeFit, fit_compute, fit_power
 from predictor.blocks.calibration.shapes import Observations, Shape, fit_shape, shape_of
 from predictor.blocks.calibration.wires import Layout, Lines, Wires, held_from, lines
+from predictor.blocks.errors import SettingError
 from predictor.blocks.names import COLLECTIVES
 from predictor.blocks.published.formulas import REGRESSORS, communication_time
 from predictor.network.collectives import ALGORITHMS
@@ -96,17 +96,17 @@ def read_calibration(path: str | Path) -> Calibration:
     Raises:
         UserError: If the file cannot be read, or is no calibration of this format.
     """
-    remedy = "Make it by python -m predictor.blocks calibrate --out FILE"
+    remedy = "Make it by gridval blocks calibrate --out FILE"
     try:
         content = json.loads(input_text(path))
         if isinstance(content, dict) and isinstance(content.get("format"), int) and content["format"] != FORMAT:
-            raise UserError(f"calibration {path}", f"of format {content['format']}, not {FORMAT}", remedy)
+            raise SettingError(f"calibration {path}", f"of format {content['format']}, not {FORMAT}", remedy)
         found = from_fields(Calibration, content)
     except OSError as err:
-        raise UserError(f"calibration {path}", f"cannot be read: {err.strerror}", remedy) from err
+        raise SettingError(f"calibration {path}", f"cannot be read: {err.strerror}", remedy) from err
     except (ValueError, RecursionError) as err:
         reason = str(err) if isinstance(err, DoesNotFit) else "not JSON"
-        raise UserError(f"calibration {path}", f"not a calibration file ({reason})", remedy) from err
+        raise SettingError(f"calibration {path}", f"not a calibration file ({reason})", remedy) from err
     return found
 
 

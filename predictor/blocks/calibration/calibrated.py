@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from platforms.errors import UserError, nearest
-from predictor.base import OutOfRange
 from predictor.blocks.calibration.calibrate import Calibration, block_bytes, disk_features
 from predictor.blocks.calibration.nodes import NodeFit
 from predictor.blocks.calibration.shapes import Coefficients, Shape, shape_of
 from predictor.blocks.calibration.wires import Wires, checked_processes
+from predictor.blocks.errors import OutOfModel
 from predictor.blocks.model import check_block, checked
 from predictor.blocks.published.parameters import Line, Parameters
 from predictor.blocks.published.table_model import TableModel
@@ -153,7 +153,7 @@ class Calibrated:
             odd = counts[here & (counts & (counts - 1) != 0)]
             if name == "alltoall-pairwise" and len(odd):
                 problem = f"SMPI has no all-to-all for blocks of this size among {odd[0]} processes and would stop"
-                raise OutOfRange(f"model {self.name}", problem, "Ask for a power of two of processes")
+                raise OutOfModel(f"model {self.name}", problem, "Ask for a power of two of processes")
             shape, layout = self.shape(str(name)), self.calibration.layout
             times[here] = shape.time_s(blocks[here], counts[here], layout=layout, wires=self.wires)
         return times
@@ -171,5 +171,5 @@ class Calibrated:
                 return Shape(name, fitted[other])
         raise self._unknown(name, "Calibrate more processes")
 
-    def _unknown(self, what: str, remedy: str) -> OutOfRange:
-        return OutOfRange(f"model {self.name}", f"it has no coefficients for {what}", remedy)
+    def _unknown(self, what: str, remedy: str) -> OutOfModel:
+        return OutOfModel(f"model {self.name}", f"it has no coefficients for {what}", remedy)

@@ -22,6 +22,7 @@ from predictor.blocks.application import (
     Step,
     all_steps,
 )
+from predictor.blocks.errors import NoGraph, SettingError
 from predictor.blocks.expressions import Expression
 from predictor.blocks.graph.evaluate import MOST_PROCESSES
 from predictor.blocks.graph.events import number_of_events
@@ -58,7 +59,7 @@ def chosen(application: Application, machine: Machine, evaluator: str | None) ->
         UserError: If the evaluator is unknown, or cannot evaluate the application on the machine.
     """
     if evaluator not in (None, *EVALUATORS):
-        raise UserError(f"--evaluator {evaluator}", "no such evaluator", f"Known: {', '.join(EVALUATORS)}")
+        raise SettingError(f"--evaluator {evaluator}", "no such evaluator", f"Known: {', '.join(EVALUATORS)}")
     single = only_one_by_one(application)
     if evaluator == COHORTS:
         if single is not None:
@@ -72,7 +73,7 @@ def chosen(application: Application, machine: Machine, evaluator: str | None) ->
             raise UserError(where, problem, "Use --model simgrid or hardware")
         if evaluator == GRAPH:
             problem = f"model {machine.name} gives the times of whole blocks, which a graph has no use for"
-            raise UserError("--evaluator graph", problem, "Use --model simgrid, or --evaluator cohorts")
+            raise SettingError("--evaluator graph", problem, "Use --model simgrid, or --evaluator cohorts")
         return Choice(COHORTS, f"model {machine.name} gives the times of whole blocks")
     if evaluator is None and _one_at_a_time(application, machine):
         return Choice(COHORTS, "never two messages at the same time")
@@ -99,9 +100,9 @@ def _graph_if_possible(application: Application, *, asked: bool, single: tuple[s
         except TooManyInstructions as err:
             problem = f"{err.where}: {err.problem}"
     if asked:
-        raise UserError("--evaluator graph", problem, "Leave it out, or take fewer processes or turns")
+        raise NoGraph("--evaluator graph", problem, "Leave it out, or take fewer processes or turns")
     if single is not None:
-        remedy = "Take fewer processes or turns, or simulate it: python -m validation.blocks"
+        remedy = "Take fewer processes or turns, or simulate it: gridval blocks run --simulate"
         where, why = single
         raise UserError(where, f"{why}, so that it needs a graph, but {problem}", remedy)
     return Choice(COHORTS, f"no graph: {problem}", caution=_CAUTION)

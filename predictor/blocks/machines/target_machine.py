@@ -10,9 +10,9 @@ from itertools import groupby
 import numpy as np
 
 from apps.spec.target import Target
-from predictor.base import OutOfRange
 from predictor.blocks.calibration.calibrated import Calibrated
 from predictor.blocks.calibration.shapes import shape_of
+from predictor.blocks.errors import OutOfModel
 from predictor.blocks.machines.machine import ALONE, ALONE_AT_DISK, DiskSharing, Group, MessageLoad, Posted
 
 _LABEL = "rank"
@@ -116,7 +116,7 @@ class TargetMachine:
             name = "alltoall-linear"
         elif name == "alltoall-pairwise" and ranks & (ranks - 1):
             problem = f"SMPI has no all-to-all for blocks of {size_bytes} bytes among {ranks} processes and would stop"
-            raise OutOfRange(f"model {self.name}", problem, "Use a power of two of ranks")
+            raise OutOfModel(f"model {self.name}", problem, "Use a power of two of ranks")
         shape, wires = self._model.shape(name), self._model.wires
         return float(shape.time_s(np.array([float(between)]), ranks, layout=self._layout, wires=wires)[0])
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from platforms.errors import UserError, nearest
-from predictor.base import OutOfRange
+from predictor.blocks.errors import OutOfModel
 from predictor.blocks.model import check_block, checked
 from predictor.blocks.names import COLLECTIVES, POWER_LAWS
 from predictor.blocks.published.formulas import communication_time, computation_time, node_power
@@ -82,8 +82,8 @@ class TableModel:
         )  # fmt: skip
         return _plain(watts)
 
-    def _unknown(self, what: str, remedy: str) -> OutOfRange:
-        return OutOfRange(f"model {self.name}", f"it has no parameters for {what}", remedy)
+    def _unknown(self, what: str, remedy: str) -> OutOfModel:
+        return OutOfModel(f"model {self.name}", f"it has no parameters for {what}", remedy)
 
 
 def published(name: str, *, power_law: str = POWER_LAWS[0]) -> TableModel:

@@ -1,21 +1,23 @@
-"""The series of ``python -m predictor.blocks run --vary``: evaluate points, print a table, write CSV and figures."""
+"""The series of ``gridval blocks run --vary``: evaluate points, print a table, write CSV and figures."""
 
 from __future__ import annotations
 
-import argparse
-import json
 import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from apps.options.runner import PoolOptions
+from platforms.command.command import Reply
+from platforms.command.common import OutOption, WideOption
+from platforms.command.request import option
 from platforms.errors import UserError
 from platforms.files.writing import save_figure, usable_folder, write_csv, written_into
 from platforms.terminal.progress import doing
-from platforms.terminal.width import add_wide_argument
-from predictor.blocks.series.points import VARY, Point, add_vary_argument, points_of, where_text
+from predictor.blocks.series.points import VARY, ApplicationOptions, Point, points_of, where_text
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -27,58 +29,50 @@ OVER, OUT = "--over", "--out"
 _ONLY_OF_SERIES = ("over", "out", "jobs", "store", "no_store")
 
 
-def add_series_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options of a series, which ``run_series`` reads."""
-    add_vary_argument(parser, "evaluate")
-    add_output_arguments(parser)
-    add_pool_arguments(parser)
-    add_wide_argument(parser)
+@dataclass(frozen=True, kw_only=True)
+class EvaluationPool(PoolOptions):
+    """How many evaluations run at a time, and where their results are kept."""
+
+    pooled: ClassVar[str] = "evaluations"
 
 
-def add_pool_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the pool of evaluations and for their store."""
-    parser.add_argument("--jobs", type=int, metavar="N", help="evaluations at a time (default: the number of cores)")
-    parser.add_argument(
-        "--store", metavar="DIR", help="folder in which results are looked up and kept (default: in the cache folder)"
+@dataclass(frozen=True, kw_only=True)
+class SeriesOptions(ApplicationOptions, EvaluationPool, OutOption, WideOption):
+    """An application, what is varied of it, and the files with the results."""
+
+    out_files: ClassVar[str] = "series.csv and figures"
+
+    over: str | None = option(
+        None, "NAME", "varied name along the axes of the figures, over which speed-ups are taken (default: the first)"
     )
-    parser.add_argument("--no-store", action="store_true", help="evaluate every point anew and keep no results")
 
 
-def jobs_from_arguments(args: argparse.Namespace) -> int:
+def jobs_from_request(request: PoolOptions) -> int:
     """Return the number of evaluations at a time.
 
     Raises:
         UserError: It is not positive.
     """
-    jobs: int = (os.cpu_count() or 1) if args.jobs is None else args.jobs
+    jobs = (os.cpu_count() or 1) if request.jobs is None else request.jobs
     if jobs < 1:
         raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
     return jobs
 
 
-def add_output_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the options for the files of a series."""
-    parser.add_argument(
-        OVER, metavar="NAME", help="varied name along the axes of the figures, over which speed-ups are taken "
-        "(default: the first)",
-    )  # fmt: skip
-    parser.add_argument(OUT, metavar="DIR", help="folder for series.csv and figures")
-
-
-def check_series_arguments(args: argparse.Namespace, names: Sequence[str] = _ONLY_OF_SERIES) -> None:
+def check_series(request: SeriesOptions, names: Sequence[str] = _ONLY_OF_SERIES) -> None:
     """Refuse options of a series where nothing is varied.
 
     Raises:
         UserError: There is one.
     """
     for name in names:
-        if not args.vary and getattr(args, name) not in (None, False):
-            option = f"--{name.replace('_', '-')}"
-            raise UserError(option, f"goes only with {VARY}", f"Add {VARY} NAME=V1,V2,..., or leave it out")
+        if not request.vary and getattr(request, name) not in (None, False):
+            shown = f"--{name.replace('_', '-')}"
+            raise UserError(shown, f"goes only with {VARY}", f"Add {VARY} NAME=V1,V2,..., or leave it out")
 
 
-def run_series(args: argparse.Namespace) -> int:
-    """Evaluate the points, print and write the results, and return the exit status.
+def run_series(request: SeriesOptions) -> Reply:
+    """Evaluate the points, and write the results.
 
     Raises:
         UserError: An option or a file is wrong, or no point can be evaluated.
@@ -86,29 +80,31 @@ def run_series(args: argparse.Namespace) -> int:
     # Imported here for a quick start: they are slow to import.
     from predictor.blocks.series.table import over_from, rows_of, text_of
 
-    points = points_of(args)
-    over = over_from(OVER, args.over, points)
-    folder = None if args.out is None else usable_folder(OUT, args.out)
-    results, cautions = evaluated_series(args, points)
+    points = points_of(request)
+    over = over_from(OVER, request.over, points)
+    folder = None if request.out is None else usable_folder(OUT, request.out)
+    results, cautions = evaluated_series(request, points)
     rows = rows_of(points, results, over)
     names = list(points[0].values)
     failed = [(point, one) for point, one in zip(points, results, strict=True) if isinstance(one, UserError)]
     if len(failed) == len(points):
         raise failed[0][1]
-    title = f"{_one(rows, 'application')}{where_text(points, Path(args.system).stem)}"
+    title = f"{_one(rows, 'application')}{where_text(points, Path(request.system).stem)}"
     if folder is not None:
         write_series(rows, over, names, folder, title=title)
-    print(
-        json.dumps({"series": rows, "cautions": cautions}) if args.json else text_of(rows, names, title, wide=args.wide)
-    )
     for caution in cautions:
         print(f"caution: {caution}", file=sys.stderr)
     for point, error in failed:
         print(f"error: {point}: {error}", file=sys.stderr)
-    return 2 if failed else 0
+    return Reply(
+        rows,
+        lambda: text_of(rows, names, title, wide=request.wide),
+        lambda: {"series": rows, "cautions": cautions},
+        2 if failed else 0,
+    )
 
 
-def evaluated_series(args: argparse.Namespace, points: Sequence[Point]) -> tuple[list[Any], list[str]]:
+def evaluated_series(request: SeriesOptions, points: Sequence[Point]) -> tuple[list[Any], list[str]]:
     """Return the result or the error of each point, and the cautions.
 
     Raises:
@@ -116,23 +112,23 @@ def evaluated_series(args: argparse.Namespace, points: Sequence[Point]) -> tuple
         KeyboardInterrupt: With the number of results that are kept.
     """
     # Imported here for a quick start: they are slow to import.
-    from predictor.blocks.options import setting_from_arguments
+    from predictor.blocks.options import setting_from_request
     from predictor.blocks.series.evaluations import evaluations
 
-    jobs = jobs_from_arguments(args)
-    with store_from_arguments(args) as store, doing("evaluating the series"):
+    jobs = jobs_from_request(request)
+    with store_from_request(request) as store, doing("evaluating the series"):
         results = evaluations(points, store, jobs)
     found: dict[str, None] = {}
     for point, result in zip(points, results, strict=True):
         if not isinstance(result, UserError):
-            model = point.args.model  # only a calibration file has cautions
-            said = setting_from_arguments(point.args).cautions(model) if os.path.isfile(model) else []
+            model = point.request.model  # only a calibration file has cautions
+            said = setting_from_request(point.request).cautions(model) if os.path.isfile(model) else []
             found |= dict.fromkeys((*said, *result.cautions))
     return results, list(found)
 
 
 @contextmanager
-def store_from_arguments(args: argparse.Namespace) -> Iterator[Store | None]:
+def store_from_request(request: PoolOptions) -> Iterator[Store | None]:
     """Yield the store that --store and --no-store choose.
 
     Raises:
@@ -141,14 +137,14 @@ def store_from_arguments(args: argparse.Namespace) -> Iterator[Store | None]:
     # Imported here for a quick start: it is slow to import.
     from apps.store import Store
 
-    if args.no_store and args.store is not None:
+    if request.no_store and request.store is not None:
         raise UserError("--no-store", "does not go with --store", "Drop one")
-    if args.store == "":
+    if request.store == "":
         raise UserError("--store", "an empty name", "Name a folder")
-    if args.no_store:
+    if request.no_store:
         yield None
     else:
-        with Store(None if args.store is None else Path(args.store)) as store:
+        with Store(None if request.store is None else Path(request.store)) as store:
             yield store
 
 

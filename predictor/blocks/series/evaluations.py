@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import os
 from collections.abc import Callable, Mapping, Sequence
@@ -14,9 +13,8 @@ import numpy as np
 
 from platforms.errors import UserError
 from predictor.blocks.evaluation.evaluate import Result, evaluate
-from predictor.blocks.lines import with_line
-from predictor.blocks.options import machine_from_arguments, setting_from_arguments
-from predictor.blocks.series.points import Point
+from predictor.blocks.options import machine_from_request, setting_from_request
+from predictor.blocks.series.points import ApplicationOptions, Point
 from predictor.series.pool import Kept, answers
 from predictor.series.sources import sources_hash
 
@@ -40,7 +38,7 @@ def evaluations(points: Sequence[Point], store: Store | None, jobs: int) -> list
 
 def made_and_kept(
     points: Sequence[Point],
-    make: Callable[[argparse.Namespace], Answer],
+    make: Callable[[Any], Answer],
     answer_type: type[Answer],
     store: Store | None,
     jobs: int,
@@ -68,12 +66,12 @@ def made_and_kept(
         except UserError as err:
             found[at] = err
     made = answers(
-        [points[at].args for at in identities], make, list(identities.values()), Kept(KIND, answer_type, store),
-        jobs=jobs, names=[str(points[at]) or points[at].args.application for at in identities],
+        [points[at].request for at in identities], make, list(identities.values()), Kept(KIND, answer_type, store),
+        jobs=jobs, names=[str(points[at]) or points[at].request.application for at in identities],
     )  # fmt: skip
     for at, answer in zip(identities, made, strict=True):
         found[at] = answer
-    return [with_line(one) if isinstance(one, UserError) else one for one in found if one is not None]
+    return [one for one in found if one is not None]
 
 
 def is_kept(point: Point, store: Store | None) -> bool:
@@ -86,36 +84,36 @@ def is_kept(point: Point, store: Store | None) -> bool:
 
 
 def _identity_of(answer_type: type[Any], point: Point, also: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    return {"answer": answer_type.__name__, **(also or {}), **identity(point.args)}
+    return {"answer": answer_type.__name__, **(also or {}), **identity(point.request)}
 
 
-def evaluated(args: argparse.Namespace) -> Result:
+def evaluated(request: ApplicationOptions) -> Result:
     """Return the result of evaluating the application that the options of a command name.
 
     Raises:
         UserError: An option or a file is wrong, or the application cannot be evaluated.
     """
-    setting = setting_from_arguments(args)
-    machine = machine_from_arguments(args, setting)
-    return evaluate(setting.application, machine, evaluator=args.evaluator, power=args.power, parts=args.parts)
+    setting = setting_from_request(request)
+    machine = machine_from_request(request, setting)
+    return evaluate(setting.application, machine, evaluator=request.evaluator, power=request.power, parts=request.parts)
 
 
-def identity(args: argparse.Namespace) -> dict[str, Any]:
+def identity(request: ApplicationOptions) -> dict[str, Any]:
     """Return all that decides the result, as JSON values.
 
     Raises:
         UserError: An option or a file is wrong.
     """
-    setting = setting_from_arguments(args)
+    setting = setting_from_request(request)
     application = setting.application
     given = (application.name, application.given, application.steps, application.variables, application.functions)
-    files = [args.model, *(text.partition("=")[2] for text in args.component)]
+    files = [request.model, *(text.partition("=")[2] for text in request.component)]
     return {
         "application": _digest(repr(given)),
         "system": _digest(repr(replace(setting.system, source=""))),
         "models": [_digest(Path(name).read_bytes()) if os.path.isfile(name) else name for name in files],
-        "component": [text.partition("=")[0] for text in args.component],
-        **{name: getattr(args, name, None) for name in _OPTIONS},  # a command without --parts wants none
+        "component": [text.partition("=")[0] for text in request.component],
+        **{name: getattr(request, name) for name in _OPTIONS},
         "sources": sources_hash(*_SOURCES),
         "numpy": np.__version__,
     }

@@ -13,7 +13,7 @@ from predictor.blocks.evaluation.evaluate import Result
 from predictor.blocks.parts import KINDS, total
 from predictor.blocks.series.points import OPTIONS, VARY, Point
 from predictor.series.curves import Quantity, lines_of
-from predictor.series.front import dominators
+from predictor.series.front import pareto_front
 from predictor.series.words import value_text
 
 TIME = Quantity("time_s", "time, s")
@@ -58,9 +58,9 @@ def rows_of(points: Sequence[Point], results: Sequence[Result | UserError], over
     """
     rows = []
     for point, result in zip(points, results, strict=True):
-        args = point.args
-        row: dict[str, Any] = {"application": args.application, "system": args.system, "model": args.model}
-        row |= {"power": args.power, **dict.fromkeys(point.values), **dict.fromkeys(FOUND)}
+        request = point.request
+        row: dict[str, Any] = {"application": request.application, "system": request.system, "model": request.model}
+        row |= {"power": request.power, **dict.fromkeys(point.values), **dict.fromkeys(FOUND)}
         row |= {name: number(value) for name, value in point.values.items()}
         if isinstance(result, Result):
             row |= {
@@ -73,7 +73,7 @@ def rows_of(points: Sequence[Point], results: Sequence[Result | UserError], over
                 "evaluator": result.evaluator,
                 "evaluated": result.evaluated,
             }
-            if args.parts:
+            if request.parts:
                 row |= parts_of(result)
         else:
             row["refused"] = str(result)
@@ -113,10 +113,9 @@ def compare_rows(rows: Sequence[dict[str, Any]], over: str, names: Sequence[str]
 def set_front(rows: Sequence[dict[str, Any]]) -> None:
     """Set ``on_front`` of the rows that know time and energy, which are equal where they differ by rounding errors."""
     both = [row for row in rows if row["time_s"] is not None and row["energy_j"] is not None]
-    times_s, energies_j = ([float(f"{row[name]:.9g}") for row in both] for name in ("time_s", "energy_j"))
-    above = dominators(times_s, energies_j)
-    for row, better in zip(both, above, strict=True):
-        row["on_front"] = not better
+    front = set(pareto_front([(float(f"{row['time_s']:.9g}"), float(f"{row['energy_j']:.9g}")) for row in both]))
+    for at, row in enumerate(both):
+        row["on_front"] = at in front
 
 
 def text_of(rows: Sequence[Mapping[str, Any]], names: Sequence[str], title: str, *, wide: bool = False) -> str:

@@ -9,7 +9,7 @@ from itertools import accumulate, groupby
 from math import ceil
 from typing import cast
 
-from platforms.errors import UserError
+from platforms.errors import UserError, inside
 from predictor.blocks.application import (
     AllGather,
     AllReduce,
@@ -35,6 +35,7 @@ from predictor.blocks.application import Wait as WaitStep
 from predictor.blocks.constants import check_constants
 from predictor.blocks.expressions import SHARED, Expression
 from predictor.blocks.parsing import Value
+from predictor.blocks.places import program_place
 from predictor.blocks.processes.progression import Number as PlainNumber
 from predictor.blocks.processes.progression import Progression, Split
 from predictor.blocks.steps import StepActions, inner_steps, turns_are_alike
@@ -105,7 +106,7 @@ class Together:
             Split: If the processes have to be separated first.
         """
         process = _Process(label, index, first, {**self._numbers, "index": index})
-        steps, where = self._application.label(label).program, f"{self._application.where}, label {label}, step "
+        steps, where = self._application.label(label).program, program_place(self._application.where, label)
         before = self._expansion.made
         try:
             return self._expansion.program(steps, process, where)
@@ -175,7 +176,7 @@ class _Expansion:
             number = 0
             for index in range(self.counts[label.name]):
                 if index == 0 or not same:
-                    where = f"{self.application.where}, label {label.name}, step "
+                    where = program_place(self.application.where, label.name)
                     self.known = {}
                     process = _Process(label.name, index, index, _scope(numbers, index))
                     program = self.program(label.program, process, where)
@@ -318,7 +319,7 @@ class _Expansion:
                 problem = f"process {process.first} of {process.label} names process {named:g} of {partner}, "
                 text = Expression.of(step.at).defined_text
                 remedy = "Count from 0, and name another process"
-                raise UserError(f"{where}, expression {text!r}", f"{problem}which has {count}", remedy)
+                raise UserError(inside(where, f", expression {text!r}"), f"{problem}which has {count}", remedy)
             yield cast(int, at if isinstance(at, Progression) else int(at)), 1
         elif own is None:
             yield from ((0, count),) * (count > 0)
@@ -407,7 +408,8 @@ def _value(number: Number, scope: Mapping[str, Value], where: str) -> float:
 
 
 def _below_zero(number: Number, where: str, what: str) -> UserError:
-    return UserError(f"{where}, expression {Expression.of(number).defined_text!r}", "below 0", f"Give 0 or more {what}")
+    text = Expression.of(number).defined_text
+    return UserError(inside(where, f", expression {text!r}"), "below 0", f"Give 0 or more {what}")
 
 
 def _looks_at_itself(steps: Sequence[Step], label: str) -> bool:

@@ -19,7 +19,7 @@ from tests.waiting import until
 HERE = Path(__file__).parent
 PEERS = [sys.executable, str(HERE / "peers.py")]
 FREE_GRID = "examples/emulation/free.toml"
-EMULATE = [sys.executable, "-m", "apps.emulation"]
+EMULATE = [sys.executable, "-m", "gridval", "platform", "emulate"]
 
 
 def reason_not_to():

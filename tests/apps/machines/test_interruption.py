@@ -102,7 +102,19 @@ def test_whatever_a_runner_does_on_a_machine_ends_when_the_runner_is_closed(hang
 def test_an_interrupt_ends_mpirun_with_its_ranks_and_keeps_what_was_finished(local, tmp_path):
     source = tmp_path / "slow.c"
     source.write_text(SLEEPS.replace("FOLDER", str(tmp_path)))
-    words = [sys.executable, "-m", "apps.run", "--machine", str(local.path), "--program", str(source), "--repeats", "1"]
+    words = [
+        sys.executable,
+        "-m",
+        "gridval",
+        "program",
+        "run",
+        "--machine",
+        str(local.path),
+        "--program",
+        str(source),
+        "--repeats",
+        "1",
+    ]
     words += ["--store", str(tmp_path / "store"), "--ranks-per-host", "2"]
     assert subprocess.run(words, capture_output=True, check=False).returncode == 0
     (tmp_path / "first").touch()

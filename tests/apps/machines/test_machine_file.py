@@ -50,31 +50,31 @@ def test_a_range_stands_for_its_hosts_with_leading_zeros():
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("name =", "nmae =", "m.toml: unknown key 'nmae'"),
-        ('"{program}"', '"program"', "m.toml, launcher: command has 0 words {program}"),
+        ("name =", "nmae =", "m.toml:2: unknown key 'nmae'. Did you mean name?"),
+        ('"{program}"', '"program"', "m.toml:4, launcher: command has 0 words {program}"),
         ('"{program}"', '"{program}", "{program}"', "command has 2 words {program}"),
         ('"{program}"', '"{progam}"', "command has the unknown placeholder {progam}"),
         ('"{program}"', '"{program}", "{script}"', "command has {script}, but script is missing"),
         ('["mpirun", "-np", "{ranks}", "{program}"]', "[]", "command is empty"),
         ("[compilers]", 'script = "srun {program}"\n[compilers]', "command has no word {script}"),
         ("[compilers]", 'options = ["-v"]\n[compilers]', "neither command nor script has a word {options}"),
-        ("[compilers]", 'cancel = ["scancel"]\n[compilers]', "m.toml, launcher: cancel has no {job}"),
-        ('c = "mpicc"', 'c = ""', "m.toml, compilers: c is empty"),
-        ("ranks = 4", "ranks = 0", "m.toml, limits: ranks = 0 is not positive"),
-        ("[compilers]", "retry_status = 0\n[compilers]", "m.toml, launcher: retry_status = 0 is no exit status of a "),
+        ("[compilers]", 'cancel = ["scancel"]\n[compilers]', "m.toml:5, launcher: cancel has no {job}"),
+        ('c = "mpicc"', 'c = ""', "m.toml:6, compilers: c is empty"),
+        ("ranks = 4", "ranks = 0", "m.toml:8, limits: ranks = 0 is not positive"),
+        ("[compilers]", "retry_status = 0\n[compilers]", "m.toml:5, launcher: retry_status = 0 is no exit status of "),
         ("[compilers]", "retry_status = 256\n[compilers]", "retry_status = 256 is no exit status of a failure"),
-        ("ranks = 4", "wall_s = -1", "m.toml, limits: wall_s = -1 is not a positive number"),
+        ("ranks = 4", "wall_s = -1", "m.toml:8, limits: wall_s = -1 is not a positive number"),
         ("ranks = 4", "wall_s = inf", "wall_s = inf is not a positive number"),
-        ('["n1"]', '["n1", "n1"]', "m.toml, clusters 1: hosts has 'n1' twice"),
-        ('["n1"]', '["n 1"]', "m.toml, clusters 1: hosts has 'n 1', which is no host name"),
+        ('["n1"]', '["n1", "n1"]', "m.toml:11, clusters 1: hosts has 'n1' twice"),
+        ('["n1"]', '["n 1"]', "m.toml:11, clusters 1: hosts has 'n 1', which is no host name"),
         ('["n1"]', '["n[5-2]"]', "hosts has the range 'n[5-2]'"),
-        ("cores = 2", "cores = 1.5", "m.toml, clusters 1: cores = 1.5 is not a whole number"),
-        ("gflops = 5", "", "m.toml, clusters 1: 'gflops' is missing"),
-        ("latency_us = 50", "latency_us = -1", "m.toml, network: latency_us = -1 is not a latency"),
+        ("cores = 2", "cores = 1.5", "m.toml:12, clusters 1: cores = 1.5 is not a whole number"),
+        ("gflops = 5", "", "m.toml:9, clusters 1: 'gflops' is missing"),
+        ("latency_us = 50", "latency_us = -1", "m.toml:16, network: latency_us = -1 is not a latency"),
         ("[network]\nbandwidth_gbit_s = 1\nlatency_us = 50", "", "m.toml: 'network' is missing"),
-        ("[limits]", '[environment]\nLD_PRELOAD = "x.so"\n[limits]', "m.toml, environment: LD_PRELOAD is set by"),
-        ('name = "m"', 'name = "m"\npreload = ["pace.so"]', "m.toml: preload has 'pace.so'"),
-        ('name = "m"', 'name = "m"\nfolder = "here"', "m.toml: folder = 'here' is not an absolute name"),
+        ("[limits]", '[environment]\nLD_PRELOAD = "x.so"\n[limits]', "m.toml:7, environment: LD_PRELOAD is set by"),
+        ('name = "m"', 'name = "m"\npreload = ["pace.so"]', "m.toml:3: preload has 'pace.so'"),
+        ('name = "m"', 'name = "m"\nfolder = "here"', "m.toml:3: folder = 'here' is not an absolute name"),
         ("[[clusters]]", '[[clusters]]\nname = "b"\nhosts = ["n1"]\ngflops = 1\n[[clusters]]', "host 'n1' is in"),
     ],
 )  # fmt: skip
@@ -100,7 +100,7 @@ def test_the_platform_has_the_machines_hosts_and_its_nominal_network():
         ("thin", 16, 16, 35e9),
         ("fat", 2, 32, 30e9),
     ]
-    near, far = read_routes(platform.path, [("node01", "node02"), ("node16", "fat1")])
+    near, far = read_routes(platform, [("node01", "node02"), ("node16", "fat1")])
     assert (near.latency_s, near.bandwidth_Bps) == pytest.approx((1.5e-6, 12.5e9))
     assert (far.latency_s, far.bandwidth_Bps) == pytest.approx((20e-6, 1.25e9))
     assert block(platform, 4) == ("node01", "node02", "fat1", "fat2")

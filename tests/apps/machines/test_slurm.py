@@ -76,7 +76,18 @@ def test_an_interrupt_ends_the_job(machine, tmp_path):
         "#include <mpi.h>\n#include <unistd.h>\n"
         "int main(int n, char **v) { MPI_Init(&n, &v); sleep(86396); MPI_Finalize(); return 0; }\n"
     )
-    words = [sys.executable, "-m", "apps.run", "--machine", str(machine.path), "--program", str(source), "--no-store"]
+    words = [
+        sys.executable,
+        "-m",
+        "gridval",
+        "program",
+        "run",
+        "--machine",
+        str(machine.path),
+        "--program",
+        str(source),
+        "--no-store",
+    ]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as command:
         assert until(lambda: " R " in queue(), 60, every_s=0.1)
         command.send_signal(signal.SIGINT)

@@ -5,17 +5,17 @@ from contextlib import suppress
 
 from readers.common import file_of, platform_of, seeds
 
-from apps.arguments.programs import parse_parameters
+from apps.options.programs import parse_parameters
 from apps.programs.kernel import kernel_names
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, sized_problem
 from apps.spec.engine_options import parse_options
 from apps.spec.settings import parse_iterations, parse_memory_bus, resolve_efficiency
-from platforms.arguments import grid_from_arguments
 from platforms.errors import UserError
 from platforms.grids.scenario import named_grid, with_frequencies
 from platforms.model.frequency import parse_frequency
 from platforms.model.placement import read_host_file
+from platforms.options import grid_from_request
 from platforms.read.clusters import parse_clusters, regroup
 from platforms.system.cli import counts_of
 from predictor.allocation.configuration import Configuration
@@ -43,7 +43,7 @@ def read(content: bytes) -> None:
         lambda: parse_memory_bus(text),
         lambda: resolve_efficiency(text, Problem("cg")),
         lambda: named_grid(text),
-        lambda: grid_from_arguments(Namespace(**OPTIONS, speeds=text)),
+        lambda: grid_from_request(Namespace(**OPTIONS, speeds=text)),
         lambda: counts_of(text.split("\n")),
         lambda: read_program(file_of(b"int main(void) { return 0; }", ".c"), text),
         lambda: _round_trip(text),

@@ -2,14 +2,13 @@
 
 import copy
 import random
-import time
 import tomllib
 from pathlib import Path
 
 import pytest
 import tomlkit
 
-from platforms.errors import UserError
+from platforms.errors import Place, UserError
 from validation.workbench.work import checking
 from validation.workbench.work.all_errors import MOST_ERRORS, SystemMender, all_errors
 
@@ -39,6 +38,15 @@ network = "gigabitt"
 cpu = "xeon-e5-2670"
 disks = ["nodisk", "ssd-sata"]
 """
+
+
+LIMIT = "validation.workbench.work.all_errors._TIME_S"
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch):
+    """Let the search take the time that it needs, so that a busy machine finds the same errors."""
+    monkeypatch.setattr(LIMIT, float("inf"))
 
 
 def told_of_application(text):
@@ -85,8 +93,8 @@ def test_what_follows_from_another_error_is_not_told(program, said):
     if "cost" in program:
         text += '[variables]\ncost = ["ja", 2]\n[functions]\n"f(n)" = "nein + n"\n'
     found = told_of_application(text)
-    assert sorted(problem for _, problem, _ in found) == sorted(
-        problem for want in said for _, problem, _ in found if want in problem
+    assert sorted(problem for _, problem, *_ in found) == sorted(
+        problem for want in said for _, problem, *_ in found if want in problem
     )
     assert len(found) == len(said)
 
@@ -118,19 +126,24 @@ def test_a_sound_file_has_no_errors_and_saving_a_wrong_one_says_how_many_there_a
 
 
 def test_the_search_for_errors_is_bounded():
-    steps = ",\n".join('{ compute = "nope" }' for _ in range(2000))
-    begun_s = time.process_time()
-    found = told_of_application(f"[labels.p]\ncount = 1\nprogram = [\n{steps}\n]\n")
-    assert len(found) <= MOST_ERRORS and time.process_time() - begun_s < 6
+    steps = ",\n".join('{ compute = "nope" }' for _ in range(200))
+    assert len(told_of_application(f"[labels.p]\ncount = 1\nprogram = [\n{steps}\n]\n")) == MOST_ERRORS
+
+
+def test_the_search_for_errors_ends_after_its_time(monkeypatch):
+    monkeypatch.setattr(LIMIT, -1.0)
+    assert len(told_of_application('[labels.p]\ncount = 1\nprogram = [{ compute = "a" }, { compute = "b" }]\n')) == 1
 
 
 def test_an_error_that_stays_whatever_is_replaced_ends_the_search():
+    lan = Place("a.toml, lan", None, ("lan",))
+
     def wrong():
-        raise UserError("a.toml, lan", "always wrong", "Nothing helps")
+        raise UserError(lan, "always wrong", "Nothing helps")
 
     mender = SystemMender({"lan": {"node": [{"cpu": "x"}]}})
-    found = all_errors(UserError("a.toml, lan", "at first", "Nothing helps"), wrong, mender)
-    assert [problem for _, problem, _ in found] == ["at first", "always wrong"]
+    found = all_errors(UserError(lan, "at first", "Nothing helps"), wrong, mender)
+    assert [problem for _, problem, *_ in found] == ["at first", "always wrong"]
 
 
 ODD = [1, -1, "x", "", True, [], ["a", 2], {}, {"a": 1}, "index +", "a b", [{}], [[1]], {"do": 1}]
@@ -158,4 +171,4 @@ def test_whatever_is_wrong_the_search_ends_with_errors_of_the_file(seed):
     text = tomlkit.dumps(values)
     check = checking.check_system(ROOT, "a.toml", text, {}, "fastest") if is_system else None
     found = next(check or checking.check_application(ROOT, "a.toml", text))["wrong"]
-    assert len(found) <= MOST_ERRORS and all(where.startswith("a.toml") for where, _, _ in found)
+    assert len(found) <= MOST_ERRORS and all(where.startswith("a.toml") for where, *_ in found)

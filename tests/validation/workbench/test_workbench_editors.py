@@ -120,7 +120,7 @@ def test_an_error_of_a_system_is_at_its_part(project, broken, part):
     text = FIGURE_1.replace(*broken)
     (found,) = checking.check_system(project.folder, "one.toml", text, {}, "fastest")
     tree = tree_of(tomllib.loads(text))
-    assert mark_error(tree, found["wrong"][0][0], "wrong").id == part
+    assert mark_error(tree, tuple(found["wrong"][0][3]), "wrong").id == part
     assert found["wrong"][0][0].startswith("one.toml") and str(project.folder) not in str(found)
     drawn = elements_of(tree, {})
     assert any("wrong" in one["classes"] for one in drawn) or part == "system"
@@ -136,7 +136,7 @@ def test_an_error_of_an_application_is_at_its_line_and_step(project, broken, lin
     text = MASTER_SLAVE.replace(*broken)
     (found,) = checking.check_application(project.folder, "app.toml", text)
     programs = programs_of(tomllib.loads(text), places_of(text))
-    assert mark_step(programs, found["wrong"][0][0], "wrong") == line
+    assert mark_step(programs, tuple(found["wrong"][0][3]), "wrong") == line
     assert [step.place for one in programs for step in one.all_steps() if step.error] == ([place] if place else [])
     if line:
         assert broken[1].partition(" = ")[2] in text.split("\n")[line - 1]
@@ -151,14 +151,15 @@ def test_a_list_is_shown_as_a_user_types_it():
 
 def test_a_wan_whose_last_lan_was_removed_asks_for_one(project):
     (found,) = checking.check_system(project.folder, "one.toml", '[wan]\nnetwork = "wan-metro"\n', {}, "fastest")
-    assert found["wrong"] == [["one.toml, wan", "a WAN without levels", "Add a LAN"]]
+    assert found["wrong"] == [["one.toml, wan", "a WAN without levels", "Add a LAN", ["wan"]]]
 
 
 def test_an_error_in_named_steps_is_at_the_step_that_is_wrong_and_not_at_its_call():
     text = (ROOT / "examples" / "blocks" / "stencil.toml").read_text("utf-8").replace('wait = "edge"', 'wait = "edgy"')
     (found,) = checking.check_application(Path(), "app.toml", text)
     programs = programs_of(tomllib.loads(text), places_of(text))
-    assert text.split("\n")[mark_step(programs, found["wrong"][0][0], "wrong") - 1].strip() == '{ wait = "edgy" },'
+    line = mark_step(programs, tuple(found["wrong"][0][3]), "wrong")
+    assert text.split("\n")[line - 1].strip() == '{ wait = "edgy" },'
 
 
 @pytest.mark.parametrize(

@@ -26,7 +26,7 @@ class Server:
         self.start()
 
     def start(self):
-        words = [sys.executable, "-m", "validation.workbench", "--port", str(self.port), "--jobs", "2"]
+        words = [sys.executable, "-m", "gridval", "workbench", "--port", str(self.port), "--jobs", "2"]
         self.process = subprocess.Popen(
             [*words, "--store", str(self.folder.parent / "store"), str(self.folder)], stdout=subprocess.PIPE, text=True
         )

@@ -16,7 +16,7 @@ import pytest
 
 from apps.errors import SimulationError
 from platforms.errors import UserError
-from predictor.blocks.cli import main as blocks
+from tests.verbs import blocks
 from validation.workbench.dispatch.dispatcher import Dispatcher
 from validation.workbench.pages.point_results import point_commands, suite_commands
 from validation.workbench.project import application_suites

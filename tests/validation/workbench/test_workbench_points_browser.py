@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from predictor.blocks.cli import main as blocks
 from tests.chromium import LARGE, SMALL, axe, barriers, headless, picture, show, until, wide_pages
+from tests.verbs import blocks
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.project.folder import open_project
 

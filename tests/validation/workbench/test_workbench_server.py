@@ -22,7 +22,7 @@ LIMIT_S = 240  # a busy machine is slow
 @contextmanager
 def served(folder, store, *words):
     """Start the command and yield the process and its port."""
-    command = [sys.executable, "-m", "validation.workbench", "--port", "0", "--jobs", "1", "--store", str(store)]
+    command = [sys.executable, "-m", "gridval", "workbench", "--port", "0", "--jobs", "1", "--store", str(store)]
     process = subprocess.Popen(
         [*command, *words, str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -78,7 +78,7 @@ def test_help_does_not_need_the_extra(monkeypatch, capsys):
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(SystemExit):
         main(["--help"])
-    assert "usage: python -m validation.workbench" in capsys.readouterr().out
+    assert "usage: gridval workbench" in capsys.readouterr().out
     assert main(["somewhere"]) == 2
     line = capsys.readouterr().err
     assert line.startswith("error: workbench: starlette, uvicorn") and "[workbench]" in line and line.count("\n") == 1
@@ -114,7 +114,7 @@ def test_a_suite_is_finished_by_the_server_that_follows_one_that_was_killed(tmp_
         assert browser.post("/panel", **suite).getheader("location") == "/queue/1"
         assert first_event(browser).startswith(b"data: ")
         browser.wait_for("/queue/1", r">done [123]<|[123] of 3 ended")
-        again = [sys.executable, "-m", "validation.workbench", "--port", "0", str(folder)]
+        again = [sys.executable, "-m", "gridval", "workbench", "--port", "0", str(folder)]
         other = subprocess.run(again, capture_output=True, text=True, timeout=LIMIT_S)
         assert other.returncode == 2 and "another workbench has this folder open" in other.stderr
         workers = children(process.pid)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
@@ -14,8 +13,6 @@ TITLES = {
     "system": "System", "wan": "WAN", "lan": "LAN", "node": "Nodes", "unit": "Unit", "disk": "Disk", "link": "Link",
 }  # fmt: skip
 _MOST_PARTS = 4000
-NUMBERED = re.compile(r"(wan|lan|node|unit|links)(?: (\d+))?")  # tables in the places of errors
-_NAMED = re.compile(r"\b(wan|lan|node|unit|disk) '([^']+)'")
 
 
 @dataclass(eq=False)
@@ -86,19 +83,22 @@ def tree_of(values: Mapping[str, Any]) -> Part:
     return top
 
 
-def mark_error(tree: Part, where: str, text: str) -> Part:
-    """Put an error at the part that its place names, and return this part; without one that is the system."""
-    path: Path = ()
-    for word in where.split(", ")[1:]:
-        match = NUMBERED.fullmatch(word)
-        if match is None:
-            break
-        path = (*path, match[1], *([int(match[2]) - 1] if match[2] else []))
-    found = [one for one in tree.all_parts() if path[: len(one.path)] == one.path]
-    part = max(found, key=lambda one: len(one.path))
-    for kind, name in _NAMED.findall(where):
-        inside = [one for one in part.all_parts() if one.kind == kind and one.name == name]
-        part = inside[0] if inside else part
+def part_at(tree: Part, path: Path) -> Part:
+    """Return the innermost part around what has this path."""
+    return max((one for one in tree.all_parts() if path[: len(one.path)] == one.path), key=lambda one: len(one.path))
+
+
+def part_named(tree: Part, names: Sequence[str]) -> Part:
+    """Return the part with these kinds and names, one pair after the other from the outside to the inside."""
+    part = tree
+    for kind, name in zip(names[::2], names[1::2], strict=True):
+        part = next((one for one in part.all_parts() if (one.kind, one.name) == (kind, name)), part)
+    return part
+
+
+def mark_error(tree: Part, path: Path, text: str) -> Part:
+    """Put an error at the innermost part around what has this path, and return the part."""
+    part = part_at(tree, path)
     part.error = f"{part.error} {text}".strip()
     return part
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -11,7 +10,6 @@ from platforms.files.toml_places import Path, Places
 
 _INNER = ("do", "then", "else")
 _MOST_STEPS = 3000
-_PLACE = r"(\d+(?:\.(?:else\.)?\d+)*)"  # of a step in the place of an error
 _COLLECTIVES = {
     "broadcast": "broadcast {} bytes", "scatter": "scatter {} bytes", "gather": "gather {} bytes",
     "reduce": "reduce vectors of {} bytes", "allreduce": "reduce vectors of {} bytes, for all",
@@ -99,36 +97,14 @@ def programs_of(values: Mapping[str, Any], places: Places) -> list[Program]:
     return found
 
 
-def mark_error(programs: list[Program], where: str, text: str) -> int | None:
-    """Put an error at the step or the program that its place names, and return the number of its line."""
-    called: list[tuple[str, str]] = re.findall(rf", (\w+) step {_PLACE}", where)
+def mark_error(programs: list[Program], keys: Path, text: str) -> int | None:
+    """Put an error at the step or the program that has its keys, and return the number of its line."""
     for program in programs:
-        if called:  # the error is in named steps, which a step of a label calls
-            kind = "steps"
-            name, place = called[-1]
-        else:
-            found = re.search(rf"\bstep {_PLACE}", where)
-            kind, name, place = program.kind, program.name, found[1] if found else ""
-            if re.search(rf"\b{kind} {re.escape(name)}(?!\w)", where) is None:
-                continue
-        if (program.kind, program.name) != (kind, name):
-            continue
-        named = {step.place: step for step in program.all_steps()}
-        if place in named:
-            named[place].error = f"{named[place].error} {text}".strip()
-            return named[place].line
-        program.error = f"{program.error} {text}".strip()
-        return program.line
-    return None
-
-
-def variable_line(places: Places, where: str) -> int | None:
-    """Return the line of the variable or function that an error's place names; None: it names something else."""
-    for key, kind in (("variables", "variable"), ("functions", "function")):
-        named = re.search(rf", {kind} (\w+)", where)
-        for path in places.values:
-            if named and len(path) == 2 and path[0] == key and str(path[1]).partition("(")[0].strip() == named[1]:
-                return places.line_of(path)
+        if keys[:2] == program.path[:2]:
+            within = [step for step in program.all_steps() if keys[: len(step.path)] == step.path]
+            part = max(within, key=lambda step: len(step.path), default=program)
+            part.error = f"{part.error} {text}".strip()
+            return part.line
     return None
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlencode
@@ -159,10 +158,10 @@ def _counted(request: Request, form: ApplicationForm, described: Mapping[str, An
 
 def _field_of(err: UserError, described: Mapping[str, Any]) -> str:
     """Return the field of the label or variable that an error is about; empty: it is about something else."""
-    for name in re.findall(r"(?:variable|variables,|label|counts,) '?(\w+)", err.where):
-        for prefix, key in ((SET, "variables"), (COUNT, "labels")):
-            if name in described[key]:
-                return f"{prefix}{name}"
+    table, name = (*err.keys, "", "")[:2]
+    for prefix, key, tables in ((SET, "variables", ("variables",)), (COUNT, "labels", ("counts", "labels"))):
+        if table in tables and name in described[key]:
+            return f"{prefix}{name}"
     return ""
 
 

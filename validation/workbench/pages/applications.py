@@ -20,9 +20,9 @@ from validation.workbench.dispatch.desk import Desk
 from validation.workbench.editing import drafts
 from validation.workbench.editing.applications import EXAMPLE_FILES, ApplicationEdit, example, path_of
 from validation.workbench.editing.drafts import Draft
-from validation.workbench.editing.steps import EXAMPLES, Program, mark_error, programs_of, variable_line
+from validation.workbench.editing.steps import EXAMPLES, Program, mark_error, programs_of
 from validation.workbench.pages import editor
-from validation.workbench.pages.editor import draft_fields, line_in, sentence, sound_values
+from validation.workbench.pages.editor import draft_fields, sentence, sound_values
 from validation.workbench.project.folder import Project
 from validation.workbench.project.platform_files import listed, located
 from validation.workbench.web.answers import desk_of, moved, page
@@ -82,9 +82,9 @@ def download(request: Request) -> Response:
 
 def _changed(draft: Draft, fields: Mapping[str, str], seen: int) -> str:
     op, version = fields.get("op", ""), draft.version
-    values, wrong = sound_values(draft)
-    if values is None:
-        raise UserError(wrong[0], wrong[1], "Correct the text first")
+    _, wrong = sound_values(draft)
+    if wrong is not None:
+        raise UserError(wrong.where, wrong.problem, "Correct the text first")
     edit, path = ApplicationEdit(version.text), path_of(fields.get("part", ""))
     if op == "add":
         path = edit.add(path, fields.get("example", ""))
@@ -112,14 +112,17 @@ def _page(
     request: Request, draft: Draft, given: Mapping[str, str], error: str = "", status: int = 200
 ) -> Response:  # fmt: skip
     values, syntax = sound_values(draft)
-    wrong, programs, checked = [syntax] if syntax else [], list[Program](), None
-    lines: list[int | None] = [line_in(syntax)] if syntax else []
+    wrong, programs, checked = [str(syntax)] if syntax else [], list[Program](), None
+    lines: list[int | None] = [syntax.line] if syntax else []
     if values is not None:
         places = places_of(draft.version.text)
         programs = programs_of(values, places)
         checked = _checked(desk_of(request), draft)
-        wrong = checked["wrong"]
-        lines = [mark_error(programs, one[0], sentence(one)) or variable_line(places, one[0]) for one in wrong]
+        wrong = [sentence(one) for one in checked["wrong"]]
+        paths = [tuple(one[3]) for one in checked["wrong"]]
+        lines = [
+            mark_error(programs, path, said) or places.line_of(path) for path, said in zip(paths, wrong, strict=True)
+        ]
     part = given.get("part", "")
     chosen = {program.id for program in programs} | {step.id for one in programs for step in one.all_steps()}
     while part and part not in chosen:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
@@ -13,7 +12,7 @@ from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
 from platforms.errors import UserError
-from platforms.files.checked_toml import toml_values
+from platforms.files.checked_toml import TomlError, toml_values
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.editing.drafts import Draft
 from validation.workbench.web.answers import desk_of, moved
@@ -91,7 +90,7 @@ def _common(desk: Desk, draft: Draft, fields: Mapping[str, str], check: Check) -
     elif op in ("save", "save-over"):
         wrong = check(desk, draft)["wrong"]
         if wrong:
-            where, problem, remedy = wrong[0]
+            where, problem, remedy, _ = wrong[0]
             more = f" ({len(wrong)} errors in all)" if len(wrong) > 1 else ""
             raise UserError(where, problem + more, f"{remedy.rstrip('.')}; the draft is kept meanwhile")
         draft.save(seen, over=op == "save-over")
@@ -107,42 +106,32 @@ def _gone(request: Request, kind: str, draft: Draft) -> Response | None:
     return RedirectResponse(f"/{kind}", 303)
 
 
-def sound_values(draft: Draft) -> tuple[dict[str, Any] | None, list[str]]:
-    """Return the values of a draft's text, or None and the place, the problem and the remedy of what is no TOML."""
+def sound_values(draft: Draft) -> tuple[dict[str, Any] | None, TomlError | None]:
+    """Return the values of a draft's text, or None and why it is no TOML."""
     try:
-        return toml_values(draft.version.text, draft.name), []
-    except UserError as err:
-        return None, [err.where, err.problem, err.remedy]
-
-
-def line_in(problem: Sequence[str]) -> int | None:
-    """Return the line that an error of TOML names."""
-    words = " ".join(problem[:2]).replace(",", " ").replace(")", " ").split()
-    for before, after in pairwise(words):
-        if before == "line" and after.isdecimal():
-            return int(after)
-    last = problem[0].rpartition(":")[2]
-    return int(last) if last.isdecimal() else None
+        return toml_values(draft.version.text, draft.name), None
+    except TomlError as err:
+        return None, err
 
 
 def draft_fields(
-    draft: Draft, folder: str, wrong: Sequence[Sequence[str]], lines: Iterable[int | None]
+    draft: Draft, folder: str, wrong: Sequence[str], lines: Iterable[int | None]
 ) -> dict[str, Any]:  # fmt: skip
     """Return what the templates of both editors need.
 
     Args:
         draft: The draft.
         folder: The folder of its file.
-        wrong: Place, problem and remedy of each error.
+        wrong: The errors, each as one line.
         lines: The lines of the errors; None: the line is not known.
     """
     return {
         "draft": draft, "text": draft.version.text, "stale": draft.is_stale, "saved": draft.is_saved, "folder": folder,
-        "wrong": [sentence(one) for one in wrong], "lines": sorted({one for one in lines if one}),
+        "wrong": wrong, "lines": sorted({one for one in lines if one}),
         "most_errors": MOST_ERRORS,
     }  # fmt: skip
 
 
-def sentence(problem: Sequence[str]) -> str:
-    """Return the place, the problem and the remedy of an error as one line."""
-    return str(UserError(*problem))
+def sentence(wrong: Sequence[Any]) -> str:
+    """Return the place, the problem and the remedy of an error as one line; its keys come last."""
+    return str(UserError(*wrong[:3]))

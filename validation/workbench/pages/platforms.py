@@ -144,11 +144,7 @@ async def upload(request: Request) -> Response:
             desk.show(name=str(path))
             return moved(f"/platforms/{accept_upload(desk.project, path)}")
         except UserError as err:
-            where, problem, remedy = (
-                one.replace(str(path), name).replace(f"{desk.project.folder}/", "")
-                for one in (err.where, err.problem, err.remedy)
-            )
-            raise UserError(where, problem, remedy) from None
+            raise err.renamed(str(path), name).renamed(f"{desk.project.folder}/", "") from None
         finally:
             path.unlink(missing_ok=True)
 

@@ -27,7 +27,7 @@ from validation.workbench.editing.layout import elements_of
 from validation.workbench.editing.parts import Part, mark_error, tree_of
 from validation.workbench.editing.systems import ADDED, ADDED_TITLES, NEW, SystemEdit
 from validation.workbench.pages import editor
-from validation.workbench.pages.editor import draft_fields, line_in, sentence, sound_values
+from validation.workbench.pages.editor import draft_fields, sentence, sound_values
 from validation.workbench.web.answers import desk_of, moved, page
 from validation.workbench.web.forms import posted, texts
 
@@ -113,9 +113,9 @@ def _changed(draft: Draft, fields: Mapping[str, str], seen: int) -> str:
         moved_parts = {**version.positions, **_positions(fields.get("positions", ""))}
         draft.change(replace(version, positions=moved_parts), seen)
         return fields.get("part", "")
-    values, wrong = sound_values(draft)
-    if values is None:
-        raise UserError(wrong[0], wrong[1], "Correct the text first")
+    _, wrong = sound_values(draft)
+    if wrong is not None:
+        raise UserError(wrong.where, wrong.problem, "Correct the text first")
     edit = SystemEdit(version.text)
     part = edit.part(fields.get("part") or edit.tree.id)
     if op == "set":
@@ -161,13 +161,14 @@ def _page(
     desk = desk_of(request)
     counts, policy, wrong_count = _counts(given)
     values, syntax = sound_values(draft)
-    wrong, lines = ([syntax], [line_in(syntax)]) if syntax else ([], [])
+    wrong, lines = ([str(syntax)], [syntax.line]) if syntax else ([], [])
     shown: dict[str, Any] = {"sound": values is not None, "checked": None, "top": Part("system", (), "")}
     if values is not None:
         tree, places = tree_of(values), places_of(draft.version.text)
         checked = _checked(desk, draft, counts, policy)
-        wrong = checked["wrong"]
-        lines = [places.line_of(mark_error(tree, one[0], sentence(one)).path) for one in wrong]
+        wrong = [sentence(one) for one in checked["wrong"]]
+        paths = [tuple(one[3]) for one in checked["wrong"]]
+        lines = [places.line_of(mark_error(tree, path, said).path) for path, said in zip(paths, wrong, strict=True)]
         shown |= {"top": tree, "checked": None if wrong else checked}
     part = _chosen(shown["top"], given.get("part", ""))
     placed = _placed_words(shown["checked"])

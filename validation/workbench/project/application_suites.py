@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from platforms.errors import UserError, nearest
+from platforms.errors import Place, UserError, nearest
 from platforms.files.checked_toml import toml_values
 from platforms.system.scheduler import POLICIES
 from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID
@@ -161,7 +161,8 @@ def _values(table: Mapping[str, Any], key: str) -> dict[str, tuple[str, ...]]:
     if not isinstance(own, dict):
         raise UserError(f"suite, {key}", "not a table", f"Write it as [{key}] with a line for each name")
     made = counts_of if key == "counts" else variables_of
-    return {name: made(_text(value, f"suite, {key}, {name}"), f"suite, {key}, {name}") for name, value in own.items()}
+    places = {name: Place(f"suite, {key}, {name}", None, (key, name)) for name in own}
+    return {name: made(_text(value, places[name]), places[name]) for name, value in own.items()}
 
 
 def _text(value: object, where: str) -> str:

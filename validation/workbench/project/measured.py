@@ -88,4 +88,4 @@ def _read(path: Path, changed_ns: int, size: int) -> MeasuredTimes:
     try:
         return read_measured(path)
     except UserError as err:
-        raise UserError(err.where.replace(f"--truth {path}", f"measured/{path.name}"), err.problem, err.remedy) from err
+        raise err.renamed(f"--truth {path}", f"measured/{path.name}") from err

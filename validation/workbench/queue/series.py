@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from predictor.series.front import pareto_front
 from validation.workbench.queue.points import VALUE
 
 PARAMETERS = ("ranks", "app", "class", "platform", "network", "mapping", "efficiency", "suite")
@@ -248,14 +249,10 @@ def choices_of(rows: Sequence[Row]) -> dict[str, list[Choice]]:
 
 
 def front(choices: Sequence[Choice]) -> list[Choice]:
-    """Return the choices that no other one beats in time and energy, the fastest first.
+    """Return the choices that no other one beats in time and energy, the fastest first; of equals, the first one.
 
     >>> one = lambda time_s, energy_j: Choice("simulated", {}, time_s, energy_j)
     >>> [(c.time_s, c.energy_j) for c in front([one(3, 1), one(1, 9), one(2, 9), one(2, 4), one(4, 4)])]
     [(1, 9), (2, 4), (3, 1)]
     """
-    found: list[Choice] = []
-    for choice in sorted(choices, key=lambda one: (one.time_s, one.energy_j)):
-        if not found or choice.energy_j < found[-1].energy_j:
-            found.append(choice)
-    return found
+    return [choices[at] for at in pareto_front([(one.time_s, one.energy_j) for one in choices], equals=False)]

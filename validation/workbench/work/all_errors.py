@@ -6,7 +6,6 @@ The readers of systems and applications stop at the first error, as commands wan
 from __future__ import annotations
 
 import copy
-import re
 import time
 from collections import Counter
 from collections.abc import Callable, Mapping, MutableMapping
@@ -14,17 +13,15 @@ from typing import Any, Protocol
 
 from platforms.errors import UserError
 from platforms.files.toml_places import Path, places_of
-from validation.workbench.editing.parts import NUMBERED, Part, tree_of
-from validation.workbench.editing.parts import mark_error as mark_part
-from validation.workbench.editing.steps import Program, Step, programs_of
-from validation.workbench.editing.steps import mark_error as mark_step
+from platforms.system.checks import PartPlace
+from platforms.system.database import UnknownHardware
+from predictor.blocks.checks import UnawaitedRequest, UnknownRequest, WrongArguments
+from validation.workbench.editing.parts import Part, part_at, part_named, tree_of
+from validation.workbench.editing.steps import Program, Step, mark_error, programs_of
 
 MOST_ERRORS = 20
 _TRIES = 60
 _TIME_S = 1.0  # after it no further errors are looked for
-_UNKNOWN_KEY = re.compile(r"unknown key '([^']+)'")
-_KEY_OF_VALUE = re.compile(r"([\w-]+) = ")
-_NO_HARDWARE = re.compile(r"\bno \w+ '([^']+)' in the hardware database")
 _HARMLESS = {"compute": 1}
 _CPU, _NETWORK = "xeon-e5-2670", "gigabit-ethernet"  # entries of the hardware database
 
@@ -32,38 +29,41 @@ _CPU, _NETWORK = "xeon-e5-2670", "gigabit-ethernet"  # entries of the hardware d
 class Mender(Protocol):
     """Replaces wrong parts of a file's values."""
 
-    def mend(self, where: str, problem: str) -> bool:
+    def path_of(self, err: UserError) -> Path:
+        """Return the keys of what an error is about; (): the whole file."""
+
+    def mend(self, err: UserError) -> bool:
         """Replace the part of an error by a sound one; return False if it is not known."""
 
-    def follows(self, problem: str) -> bool:
-        """Return whether a problem comes from a part that was replaced, and is none of the file."""
+    def follows(self, err: UserError) -> bool:
+        """Return whether an error comes from a part that was replaced, and is none of the file."""
 
 
-def all_errors(first: UserError, read: Callable[[], object], mender: Mender) -> list[list[str]]:
-    """Return the place, the problem and the remedy of the first error and of further ones, at most MOST_ERRORS.
+def all_errors(first: UserError, read: Callable[[], object], mender: Mender) -> list[list[Any]]:
+    """Return the place, problem, remedy and keys of the first error and of further ones, at most MOST_ERRORS.
 
     Args:
         first: The first error.
         read: Reads the values as the mender has them by now, and raises a UserError if they are not sound.
         mender: Replaces wrong parts.
     """
-    found, latest, end_s = [_words(first)], first, time.monotonic() + _TIME_S
+    found, latest, end_s = {_words(first): mender.path_of(first)}, first, time.monotonic() + _TIME_S
     for _ in range(_TRIES):
-        if len(found) == MOST_ERRORS or time.monotonic() > end_s or not mender.mend(latest.where, latest.problem):
+        if len(found) == MOST_ERRORS or time.monotonic() > end_s or not mender.mend(latest):
             break
         try:
             read()
         except UserError as err:
             latest = err
-            if _words(err) not in found and not mender.follows(err.problem):
-                found.append(_words(err))
+            if _words(err) not in found and not mender.follows(err):
+                found[_words(err)] = mender.path_of(err)
         else:
             break
-    return found
+    return [[*words, list(path)] for words, path in found.items()]
 
 
-def _words(err: UserError) -> list[str]:
-    return [err.where, err.problem, err.remedy]
+def _words(err: UserError) -> tuple[str, str, str]:
+    return err.where, err.problem, err.remedy
 
 
 def _inside(values: Any, path: Path) -> Any:
@@ -86,27 +86,29 @@ class ApplicationMender:
         self._steps: set[str] = set()  # named steps that were replaced
         self._no_wait = False  # a step that waits was replaced
 
-    def follows(self, problem: str) -> bool:
-        """Return whether a problem comes from a part that was replaced."""
-        if self._no_wait and problem.startswith("nothing waits for"):
-            return True
-        named = re.search(r"no send or receive has the request '([^']*)'", problem)
-        if named is not None and named[1] in self._requests:
-            return True
-        called = re.match(r"steps (\w+) ", problem)
-        return called is not None and called[1] in self._steps
+    def path_of(self, err: UserError) -> Path:
+        """Return the keys of what an error is about."""
+        return err.keys
 
-    def mend(self, where: str, problem: str) -> bool:
+    def follows(self, err: UserError) -> bool:
+        """Return whether an error comes from a part that was replaced."""
+        if isinstance(err, UnawaitedRequest):
+            return self._no_wait
+        if isinstance(err, UnknownRequest):
+            return err.request in self._requests
+        return isinstance(err, WrongArguments) and err.steps in self._steps
+
+    def mend(self, err: UserError) -> bool:
         """Replace the part of an error by a sound one."""
         programs = programs_of(self.values, places_of(""))
-        mark_step(programs, where, "wrong")
+        mark_error(programs, err.keys, "wrong")
         for program in programs:
             for step in program.all_steps():
                 if step.error:
                     return self._mend_step(step)
             if program.error:
-                return self._mend_program(program, where, problem)
-        return self._mend_variable(where) or self._mend_key(problem)
+                return self._mend_program(program, err.keys)
+        return self._mend_variable(err.keys) or self._mend_key(err.keys)
 
     def _mend_step(self, step: Step) -> bool:
         self._tries[step.path] += 1
@@ -117,18 +119,17 @@ class ApplicationMender:
         above[step.path[-1]] = _harmless(old) if self._tries[step.path] == 1 else dict(_HARMLESS)
         return self._tries[step.path] <= 2
 
-    def _mend_program(self, program: Program, where: str, problem: str) -> bool:
+    def _mend_program(self, program: Program, keys: Path) -> bool:
         path, key = program.path[:-1], str(program.path[-1])
         self._tries[path] += 1
         table = _inside(self.values, path)
-        unknown = _UNKNOWN_KEY.match(problem) or _KEY_OF_VALUE.match(problem)
-        named = unknown[1] if unknown else where.rpartition(", ")[2]
         if isinstance(table, MutableMapping) and self._tries[path] <= 3:
-            if problem == "'count' is missing":
-                table["count"] = 1
-                return True
+            named = keys[len(path)] if len(keys) > len(path) else None
             if named in table and named not in ("count", "grid", key, "parameters"):
                 del table[named]
+                return True
+            if named is None and key == "program" and not {"count", "grid"} & table.keys():
+                table["count"] = 1
                 return True
         self._steps.add(program.name)
         _inside(self.values, path[:-1])[path[-1]] = {
@@ -137,22 +138,19 @@ class ApplicationMender:
         }
         return self._tries[path] <= 5
 
-    def _mend_variable(self, where: str) -> bool:
+    def _mend_variable(self, keys: Path) -> bool:
         """Replace a variable, a list or a function by 1, or ones."""
-        for key, kind in (("variables", "variable"), ("functions", "function")):
-            table, named = self.values.get(key), re.search(rf", {kind} (\w+)", where)
-            if named is None or not isinstance(table, dict):
-                continue
-            for name, value in table.items():
-                if name.partition("(")[0].strip() == named[1]:
-                    table[name] = [1] * len(value) if isinstance(value, list) else 1
-                    self._tries[key, name] += 1
-                    return self._tries[key, name] == 1
-        return False
+        if len(keys) < 2 or keys[0] not in ("variables", "functions"):
+            return False
+        table, name = self.values.get(keys[0]), keys[1]
+        if not isinstance(table, dict) or name not in table:
+            return False
+        table[name] = [1] * len(table[name]) if isinstance(table[name], list) else 1
+        self._tries[keys[:2]] += 1
+        return self._tries[keys[:2]] == 1
 
-    def _mend_key(self, problem: str) -> bool:
-        named = _UNKNOWN_KEY.match(problem) or _KEY_OF_VALUE.match(problem)
-        return named is not None and self.values.pop(named[1], None) is not None
+    def _mend_key(self, keys: Path) -> bool:
+        return len(keys) == 1 and self.values.pop(str(keys[0]), None) is not None
 
 
 def _harmless(step: object) -> dict[str, Any]:
@@ -181,13 +179,20 @@ class SystemMender:
         self.values: dict[str, Any] = copy.deepcopy(dict(values))
         self._tries: Counter[Path] = Counter()
 
-    def follows(self, problem: str) -> bool:
+    def path_of(self, err: UserError) -> Path:
+        """Return the keys of what an error is about, or of the part that has the names of its place."""
+        if isinstance(err.where, PartPlace):
+            return part_named(tree_of(self.values), [str(key) for key in err.keys]).path
+        return err.keys
+
+    def follows(self, err: UserError) -> bool:
         """Return False: no part of a system refers to one that is replaced, but for links, which go with it."""
         return False
 
-    def mend(self, where: str, problem: str) -> bool:
+    def mend(self, err: UserError) -> bool:
         """Replace the part of an error by a sound one."""
-        part = mark_part(tree_of(self.values), where, "wrong")
+        keys = self.path_of(err)
+        part = part_at(tree_of(self.values), keys)
         path = part.path[:-2] if part.kind in ("link", "disk") else part.path
         self._tries[path] += 1
         table = _inside(self.values, path)
@@ -196,16 +201,11 @@ class SystemMender:
         if part.kind in ("link", "disk"):
             return table.pop(part.path[-2], None) is not None
         if self._tries[path] <= 8:
-            hardware = _NO_HARDWARE.search(problem)
-            if hardware and _mend_hardware(table, hardware[1]):
+            if isinstance(err, UnknownHardware) and _mend_hardware(table, err.name):
                 return True
-            unknown = _UNKNOWN_KEY.match(problem) or _KEY_OF_VALUE.match(problem)
-            if unknown and unknown[1] in table and unknown[1] not in ("node", "lan", "wan"):
-                del table[unknown[1]]
-                return True
-            inner = [word for word in where.split(", ")[1:] if NUMBERED.fullmatch(word) is None and word in table]
-            if inner:
-                del table[inner[0]]
+            key = keys[len(path)] if len(keys) > len(path) else None
+            if key in table and key not in ("wan", "lan", "node", "unit", "links"):
+                del table[key]
                 return True
         return self._replace(part, table) and self._tries[path] <= 10
 

@@ -55,7 +55,7 @@ def campaign_of(folder: Path, text: str) -> Campaign:
         try:
             found = read_campaign(file.name, folder / "suites")
         except UserError as err:
-            raise type(err)(err.where.replace(file.name, "suite"), err.problem, err.remedy) from None
+            raise err.renamed(file.name, "suite") from None
     if len(found.cases) > MOST_CASES:
         raise UserError("suite", f"a product of {len(found.cases)} runs", f"Ask for at most {MOST_CASES}")
     return found

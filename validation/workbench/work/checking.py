@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -10,7 +9,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from platforms.errors import UserError
+from platforms.command.values import parsed
+from platforms.errors import Place, UserError
 from platforms.files.checked_toml import read_toml, toml_values
 from platforms.system.cli import price_of, watts_of
 from platforms.system.description import is_system_file, read_system
@@ -97,29 +97,19 @@ def evaluate(folder: Path, name: str, text: str, words: Sequence[str]) -> Iterat
         folder: The project folder.
         name: The name of the application file.
         text: Its text.
-        words: Options of ``python -m predictor.blocks run``.
+        words: Options of ``gridval blocks run``.
     """
     # Imported here for a quick start: they are slow to import, and most workers never need them.
     from predictor.blocks.evaluation.evaluate import evaluate as evaluated
-    from predictor.blocks.options import (
-        add_model_arguments,
-        add_power_argument,
-        add_setting_arguments,
-        machine_from_arguments,
-        setting_from_arguments,
-    )
-    from predictor.blocks.run_command import result_json, result_text
+    from predictor.blocks.options import machine_from_request, setting_from_request
+    from predictor.blocks.run_command import COMMAND, BlocksRequest, result_json, result_text
 
-    parser = argparse.ArgumentParser(exit_on_error=False)
-    add_setting_arguments(parser)
-    add_model_arguments(parser)
-    add_power_argument(parser)
     with _drafted(name, text) as path:
-        args = parser.parse_args([str(path), *words])
-        setting = setting_from_arguments(args)
-        machine = machine_from_arguments(args, setting)
-        result = evaluated(setting.application, machine, evaluator=args.evaluator, power=args.power)
-    cautions = [*setting.cautions(args.model), *result.cautions]
+        request = parsed(BlocksRequest, COMMAND.parser(), [str(path), *words])
+        setting = setting_from_request(request)
+        machine = machine_from_request(request, setting)
+        result = evaluated(setting.application, machine, evaluator=request.evaluator, power=request.power)
+    cautions = [*setting.cautions(request.model), *result.cautions]
     yield {"result": result_json(result, 0.0), "text": result_text(result), "cautions": cautions}
 
 
@@ -138,7 +128,7 @@ def _system(folder: Path, name: str, text: str) -> System:
             raise UserError(name, "no top level", "Give either [wan] or [lan]")
         wan = table.get("wan")
         if isinstance(wan, dict) and "clusters" not in table and not {"lan", "wan"} & wan.keys():
-            raise UserError(f"{name}, wan", "a WAN without levels", "Add a LAN")
+            raise UserError(Place(f"{name}, wan", None, ("wan",)), "a WAN without levels", "Add a LAN")
         if not is_system_file(path):
             raise UserError(name, "this is a grid of clusters, not a system of levels", "Edit its text in a file")
         return read_system(path)
@@ -165,8 +155,7 @@ def _drafted(name: str, text: str) -> Iterator[Path]:
         try:
             yield path
         except UserError as err:
-            words = (one.replace(f"{private}/", "") for one in (err.where, err.problem, err.remedy))
-            raise UserError(*words) from None
+            raise err.renamed(f"{private}/", "") from None
 
 
 def _described(system: System) -> dict[str, Any]:

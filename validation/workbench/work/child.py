@@ -56,7 +56,7 @@ def _serve(request: dict[str, Any], tasks: dict[str, Task], folder: Path, answer
         for answer in tasks[request.pop("task")](folder, **request):
             _say(answers, answer)
     except UserError as err:
-        _say(answers, {"error": [err.where, err.problem, err.remedy]})
+        _say(answers, {"error": [err.where, err.problem, err.remedy], "keys": list(err.keys)})
     else:
         _say(answers, {"done": True})
 

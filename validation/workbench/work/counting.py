@@ -17,7 +17,7 @@ from apps.store import Store
 from apps.store.database import DATABASE
 from platforms.errors import UserError
 from platforms.wording import number_of
-from predictor.blocks.options import setting_from_arguments
+from predictor.blocks.options import setting_from_request
 from predictor.blocks.series.evaluations import evaluated, is_kept
 from predictor.blocks.series.points import Point
 from validation.blocks.comparison import simulation
@@ -130,7 +130,7 @@ def _processes(one: SuitePoint) -> int:
     Raises:
         UserError: It cannot be placed.
     """
-    return sum(setting_from_arguments(one.args).schedule.counts.values())
+    return sum(setting_from_request(one.request).schedule.counts.values())
 
 
 def _simulations(sound: Sequence[SuitePoint], store: Store | None, jobs: int) -> list[str]:
@@ -141,7 +141,7 @@ def _simulations(sound: Sequence[SuitePoint], store: Store | None, jobs: int) ->
     for one in sound:
         many += 1
         with suppress(UserError):  # the run will fail with this reason
-            specs[simulation(setting_from_arguments(one.args))] = None
+            specs[simulation(setting_from_request(one.request))] = None
         if time.monotonic() > end_s:
             break
     if not specs:
@@ -179,7 +179,7 @@ def _samples(first: tuple[int, Point], last: tuple[int, Point]) -> list[tuple[in
 def _time_s(point: Point) -> float:
     started_s = time.perf_counter()
     with suppress(UserError):  # the run will fail with this reason
-        evaluated(point.args)
+        evaluated(point.request)
     return time.perf_counter() - started_s
 
 

@@ -15,7 +15,7 @@ from apps.runs.runner import Runner
 from apps.store import Store
 from platforms.errors import UserError
 from predictor.blocks.evaluation.evaluate import LabelResult, Result
-from predictor.blocks.options import setting_from_arguments
+from predictor.blocks.options import setting_from_request
 from predictor.blocks.parts import KINDS, total
 from predictor.blocks.series.evaluations import evaluations
 from predictor.blocks.setting import Setting
@@ -55,7 +55,7 @@ def _simulations(points: Iterator[SuitePoint]) -> list[Any]:
     found = []
     for one in points:
         try:
-            found.append(simulation(setting_from_arguments(one.args)))
+            found.append(simulation(setting_from_request(one.request)))
         except UserError:
             continue  # the run says so when its turn comes
     return list(dict.fromkeys(found))
@@ -63,10 +63,10 @@ def _simulations(points: Iterator[SuitePoint]) -> list[Any]:
 
 def _outcome(suite: SuitePoints, one: SuitePoint, known: str, runner: Runner, store: Store) -> dict[str, Any]:
     if suite.content_of(one) != known:
-        what = f"{Path(one.args.application).name} or {Path(one.args.system).name}"
+        what = f"{Path(one.request.application).name} or {Path(one.request.system).name}"
         reason = f"{what}: it, or a model, has changed since the suite was queued. Queue it again."
         return {"results": [], "reason": reason}
-    setting = setting_from_arguments(one.args)
+    setting = setting_from_request(one.request)
     _ = setting.schedule  # raises the error that all models would
     points = [one.with_model(model) for model in suite.models]
     found = evaluations(points, store, 1)
@@ -79,10 +79,10 @@ def _outcome(suite: SuitePoints, one: SuitePoint, known: str, runner: Runner, st
     rows = []
     for point, result in zip(points, found, strict=True):
         if isinstance(result, UserError):
-            reasons.append(f"model {point.args.model}: {result}")
+            reasons.append(f"model {point.request.model}: {result}")
         else:
-            cautions = [*setting.cautions(point.args.model), *result.cautions]
-            rows.append(_row(one, point.args.model, result, setting, record, cautions))
+            cautions = [*setting.cautions(point.request.model), *result.cautions]
+            rows.append(_row(one, point.request.model, result, setting, record, cautions))
     return {"results": rows, "reason": " ".join(reasons)}
 
 
@@ -91,15 +91,15 @@ def _row(
 ) -> dict[str, Any]:  # fmt: skip
     """Return a result as the columns of the downloads, with a list of the labels besides."""
     simulated_s = None if record is None else record.time_s
-    simulated_j = None if record is None else simulated_energy_j(setting, record, one.args.power)
+    simulated_j = None if record is None else simulated_energy_j(setting, record, one.request.power)
     error_pct = _error_pct(result.time_s, simulated_s)
     labels = [_label(label, result, setting, record) for label in result.labels]
     row: dict[str, Any] = {
-        "app": Path(one.args.application).stem,
-        "scenario": Path(one.args.system).stem,
+        "app": Path(one.request.application).stem,
+        "scenario": Path(one.request.system).stem,
         "predictor": Path(model).name,
-        "policy": one.args.policy,
-        "power": one.args.power,
+        "policy": one.request.policy,
+        "power": one.request.power,
         "ranks": sum(label.processes for label in result.labels),
         "nodes": result.nodes,
         "predicted_s": result.time_s,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import hashlib
 import json
 import math
@@ -13,15 +12,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from platforms.errors import UserError, nearest
+from platforms.command.values import parsed
+from platforms.errors import Place, UserError, nearest
 from platforms.system.model import System
 from platforms.system.named import system_named
 from platforms.system.parts import ANY
 from predictor.blocks.application import Application
-from predictor.blocks.cli import build_parser
 from predictor.blocks.description import read_application
 from predictor.blocks.options import changed
-from predictor.blocks.series.points import Point, points_of
+from predictor.blocks.run_command import COMMAND, BlocksRequest
+from predictor.blocks.series.points import ApplicationOptions, Point, points_of
 from predictor.blocks.series.table import number
 from validation.workbench.project.application_suites import (
     FAILURE_RATE,
@@ -44,24 +44,24 @@ class SuitePoint:
     application: Application  # without the values of the point, or with those of another point of its suite
 
     @property
-    def args(self) -> argparse.Namespace:
-        """The options of the command that evaluates it."""
-        return self.point.args
+    def request(self) -> ApplicationOptions:
+        """The request of the command that evaluates it."""
+        return self.point.request
 
     def with_model(self, model: str) -> Point:
         """Return the point for one model."""
-        return Point({**self.point.values, "model": model}, argparse.Namespace(**{**vars(self.args), "model": model}))
+        return Point({**self.point.values, "model": model}, replace(self.request, model=model))
 
     @cached_property
     def changed(self) -> Application:
         """The application with the values of the point."""
-        return changed(self.application, self.args)
+        return changed(self.application, self.request)
 
     def values(self) -> dict[str, int | float | str]:
         """Return the number of processes of each label, each variable, the policy, the power rule and the rate."""
         counts = self.changed.counts()
         variables = {name: number(typed(value)) for name, value in self.changed.variables.items()}
-        given = {name: getattr(self.args, name) for name in (*OPTIONS, FAILURE_RATE)}
+        given = {name: getattr(self.request, name) for name in (*OPTIONS, FAILURE_RATE)}
         return {**counts, **variables, **{name: value for name, value in given.items() if value is not None}}
 
     def said(self) -> str:
@@ -104,7 +104,8 @@ class SuitePoints:
                 if name not in known:
                     what = "label" if key == "counts" else "variable"
                     remedy = nearest(name, dict.fromkeys(known)) if known else "The applications have none"
-                    raise UserError(f"suite, {key}, {name}", f"no application has such a {what}", remedy)
+                    place = Place(f"suite, {key}, {name}", None, (key, name))
+                    raise UserError(place, f"no application has such a {what}", remedy)
 
     def _check_size(self) -> None:
         """Refuse a product that is too large, before it is made."""
@@ -120,13 +121,12 @@ class SuitePoints:
         application = self.applications[name]
         names = {*_names(application, "counts"), *_names(application, "variables")}
         words = words_of(self.suite, name, names, self.models[:1])
-        args = build_parser().parse_args(["run", *words, "--parts"])
-        for point in points_of(args):
+        for point in points_of(parsed(BlocksRequest, COMMAND.parser(), [*words, "--parts"])):
             yield SuitePoint(point, self.models, application)
 
     def content_of(self, one: SuitePoint) -> str:
         """Return the hash of what a point depends on that can change in the project: application, system and models."""
-        key = one.args.application, one.args.system
+        key = one.request.application, one.request.system
         if key not in self._contents:
             with chdir(self._folder):
                 given = read_application(Path(key[0]))
@@ -149,14 +149,14 @@ def expanded(folder: Path, text: str) -> list[list[Any]]:
     with chdir(folder):
         for point in found.points:
             # A number in place of a number takes a fraction of the time of a number in place of an expression.
-            one = replace(point, application=latest.get(point.args.application, point.application))
-            latest[one.args.application] = one.changed
+            one = replace(point, application=latest.get(point.request.application, point.application))
+            latest[one.request.application] = one.changed
             values = one.values()
             ranks = sum(values[label.name] for label in one.application.labels)  # type: ignore[misc]
             content = found.content_of(one)
             cases.append([
-                Path(one.args.system).stem, None, Path(one.args.application).stem, one.said() or None, ranks,
-                one.args.policy, "", content, json.dumps(values),
+                Path(one.request.system).stem, None, Path(one.request.application).stem, one.said() or None, ranks,
+                one.request.policy, "", content, json.dumps(values),
             ])  # fmt: skip
     return cases
 

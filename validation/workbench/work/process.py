@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from platforms.errors import UserError
+from platforms.errors import Place, UserError
 from validation.workbench.project.folder import Project
 
 _PATIENCE_S = 8.0  # time that a worker gets to end its simulations
@@ -54,7 +54,8 @@ class Worker:
         while True:
             answer = self._answer(end_s)
             if "error" in answer:
-                raise UserError(*answer["error"])
+                where, problem, remedy = answer["error"]
+                raise UserError(Place(where, None, tuple(answer["keys"])), problem, remedy)
             if answer.get("done"):
                 return
             yield answer

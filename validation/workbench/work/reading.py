@@ -108,7 +108,7 @@ def _platform(name: str, grid: str) -> tuple[Platform, str]:
             try:
                 made = read_grid(path)
             except UserError as err:
-                raise type(err)(err.where.replace(f"{path}", "grid"), err.problem, err.remedy) from None
+                raise err.renamed(str(path), "grid") from None
         return materialise(made), platform_xml(made).decode()
     if name.endswith(".xml"):
         found = read_platform(Path(name), Path(name).stem)

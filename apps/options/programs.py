@@ -1,0 +1,159 @@
+"""Options that name a kernel with its class or size, or the user's own program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from platforms.command.request import Request, option
+from platforms.errors import UserError
+
+if TYPE_CHECKING:
+    from apps.programs.problem import Problem
+
+
+_GOES_WITH_PROGRAM = (
+    "--program-args",
+    "--program-iterations",
+    "--program-flags",
+    "--program-build",
+    "--program-status",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProblemOptions(Request):
+    """A kernel with its class or size."""
+
+    default_class: ClassVar[str] = "B"
+
+    app: str | None = option(None, "A1,A2,...", lambda _: f"of {', '.join(_kernels())} (default: cg,mg,lu)")
+    problem_class: str | None = option(
+        None,
+        "C",
+        lambda request: f"problem class (default: {request.default_class})",
+        name="--class",
+    )
+    size: int | None = option(None, "N", lambda _: f"instead of a class, for {', '.join(_sized())}")
+    param: tuple[str, ...] = option(
+        (),
+        "KEY=VALUE",
+        "another parameter of a kernel with --size (docs/kernels/index.md); may be given several times",
+    )
+
+
+def _kernels() -> Sequence[str]:
+    # Imported here for a quick start: it is slow to import.
+    from apps.programs.kernel import kernel_names
+
+    return kernel_names()
+
+
+def _sized() -> Sequence[str]:
+    # Imported here for a quick start: it is slow to import.
+    from apps.programs.kernel import sized_names
+
+    return sized_names()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProgramOptions(ProblemOptions):
+    """A kernel, or the user's own program."""
+
+    program: str | None = option(
+        None,
+        "FILE",
+        "an MPI program of your own instead of a kernel: a source in C, C++ or Fortran, or an executable built by "
+        "smpicc, smpicxx or smpif90 (docs/programs/own-program.md); or a program in Python (docs/programs/s4u.md)",
+    )
+    program_args: str | None = option(
+        None,
+        "ARGS",
+        "arguments of the program, in one word; {iterations} in it is replaced by the number of iterations to run",
+    )
+    program_iterations: int | None = option(None, "N", "number of iterations of a full run")
+    program_flags: str | None = option(None, "FLAGS", "more arguments of the compiler, in one word, for a source")
+    program_build: str | None = option(
+        None,
+        "COMMAND",
+        "a shell command that builds the executable first, run in its folder; {mpicc}, {mpicxx}, {mpif90} in it are "
+        "replaced by the names of the compilers (docs/programs/recipes.md)",
+    )
+    program_status: int | None = option(None, "N", "exit status with which the program ends (default: 0)")
+
+
+def problem_from_request(request: ProblemOptions, kernel_name: str) -> Problem:
+    """Return the kernel's problem that --class, or --size and --param, ask for.
+
+    Raises:
+        UserError: The options do not fit together or do not fit the kernel.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from apps.programs.problem import problem, sized_problem
+
+    if request.size is None:
+        if request.param:
+            raise UserError(f"--param {request.param[0]}", "goes with --size", "Give the size too, or leave it out")
+        return problem(kernel_name, request.default_class if request.problem_class is None else request.problem_class)
+    if request.problem_class is not None:
+        raise UserError(f"--class {request.problem_class}", "does not go with --size", "Drop one")
+    return sized_problem(kernel_name, request.size, **parse_parameters(request.param))
+
+
+def parse_parameters(texts: Sequence[str]) -> dict[str, str]:
+    """Parse parameters given as KEY=VALUE; the last value of a key counts.
+
+    Raises:
+        UserError: A text has another form.
+    """
+    parameters = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not key or not equals:
+            raise UserError(f"--param {text}", "not of the form KEY=VALUE", "Write for example --param niter=10")
+        parameters[key] = value
+    return parameters
+
+
+def own_problem_from_request(request: ProgramOptions, *, real_mpi: bool = False) -> Problem | None:
+    """Return the problem of the user's own program; None where --program is not given.
+
+    ``real_mpi`` says that the program runs on a real machine, and is built by its MPI.
+
+    Raises:
+        UserError: The options do not fit together, or the program cannot be read.
+    """
+    # Imported here for a quick start: they are slow to import.
+    from apps.programs.build import build
+    from apps.programs.own_program import read_program
+    from apps.programs.problem import own_problem
+
+    if request.program is None:
+        for name in _GOES_WITH_PROGRAM:
+            value = getattr(request, name[2:].replace("-", "_"))
+            if value is not None:
+                raise UserError(f"{name} {value}", "there is no program", "Give --program FILE too")
+        return None
+    for value, name in ((request.app, "--app"), (request.problem_class, "--class"), (request.size, "--size")):
+        if value is not None:
+            raise UserError(f"{name} {value}", "does not go with --program", "Drop one")
+    if request.param:
+        raise UserError(f"--param {request.param[0]}", "does not go with --program", "Use --program-args")
+    status = request.program_status
+    if status is not None and not 0 <= status < 126:  # a shell has its own meanings for the others
+        raise UserError(f"--program-status {status}", "not an exit status of a program", "Give one from 0 to 125")
+    if status and real_mpi:
+        raise UserError(f"--program-status {status}", "goes with simulations", "Leave it out with --machine")
+    if request.program_build is not None:
+        build(request.program, request.program_build, real_mpi=real_mpi)
+    return own_problem(
+        read_program(
+            request.program,
+            request.program_args or "",
+            request.program_iterations,
+            real_mpi=real_mpi,
+            flags=request.program_flags or "",
+            status=status or 0,
+        )
+    )

@@ -1,0 +1,126 @@
+"""Options for the number of simulations at a time, the store of their records, and their time limit."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from apps.options.settings import WallLimitOption, wall_limit_from_request
+from apps.results.cautions import Cautions
+from apps.runs.run_progress import RunProgress
+from platforms.command.request import Request, option
+from platforms.errors import UserError
+
+if TYPE_CHECKING:
+    from apps.runs.runner import Runner
+
+
+@dataclass(frozen=True, kw_only=True)
+class PoolOptions(Request):
+    """How many jobs run at a time, and where their results are kept."""
+
+    pooled: ClassVar[str] = "simulations"  # what the jobs are
+
+    jobs: int | None = option(None, "N", lambda request: _jobs_help(request))
+    store: str | None = option(
+        None, "DIR", "folder in which results are looked up and kept (default: in the cache folder)"
+    )
+    no_store: bool = option(False, help="look up and keep no results")
+
+
+def _jobs_help(request: type[Request]) -> str:
+    """Return the help of --jobs."""
+    assert issubclass(request, PoolOptions)
+    return f"{request.pooled} at a time (default: the number of cores)"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunnerOptions(PoolOptions, WallLimitOption):
+    """How many simulations run at a time, where their records are kept, and how long one may take."""
+
+
+def checked_runner(request: RunnerOptions) -> tuple[int, float | None]:
+    """Return the number of simulations at a time, and the wall time in s that one may take (None: any).
+
+    Raises:
+        UserError: The options do not fit together or are out of range.
+    """
+    limit_s = wall_limit_from_request(request)
+    jobs = (os.cpu_count() or 1) if request.jobs is None else request.jobs
+    if jobs < 1:
+        raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
+    if request.no_store and request.store is not None:
+        raise UserError("--no-store", "does not go with --store", "Drop one")
+    if request.store == "":
+        raise UserError("--store", "an empty name", "Name a folder")
+    return jobs, limit_s
+
+
+@contextmanager
+def runner_from_request(
+    request: RunnerOptions, *, scheduler: str | None = None, cautions: Cautions | None = None, saying: bool = True
+) -> Iterator[Runner]:
+    """Yield a Runner that reports its progress, and print the cautions of its runs at the end, or on an interrupt.
+
+    The KeyboardInterrupt that goes on then says how many runs are kept.
+
+    Args:
+        request: How to run.
+        scheduler: Address of a Dask scheduler whose workers simulate; None: this computer simulates.
+        cautions: Collects the cautions about all runs of the command; None: a new collection.
+        saying: Print the cautions at the end; a command that prints its results first prints them itself.
+
+    Raises:
+        UserError: The options do not fit together or are out of range, or the scheduler does not answer.
+    """
+    said = Cautions() if cautions is None else cautions
+    finished = None
+    try:
+        with _quiet_runner(request, scheduler, said) as runner:
+            try:
+                yield runner
+            finally:
+                finished = runner.finished
+    except KeyboardInterrupt as err:
+        said.say_all()
+        if finished and not request.no_store:
+            kept = "1 run is" if finished == 1 else f"{finished} runs are"
+            raise KeyboardInterrupt(f"{kept} kept in the store") from err
+        raise
+    if saying:
+        said.say_all()
+
+
+@contextmanager
+def _quiet_runner(request: RunnerOptions, scheduler: str | None, cautions: Cautions) -> Iterator[Runner]:
+    """Yield a Runner that reports its progress but prints no cautions."""
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.runner import Runner
+    from apps.runs.simulate import simulate
+    from apps.store import Store
+
+    jobs, limit_s = checked_runner(request)
+    progress = RunProgress()
+    with ExitStack() as stack:
+        stack.callback(progress.close)
+        progress.start()
+        store = None
+        if not request.no_store:
+            store = stack.enter_context(Store(Path(request.store) if request.store is not None else None))
+        if scheduler is None:
+            bounded = partial(simulate, time_limit_s=limit_s, store=store)
+        else:
+            # Imported here for a quick start: it is slow to import.
+            from apps.runs.dask_cluster import Cluster
+
+            cluster = stack.enter_context(Cluster(scheduler))
+            jobs = max(1, 2 * cluster.places)  # so that no place waits for the next run
+            bounded = partial(cluster.simulate, time_limit_s=limit_s)
+        yield stack.enter_context(
+            Runner(jobs=jobs, store=store, simulate=bounded, progress=progress, time_limit_s=limit_s, cautions=cautions)
+        )

@@ -1,0 +1,163 @@
+"""Options for the settings of runs: computation, efficiency, iterations, engine, memory bus and time limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+from apps.results.cautions import MEASURED
+from apps.spec.checks import not_timed
+from apps.spec.choices import COMPUTE, ENGINES, KERNEL_COMPUTE, REPEATS
+from apps.spec.engine_options import parse_options
+from apps.spec.settings import Settings, parse_iterations, parse_memory_bus
+from apps.traffic import DECLARED
+from platforms.command.request import Request, option
+from platforms.errors import UserError
+
+if TYPE_CHECKING:
+    from apps.machines.machine_file import Machine
+
+WALL_LIMIT_S = 4 * 3600.0  # the longest single runs of class D take a tenth of it
+WALL_LIMIT_HELP = (
+    "stop a simulation that takes more than S seconds of wall time, such as an endless loop "
+    f"(default: {WALL_LIMIT_S:g}, four hours; 0: no limit)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingsOptions(Request):
+    """Computation, efficiency, iterations, engine, memory bus and SimGrid options of runs.
+
+    A command that takes no program of the user's is ``KernelSettingsOptions``.
+    """
+
+    computations: ClassVar[Sequence[str]] = COMPUTE
+
+    efficiency: str = option(
+        "reference",
+        "E",
+        "share of a host's speed that a kernel sustains: a number in (0, 1], reference (default: the fractions of one "
+        "real core), measured (on this machine, by gridval program speed), or platform (that of the kernel on a "
+        "platform calibrated from a machine)",
+        parse=str.lower,
+    )
+    compute: str = option(
+        "injected",
+        "HOW",
+        lambda request: _compute_help(request),
+        others=("--computation",),
+        parse=str.lower,
+        choices=lambda request: request.computations,  # type: ignore[attr-defined]
+    )
+    host_speed: float | None = option(
+        None,
+        "GFLOPS",
+        "speed of one core of this machine on the scale of the platform's hosts, for --compute measured (default: its "
+        "speed in a product of matrices, measured once)",
+        unit="Gflop/s",
+    )
+    iterations: str | None = option(
+        None,
+        "steady|full|K",
+        "iterations to simulate: steady, until they repeat (default); full, all (default with arithmetic); or K; the "
+        "rest is extrapolated, with a stated bound that assumes that the repetition goes on",
+    )
+    engine: str | None = option(
+        None,
+        "NAME",
+        f"{' or '.join(ENGINES)}: s4u runs the kernels {', '.join(DECLARED)} as skeletons (default: smpi; s4u for a "
+        "program in Python)",
+        parse=str.lower,
+    )
+    memory_bus: str | None = option(
+        None,
+        "GB/S|platform",
+        "bandwidth between a node's cores and its memory, which its ranks share: each computation is followed by "
+        "moving the bytes that the kernel declares; platform: the bandwidth that the platform gives for each host "
+        "(default: memory never limits)",
+    )
+    bytes_per_flop: float | None = option(
+        None,
+        "B",
+        "with --memory-bus: bytes per operation instead of those that the kernel declares",
+        unit="byte/flop",
+    )
+    cfg: tuple[str, ...] = option((), "KEY:VALUE", "a SimGrid option; may be given several times")
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelSettingsOptions(SettingsOptions):
+    """The settings of runs of kernels, whose computation is never timed."""
+
+    without: ClassVar[frozenset[str]] = frozenset({"host_speed"})
+    computations: ClassVar[Sequence[str]] = KERNEL_COMPUTE
+
+
+def _compute_help(request: type[Request]) -> str:
+    """Return the help of --compute."""
+    assert issubclass(request, SettingsOptions)
+    timed = "; measured times a program of your own on this machine, so that results vary from run to run"
+    said = timed if "measured" in request.computations else ""
+    return f"{' or '.join(request.computations)}: with none, computation takes no simulated time{said}"
+
+
+def settings_from_request(
+    request: SettingsOptions, machine: Machine | None = None, repeats: int | None = None
+) -> Settings:
+    """Return the settings that a request asks for.
+
+    Args:
+        request: The settings.
+        machine: The real machine on which runs are made; None: they are simulated.
+        repeats: How often each is made there; None: REPEATS.
+
+    Raises:
+        UserError: The options do not fit together, or one is out of range.
+    """
+    # Refused before this machine's speed is measured.
+    if request.compute == "measured" and getattr(request, "program", None) is None:
+        raise not_timed()
+    return Settings(
+        compute=request.compute,
+        efficiency=request.efficiency,
+        iterations=None if request.iterations is None else parse_iterations(request.iterations),
+        options=parse_options(request.cfg),
+        host_speed_flops=None if request.host_speed is None else request.host_speed * 1e9,
+        engine=request.engine,
+        memory_bus=None if request.memory_bus is None else parse_memory_bus(request.memory_bus),
+        bytes_per_flop=request.bytes_per_flop,
+        machine=machine,
+        repeats=REPEATS if repeats is None else repeats,
+    )
+
+
+def cautions(settings: Settings) -> list[str]:
+    """Return the cautions for readers of results under these settings; commands with a store print them first."""
+    if settings.compute != "measured":
+        return []
+    return [MEASURED, "runs whose computation is timed are not taken from the store"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class WallLimitOption(Request):
+    """The wall time that one simulation may take."""
+
+    wall_limit: float = option(
+        WALL_LIMIT_S,
+        "S",
+        WALL_LIMIT_HELP,
+        unit="s",
+    )
+
+
+def wall_limit_from_request(request: WallLimitOption) -> float | None:
+    """Return the wall time that one simulation may take, s; None: any.
+
+    Raises:
+        UserError: The value is negative or infinite.
+    """
+    limit_s = request.wall_limit
+    if not 0 <= limit_s < float("inf"):
+        raise UserError(f"--wall-limit {limit_s:g}", "not a time", "Give seconds of wall time, or 0 for no limit")
+    return limit_s or None

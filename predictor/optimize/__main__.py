@@ -1,7 +1,0 @@
-"""Run the command ``python -m predictor.optimize``."""
-
-import sys
-
-from predictor.optimize.cli import main
-
-sys.exit(main())

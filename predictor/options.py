@@ -1,0 +1,72 @@
+"""Options that name problems and predictors."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from apps.options.machines import MachineOptions
+from apps.options.programs import ProgramOptions, own_problem_from_request, problem_from_request
+from apps.programs.kernel import sized_names
+from apps.programs.problem import Problem
+from platforms.command.request import Request, option
+from platforms.errors import UserError
+from predictor.answers.answers import names
+from predictor.base import Predictor
+from predictor.defaults.choice import PredictorsOf, default_predictors
+from predictor.registry import ALL, help_text, predictors
+
+
+def problems_from_request(request: ProgramOptions) -> list[Problem]:
+    """Return the problems that --app with --class or --size, or --program, ask for.
+
+    Raises:
+        UserError: The options do not fit together, or name something unknown.
+    """
+    machine = request.machine if isinstance(request, MachineOptions) else None
+    own = own_problem_from_request(request, real_mpi=machine is not None)
+    if own is not None:
+        return [own]
+    if request.app is None and request.size is not None:
+        raise UserError(f"--size {request.size}", "goes with --app", f"Name one of {', '.join(sized_names())}")
+    apps = names("cg,mg,lu" if request.app is None else request.app, "--app")
+    return [problem_from_request(request, app) for app in apps]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PredictorOption(Request):
+    """The option --predictor."""
+
+    default_predictors: ClassVar[str] = ""  # what the help calls those that are taken without the option
+
+    predictor: str | None = option(None, "P1,P2,...", lambda request: predictor_help(request))
+
+
+def predictor_help(request: type[Request]) -> str:
+    """Return the help of --predictor."""
+    assert issubclass(request, PredictorOption)
+    return (
+        f"{help_text()}; or {ALL} (default: {request.default_predictors}); those named dpgraph record the program and "
+        "send messages first, some seconds for each platform"
+    )
+
+
+def predictors_from_request(request: PredictorOption) -> list[Predictor]:
+    """Return the predictors that --predictor names.
+
+    Raises:
+        UserError: A name is not known.
+    """
+    return predictors(names(request.predictor or "", "--predictor"))
+
+
+def predictors_by_target(request: PredictorOption) -> PredictorsOf:
+    """Return a function that gives the predictors of a target: those that --predictor names, else the default ones.
+
+    Raises:
+        UserError: A name is not known.
+    """
+    if request.predictor is None:
+        return default_predictors
+    named = predictors_from_request(request)
+    return lambda target: named

@@ -1,7 +1,0 @@
-"""Run ``python -m validation.doctor``."""
-
-import sys
-
-from validation.doctor.cli import main
-
-sys.exit(main())

@@ -1,7 +1,0 @@
-"""Run ``python -m validation.graph``."""
-
-import sys
-
-from validation.graph.cli import main
-
-sys.exit(main())

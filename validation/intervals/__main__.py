@@ -1,7 +1,0 @@
-"""Run ``python -m validation.intervals``."""
-
-import sys
-
-from validation.intervals.cli import main
-
-sys.exit(main())

@@ -1,7 +1,0 @@
-"""Run ``python -m validation.regimes``."""
-
-import sys
-
-from validation.regimes.cli import main
-
-sys.exit(main())

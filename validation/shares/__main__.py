@@ -1,7 +1,0 @@
-"""Run the command ``python -m validation.shares``."""
-
-import sys
-
-from validation.shares.cli import main
-
-sys.exit(main())
