@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from apps.errors import KernelError
 from apps.options.exit_status import exit_status
 from apps.programs.kernel import kernel_names, named_kernel
-from apps.programs.problem import Problem, problem, sized_problem
+from apps.programs.problem import Problem, problem, shortened
 from apps.spec.machine_speed import dgemm_flops, keep_efficiencies
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
@@ -20,8 +20,6 @@ from platforms.command.request import Request
 
 _RUNS = 3
 _PRESET = "A"  # larger than present caches; the reference shares are of this class too
-# Iterations that are enough to time kernels whose iterations are alike; other kernels run in full.
-_ITERATIONS = {"bt": 10, "sp": 20, "lu": 20, "himeno": 20, "fem": 50}
 
 
 def calibrated_problem(kernel_name: str) -> Problem | None:
@@ -29,9 +27,7 @@ def calibrated_problem(kernel_name: str) -> Problem | None:
     kernel = named_kernel(kernel_name)
     if kernel.calibration_size is None:
         return problem(kernel_name, _PRESET) if _PRESET in kernel.classes else None
-    told = kernel.iterations_parameter if kernel_name in _ITERATIONS else None
-    some = {} if told is None else {told: _ITERATIONS[kernel_name]}
-    return sized_problem(kernel_name, kernel.calibration_size, **some)
+    return shortened(kernel, kernel.calibration_size, kernel.calibration_iterations)
 
 
 def kernel_flops(kernel_name: str) -> float:
@@ -53,7 +49,7 @@ def kernel_flops(kernel_name: str) -> float:
         raise KernelError(f"app {kernel_name}", "it has no problem to be timed", "Choose another")
     target = Target(timed, host, (host.hosts[0].name,))
     spec = RunSpec(target, mode="verify", compute="none")
-    iterations = _ITERATIONS.get(kernel_name, target.iterations)
+    iterations = named_kernel(kernel_name).calibration_iterations or target.iterations
     records = [run_iterations(spec, iterations) for _ in range(_RUNS)]
     return max(record.flops / record.timed_wall_s for record in records)
 

@@ -24,7 +24,7 @@ from platforms.files.caching import write_atomically
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
-from predictor.allocation.sizes import paper_sizes
+from predictor.allocation.sizes import kernel_sizes
 
 COLUMNS = ("n", "layers", "ranks", "iterations")
 MOST_RANKS = 20
@@ -91,8 +91,8 @@ def _run(args: argparse.Namespace) -> int:
 def main() -> int:
     """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(description=__doc__)
-    fem = paper_sizes()["fem"]
-    sizes = sorted({*fem.construction, *fem.evaluation})
+    fem = kernel_sizes("fem")
+    sizes = sorted({*fem.construction, *(fem.evaluation or ())})
     parser.add_argument("sizes", type=int, nargs="*", default=sizes, metavar="N", help="sizes (default: the paper's)")
     parser.add_argument("--layers", type=int, default=1, metavar="L", help="layers of elements along z (default: 1)")
     parser.add_argument("--cube", action="store_true", help="use N layers")

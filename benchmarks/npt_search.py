@@ -19,7 +19,7 @@ from predictor.allocation.space import Space
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import NptModels
-from predictor.npt.tables import TABLE_V
+from predictor.npt.tables import equations
 from predictor.optimize.noise import perturb
 
 SIZES = (400, 600, 800, 1200, 1600, 2400, 3200, 4800, 6400)
@@ -45,7 +45,7 @@ def models_of(limits: Limits) -> NptModels:
                 for size in SIZES:
                     time_s = run_time_s(gflops, pes, processes, size)
                     runs.append(Measurement(Configuration(shares), size, time_s))
-    return fit_models(perturb(Measurements.of(runs), sigma=0.02, seed=1), TABLE_V["hpl"])
+    return fit_models(perturb(Measurements.of(runs), sigma=0.02, seed=1), equations("hpl"))
 
 
 def median_s(work: Callable[[], object], runs: int) -> float:

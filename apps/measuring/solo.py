@@ -12,14 +12,12 @@ from apps.machines.machine_file import Machine
 from apps.measuring.compiling import kernel_executable, layer_library
 from apps.measuring.notes import FILE, VARIABLE, parse_notes
 from apps.programs.kernel import kernel_names, named_kernel
-from apps.programs.problem import Problem, problem, sized_problem
+from apps.programs.problem import Problem, problem, shortened
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.model.platform import Platform
 
 _PRESET = "W"
-_SIZES = {"hpl": 1500, "summa": 1000, "fft": 2**21}  # others have their calibration size
-_ITERATIONS = {"lu": 20, "bt": 10, "sp": 20, "himeno": 20, "fem": 10}  # of those whose iterations are alike
 _LIMIT_S = 120.0  # of one run
 
 
@@ -38,11 +36,9 @@ def _has_problem(name: str) -> bool:
 def solo_problem(name: str) -> Problem:
     """Return the problem whose speed stands for the kernel's: class W, or a size that takes about a second."""
     kernel = named_kernel(name)
-    if kernel.calibration_size is None:
+    if kernel.solo_size is None:
         return problem(name, _PRESET)
-    told = kernel.iterations_parameter if name in _ITERATIONS else None
-    some = {} if told is None else {told: _ITERATIONS[name]}
-    return sized_problem(name, _SIZES.get(name, kernel.calibration_size), **some)
+    return shortened(kernel, kernel.solo_size, kernel.solo_iterations)
 
 
 def solo_times(
@@ -64,7 +60,7 @@ def solo_times(
     """
     target = Target(solo_problem(name), platform, tuple(hosts[:1]))
     spec = Settings(machine=machine).spec(target)
-    iterations = min(_ITERATIONS.get(name, target.iterations), target.iterations)
+    iterations = min(named_kernel(name).solo_iterations or target.iterations, target.iterations)
     done = launch(
         machine,
         [str(kernel_executable(machine, named_kernel(name), solo=True)), *kernel_arguments(spec, iterations)],

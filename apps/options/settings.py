@@ -11,7 +11,7 @@ from apps.spec.checks import not_timed
 from apps.spec.choices import COMPUTE, ENGINES, KERNEL_COMPUTE, REPEATS
 from apps.spec.engine_options import parse_options
 from apps.spec.settings import Settings, parse_iterations, parse_memory_bus
-from apps.traffic import DECLARED
+from apps.traffic import declared_names
 from platforms.command.request import Request, option
 from platforms.errors import UserError
 
@@ -66,8 +66,10 @@ class SettingsOptions(Request):
     engine: str | None = option(
         None,
         "NAME",
-        f"{' or '.join(ENGINES)}: s4u runs the kernels {', '.join(DECLARED)} as skeletons (default: smpi; s4u for a "
-        "program in Python)",
+        lambda _: (
+            f"{' or '.join(ENGINES)}: s4u runs the kernels {', '.join(declared_names())} as skeletons (default: smpi; "
+            "s4u for a program in Python)"
+        ),
         parse=str.lower,
     )
     memory_bus: str | None = option(

@@ -10,9 +10,8 @@ from dataclasses import dataclass, replace
 from apps.errors import KernelError
 from apps.programs.iterations_table import table_iterations
 from apps.programs.kernel import Kernel, Value, named_kernel, shared_names
-from apps.programs.memory_rules import bytes_per_flop
 from apps.programs.own_program import UserProgram
-from apps.programs.rank_rules import RANK_RULES
+from apps.programs.rules import allows, bytes_per_flop, rank_rule
 from platforms.errors import known_names, matching
 from platforms.wording import number_of
 
@@ -68,7 +67,7 @@ class Problem:
         kernel = named_kernel(self.name)
         where = self.on(nranks)
         if not self.allows(nranks):
-            raise KernelError(where, RANK_RULES[kernel.rank_rule].text, "Choose other ranks, or another size")
+            raise KernelError(where, rank_rule(kernel), "Choose other ranks, or another size")
         return table_iterations(kernel, dict(self.params), nranks, where=where)
 
     @property
@@ -113,14 +112,14 @@ class Problem:
         """Return whether the kernel's own rule allows so many ranks; every number is allowed for the user's program."""
         if self.program is not None:
             return True
-        return RANK_RULES[named_kernel(self.name).rank_rule].allows(dict(self.params), self.size, nranks)
+        return allows(named_kernel(self.name), dict(self.params), nranks)
 
     @property
     def bytes_per_flop(self) -> float | None:
         """Bytes moved between a node's cores and its memory per operation; None for the user's own program."""
         if self.program is not None:
             return None
-        return bytes_per_flop(named_kernel(self.name).bytes_per_flop, dict(self.params))
+        return bytes_per_flop(named_kernel(self.name), dict(self.params))
 
     def on(self, nranks: int) -> str:
         """Name the problem with its number of ranks, for messages.
@@ -174,6 +173,13 @@ def sized_problem(kernel_name: str, size: int, /, **parameters: Value) -> Proble
     for name, value in parameters.items():
         values[name] = _checked(kernel, name, value)
     return Problem(kernel.name, tuple(values.items()))
+
+
+def shortened(kernel: Kernel, size: int, iterations: int | None) -> Problem:
+    """Return the problem of size N with so many iterations; None: with as many as it has by default."""
+    parameter = kernel.iterations_parameter
+    fewer = {} if iterations is None or parameter is None else {parameter: iterations}
+    return sized_problem(kernel.name, size, **fewer)
 
 
 def _checked(kernel: Kernel, name: str, value: Value) -> Value:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from apps.probes.blocks.measure import BlockPlan
 from apps.probes.network.measure import NetworkPlan
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import Problem
 from apps.results.record import RunRecord
 from apps.runs.engines import run_identity
 from apps.runs.neutral import recording_identity
@@ -18,6 +19,7 @@ from platforms.read.visible_resources import part_hash
 from platforms.wording import number_of
 
 _EXPERIMENT_S = 2e-4  # rough wall time of an experiment with messages or blocks
+_USUAL_MESSAGES = 100  # of a rank in an iteration of a program that does not say how many it sends
 _RECORDING = 2  # a run with the recorder takes about so many times as long as one without
 
 
@@ -182,17 +184,14 @@ def same_run(spec: RunSpec) -> tuple[object, ...]:
 def _run_s(spec: RunSpec, iterations: int | None = None) -> float:
     """Return the rough wall time of a run, s, of so many iterations; None: as the spec says."""
     target = spec.target
-    params, ranks = dict(target.problem.params), target.nranks
-    official = target.iterations
+    ranks, official = target.nranks, target.iterations
     if iterations is None:
         policies = {"full": official, "steady": min(5, official)}
         iterations = spec.iterations if isinstance(spec.iterations, int) else policies[spec.iterations]
-    per_rank = {
-        "cg": 53 * max(1.0, math.log2(ranks)),  # 26 products and 52 scalar sums, each with log P partners
-        "mg": 24 * math.log2(float(params.get("n", 2))),  # four halos of six faces on every level
-        "lu": 4 * float(params.get("n", 0)),  # two neighbours for every plane of both sweeps
-        **dict.fromkeys(("bt", "sp"), 6 * math.sqrt(ranks)),  # on a square number of ranks
-        "ep": 6 * math.log2(ranks),  # three all-reduce sums over trees
-        "ft": ranks,  # all-to-all
-    }.get(target.problem.name, 100)
-    return 0.1 + iterations * ranks * per_rank / 1e5
+    return 0.1 + iterations * ranks * _messages(target.problem, ranks) / 1e5
+
+
+def _messages(problem: Problem, ranks: int) -> float:
+    """Return the rough number of messages of a rank in an iteration: a kernel's folder says how many it sends."""
+    counted = None if problem.program is not None else named_kernel(problem.name).optional("exchanges", "rank_messages")
+    return _USUAL_MESSAGES if counted is None else float(counted(dict(problem.params), ranks))

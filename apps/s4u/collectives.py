@@ -5,26 +5,12 @@ Messages that begin together are waited for together.  No rank takes part in mor
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Protocol
 
+from apps.traffic.algorithms import all_to_all_algorithm
+
 _SPLIT_BYTES, _NUMBER_BYTES = 8, 4  # a color and a key to rank 0, and a group back; the number of a communicator
-# The algorithms of an all-to-all that are not "linear", by ranks (below) and bytes of a block (from, below): what
-# SMPI's selector ``ompi`` takes, the decisions of Open MPI 4's module "tuned" as SimGrid 3.26 to 4.1 has them.
-_ALL_TO_ALL: tuple[tuple[float, Mapping[str, tuple[tuple[float, float], ...]]], ...] = (
-    (3, {"pairwise": ((0, 2), (4, 16), (64, 256), (4096, 32768), (1048576, math.inf))}),
-    (8, {"pairwise": ((524288, 1048576),)}),
-    (16, {}),
-    (32, {"bruck": ((4, 512),)}),
-    (64, {"bruck": ((0, 512),)}),
-    (256, {"bruck": ((0, 1024),), "pairwise": ((262144, math.inf),)}),
-    (512, {"bruck": ((0, 1024),), "pairwise": ((32768, math.inf),)}),
-    (1024, {"bruck": ((0, 512),), "pairwise": ((262144, math.inf),)}),
-    (2048, {"bruck": ((0, 512),)}),
-    (4096, {"bruck": ((0, 1024),)}),
-    (math.inf, {"bruck": ((0, 2048),)}),
-)
 
 
 class Rank(Protocol):
@@ -91,16 +77,6 @@ def broadcast(rank: Rank, size_bytes: int, root: int, payload: Any, members: Seq
         if place + reach < count:
             rank.wait(rank.collective_send(members[(me + reach) % count], size_bytes, payload))
     return payload
-
-
-def all_to_all_algorithm(ranks: int, size_bytes: float) -> str:
-    """Return what SMPI takes for blocks of this size: "linear" (all at once), "bruck" or "pairwise".
-
-    SMPI has no pairwise exchange for numbers of ranks that are not a power of two, and aborts where it would take it.
-    """
-    rules = next(rules for below, rules in _ALL_TO_ALL if below > ranks)
-    chosen = [name for name, spans in rules.items() for low, high in spans if low <= size_bytes < high]
-    return chosen[0] if chosen else "linear"
 
 
 def all_to_all(rank: Rank, members: Sequence[int], size_bytes: int) -> None:

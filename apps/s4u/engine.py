@@ -18,6 +18,7 @@ from apps.child.process import LOG_LIMIT_BYTES, Finished, run_bounded
 from apps.child.run_folder import environment, working_folder
 from apps.child.verdict import check_success
 from apps.errors import NoIterations, SimulationError
+from apps.programs.kernel import Kernel, named_kernel
 from apps.programs.own_program import check_unchanged
 from apps.results.energy import counted
 from apps.results.record import RunRecord, from_kernel
@@ -41,7 +42,13 @@ def program_hash(spec: RunSpec) -> str:
     """Return the identity of this layer, and of the program if there is one."""
     program = spec.target.problem.program
     own = "" if program is None else f"{program.content_hash}-"
-    return f"{own}{layer_hash(declared=program is None)[:16]}"
+    return f"{own}{layer_hash(_played(spec))[:16]}"
+
+
+def _played(spec: RunSpec) -> Kernel | None:
+    """Return the kernel whose declared traffic a run plays; None where it runs a program in Python."""
+    asked = spec.target.problem
+    return named_kernel(asked.name) if asked.program is None else None
 
 
 def run_iterations(
@@ -142,7 +149,7 @@ def _run(
             output_limit_bytes=LOG_LIMIT_BYTES,
         )
         output = _result(done, result, spec, str(spec.target) if what is None else what)
-        check_layer(declared=program is None)
+        check_layer(_played(spec))
         if program is not None:
             check_unchanged(program)
         if work is not None:

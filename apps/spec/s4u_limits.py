@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from apps.errors import OptionError
 from apps.spec.target import Target
-from apps.traffic import DECLARED, declares
+from apps.traffic import declared_names, declares
 
 DETACHED_OPTION, DETACHED_BELOW_BYTES = "smpi/send-is-detached-thresh", 65536  # SimGrid's default
 # SMPI's options that its network model reads, and one that the ranks read.
@@ -27,7 +27,7 @@ def check_limits(target: Target, *, mode: str, compute: str, options: Sequence[t
     """
     problem = target.problem
     if problem.program is None and not declares(problem):
-        remedy = f"Known: {', '.join(DECLARED)}; leave --engine out for the others"
+        remedy = f"Known: {', '.join(declared_names())}; leave --engine out for the others"
         raise OptionError("--engine s4u", f"{problem.name} is not among its kernels", remedy)
     if problem.program is not None and not problem.program.is_python:
         raise OptionError("--engine s4u", f"{problem.name} is not a program in Python", "Leave it out")

@@ -1,20 +1,22 @@
 """The declared traffic of kernels: what they compute and send on any number of ranks, without running them.
 
-The declarations are equal to the kernels' own traffic, rank by rank, which is a test.  That of IS, whose messages
-depend on its keys, is the expected one.
+A kernel's declaration is the module ``traffic.py`` in its folder, with the functions ``refusal(params, nranks)``,
+``traffic(params, nranks)`` and, if it takes unequal shares of the data, ``cuts(params, nranks, shares)``.  It is equal
+to the kernel's own traffic, rank by rank, which is a test; or it is the expected one, where the messages depend on the
+data.  This room has the language of the declarations.
 
-Public faces: ``traffic``, ``cuts``, ``work_shares``, ``declares``, ``describes``, ``accepts``, ``steps.Traffic``;
-``bt.METHOD`` and ``sp.METHOD``.
+Public faces: ``traffic``, ``cuts``, ``work_shares``, ``declares``, ``describes``, ``accepts``, ``runs_on``,
+``declared_names``, ``known_names``, ``steps.Traffic``.
 """
 
 from __future__ import annotations
 
 from functools import lru_cache
-from importlib import import_module
-from types import ModuleType
 from typing import TYPE_CHECKING
 
 from apps.errors import KernelError
+from apps.programs.kernel import Kernel, kernel_names, kernels_with, named_kernel
+from apps.programs.kernel_file import EXACT, EXPECTED
 from apps.programs.problem import Problem
 
 if TYPE_CHECKING:  # NumPy is slow to import, and most functions here do not need it
@@ -24,22 +26,42 @@ if TYPE_CHECKING:  # NumPy is slow to import, and most functions here do not nee
     from apps.traffic.shares import Cuts
     from apps.traffic.steps import Traffic
 
-DECLARED = ("bt", "cg", "ep", "ft", "himeno", "lu", "mg", "sp")
-EXPECTED = ("is",)  # the messages depend on the data, and those that are to be expected are declared, for predictors
-# Declared too, but not for predictors and the engine s4u: its ranks start without the barrier that these begin with.
-_WITHOUT_BARRIER = ("dt",)
 _KEPT = 256
-_MODULES = {"is": "sorting"}  # of kernels whose name is a word of Python
+_MODULE = "traffic"
+
+
+def declared_names() -> tuple[str, ...]:
+    """Return the names of the kernels whose traffic is declared for predictors and the engine s4u."""
+    return _names(EXACT)
+
+
+def known_names() -> tuple[str, ...]:
+    """Return the names of the kernels whose traffic predictors know: declared, or as it is to be expected."""
+    return (*declared_names(), *_names(EXPECTED))
+
+
+def _names(traffic: str) -> tuple[str, ...]:
+    return tuple(name for name in kernels_with(f"{_MODULE}.py") if named_kernel(name).traffic == traffic)
 
 
 def declares(problem: Problem) -> bool:
     """Return whether the traffic of this problem is declared for predictors and the engine s4u."""
-    return problem.program is None and problem.name in DECLARED
+    return _kind(problem) == EXACT
 
 
 def describes(problem: Problem) -> bool:
     """Return whether predictors know the traffic of this problem, exactly or as it is to be expected."""
-    return declares(problem) or (problem.program is None and problem.name in EXPECTED)
+    return _kind(problem) in (EXACT, EXPECTED)
+
+
+def _kind(problem: Problem) -> str | None:
+    kernel = _kernel(problem)
+    return None if kernel is None else kernel.traffic
+
+
+def _kernel(problem: Problem) -> Kernel | None:
+    """Return the kernel of a problem; None for the user's own program."""
+    return named_kernel(problem.name) if problem.program is None and problem.name in kernel_names() else None
 
 
 def check(problem: Problem, nranks: int) -> None:
@@ -49,7 +71,7 @@ def check(problem: Problem, nranks: int) -> None:
         KernelError: The kernel refuses the problem or the number of ranks, with the kernel's own words as the message;
             or its traffic is not declared.
     """
-    refusal = _declaration(problem).refusal(dict(problem.params), nranks)
+    refusal = _refusal(problem, nranks)
     if refusal is not None:
         where = problem.on(nranks)
         raise KernelError(where, refusal, "Choose other ranks, or another class or size")
@@ -67,7 +89,24 @@ def accepts(problem: Problem, nranks: int) -> bool:
     Raises:
         KernelError: The traffic of the problem is not declared.
     """
-    return _declaration(problem).refusal(dict(problem.params), nranks) is None
+    return _refusal(problem, nranks) is None
+
+
+def runs_on(problem: Problem, nranks: int) -> bool:
+    """Return whether a problem's program runs on so many ranks: by its own rule, and by its declared traffic.
+
+    LU's class S has 12 points along an axis, and every rank needs two:
+
+    >>> from apps.programs.problem import problem
+    >>> [runs_on(problem("lu", "S"), nranks) for nranks in (6, 7, 8)]
+    [True, False, True]
+    """
+    return (not describes(problem) or accepts(problem, nranks)) and problem.allows(nranks)
+
+
+def _refusal(problem: Problem, nranks: int) -> str | None:
+    refusal: str | None = _declaring(problem).needed(_MODULE, "refusal")(dict(problem.params), nranks)
+    return refusal
 
 
 @lru_cache(maxsize=_KEPT)
@@ -84,7 +123,7 @@ def cuts(problem: Problem, nranks: int) -> Cuts:
         KernelError: As in ``check``; or the kernel divides its data evenly only.
     """
     check(problem, nranks)
-    made: Cuts = _declaration(problem).cuts(dict(problem.params), nranks, problem.shares)
+    made: Cuts = _declaring(problem).needed(_MODULE, "cuts")(dict(problem.params), nranks, problem.shares)
     return made
 
 
@@ -102,9 +141,8 @@ def traffic(problem: Problem, nranks: int) -> Traffic:
         KernelError: As in ``check``.
     """
     check(problem, nranks)
-    declaration, params = _declaration(problem), dict(problem.params)
     unequal = (problem.shares,) if problem.shares else ()
-    made: Traffic = declaration.traffic(params, nranks, *unequal)
+    made: Traffic = _declaring(problem).needed(_MODULE, "traffic")(dict(problem.params), nranks, *unequal)
     return made
 
 
@@ -119,9 +157,10 @@ def work_shares(problem: Problem, nranks: int) -> npt.NDArray[np.float64]:
     return parts
 
 
-def _declaration(problem: Problem) -> ModuleType:
-    """Return the module that declares the traffic of a problem's kernel."""
-    if not describes(problem) and (problem.program is not None or problem.name not in _WITHOUT_BARRIER):
-        known = f"Known: {', '.join((*DECLARED, *EXPECTED))}"
+def _declaring(problem: Problem) -> Kernel:
+    """Return the kernel of a problem whose traffic is declared, for whomever."""
+    kernel = _kernel(problem)
+    if kernel is None or kernel.traffic is None:
+        known = f"Known: {', '.join(known_names())}"
         raise KernelError(f"traffic of {problem.name}", "the kernel's messages are not declared", known)
-    return import_module(f"apps.traffic.{_MODULES.get(problem.name, problem.name)}")
+    return kernel

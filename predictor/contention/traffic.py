@@ -1,21 +1,19 @@
-"""The traffic of the programs that the predictor describes: the declared ones, and IS with keys as expected."""
+"""The traffic of the programs that the predictor describes: the declared and the expected ones."""
 
 from __future__ import annotations
 
 from apps.errors import KernelError
 from apps.programs.problem import Problem
-from apps.traffic import DECLARED, EXPECTED, describes, traffic
+from apps.traffic import describes, known_names, traffic
 from apps.traffic.steps import Traffic
 from predictor.base import OutOfRange
-
-NAMES = (*DECLARED, *EXPECTED)
 
 
 def traffic_of(problem: Problem, nranks: int) -> Traffic:
     """Return what a program does on so many ranks.
 
     Raises:
-        OutOfRange: It is none of NAMES, or its kernel refuses the number of ranks.
+        OutOfRange: Its traffic is not known, or its kernel refuses the number of ranks.
     """
     where = problem.on(nranks)
     if describes(problem):
@@ -23,4 +21,4 @@ def traffic_of(problem: Problem, nranks: int) -> Traffic:
             return traffic(problem, nranks)
         except KernelError as err:
             raise OutOfRange(where, err.problem, err.remedy) from err
-    raise OutOfRange(where, "its messages are not declared", f"Use one of {', '.join(NAMES)}")
+    raise OutOfRange(where, "its messages are not declared", f"Use one of {', '.join(known_names())}")

@@ -7,6 +7,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from apps.traffic import runs_on
 from platforms.errors import UserError
 from platforms.grids.grid import Grid, wan_ends
 from platforms.model.placement import Placement
@@ -114,8 +115,6 @@ def affordable(request: Request) -> Affordable:
         UserError: There is no grid, or there are more than MOST_CANDIDATES, or more than MOST_AFFORDABLE with those
             that programs refuse.
     """
-    from predictor.npt.nas import runs_on  # imported here because it imports numpy
-
     found = []
     refusing: dict[int, tuple[str, ...]] = {}  # programs that do not run, by number of ranks
     within, left_out = 0, 0

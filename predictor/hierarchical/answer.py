@@ -12,7 +12,7 @@ from predictor.hierarchical.applications import application, applications
 from predictor.hierarchical.batch import MOST_MARGIN, batch_lines, wall_time_s
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.counts.planned import Plan
-from predictor.hierarchical.kernels import BETA, KERNELS
+from predictor.hierarchical.kernels import BETA, exchanging, exchanging_names
 from predictor.hierarchical.model import COUNTED, DERIVED, check_variant
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.optima import NO_FORM, Optimum
@@ -26,10 +26,10 @@ class Question:
     system: MulticoreCluster
     app: str
     n: int | None = None  # size, for a program of the paper's table
-    preset: str | None = None  # class, for a NAS kernel
+    preset: str | None = None  # class, for a kernel with classes
     variant: str = COUNTED
     overlap: bool = False  # True: s(z) = min(1, z)
-    beta: Beta | None = None  # None: the program's beta; only for the paper's table and NAS kernels
+    beta: Beta | None = None  # None: the program's beta; only for the paper's table and kernels with classes
     cores_per_node: int | None = None  # q of the allocation in question; None: the best
     nodes: int | None = None  # p of the allocation in question; None: the best
     most_nodes: int | None = None  # None: all nodes of the machine
@@ -37,6 +37,11 @@ class Question:
     margin: float = 0.2  # share of the expected time that is added to the wall time
     whole_nodes: bool = False  # True: an allocation costs all cores of its nodes
     batch: str | None = None  # batch system; None: the machine's
+
+    @property
+    def has_classes(self) -> bool:
+        """True for a kernel with classes; False for a program of the paper's table."""
+        return self.app in exchanging_names()
 
 
 @dataclass(frozen=True)
@@ -100,7 +105,7 @@ def surface_of(question: Question) -> Surface:
 
 def is_counted(question: Question) -> bool:
     """Return whether the answer uses the counts of this project's kernels, not the paper's table."""
-    return question.variant == COUNTED and question.app not in KERNELS
+    return question.variant == COUNTED and not question.has_classes
 
 
 class _Choices(TypedDict):
@@ -113,14 +118,14 @@ def _surface(question: Question) -> tuple[Surface, float]:
     if question.variant != COUNTED:
         check_variant(question.variant, others=(COUNTED,))
     choices = _Choices(variant=question.variant, beta=question.beta, overlap=question.overlap)
-    if question.app in KERNELS:
+    if question.has_classes:
         if question.variant == COUNTED:
             choices["variant"] = DERIVED  # its #op, #b and #x are counted in any case
         if question.n is not None:
             raise UserError(f"--n {question.n}", f"{question.app} has classes", "Give --class instead")
         if question.preset is None:
             raise UserError(f"--app {question.app}", "its class is not given", "Give --class, such as B")
-        kernel, params = KERNELS[question.app], dict(problem(question.app, question.preset).params)
+        kernel, params = exchanging(question.app), dict(problem(question.app, question.preset).params)
         return kernel.surface(params, question.system, **choices), kernel.operations(params)
     if question.app not in applications():
         raise UserError(f"--app {question.app}", "no such program", nearest(question.app, known_apps(), limit=20))
@@ -139,8 +144,8 @@ def _surface(question: Question) -> tuple[Surface, float]:
 
 
 def known_apps() -> tuple[str, ...]:
-    """Return the names of the programs of the paper's table, followed by the NAS kernels."""
-    return (*applications(), *KERNELS)
+    """Return the names of the programs of the paper's table, followed by the kernels with classes."""
+    return (*applications(), *exchanging_names())
 
 
 MOST_CHOICES = 20_000_000  # limit of the pairs of q and p; a search of so many takes seconds
@@ -154,7 +159,7 @@ def _ranges(question: Question) -> tuple[range, range]:
         problem = f"{system.name} has {system.nodes} nodes"
         raise UserError(f"--most-nodes {most}", problem, f"Give 1 to {system.nodes}")
     nodes = most or system.nodes
-    limit = min(MOST_CHOICES // system.cores, MOST_KERNEL_NODES if question.app in KERNELS else MOST_CHOICES)
+    limit = min(MOST_CHOICES // system.cores, MOST_KERNEL_NODES if question.has_classes else MOST_CHOICES)
     if is_counted(question):
         limit = MOST_COUNTED // system.cores
     if nodes > limit:
@@ -186,7 +191,7 @@ def _asked(question: Question, surface: Surface, cores: range, nodes: range) -> 
 
 
 def _optima(question: Question, asked: Allocation) -> tuple[Optimum, Optimum]:
-    if question.app in KERNELS or question.n is None or is_counted(question):
+    if question.has_classes or question.n is None or is_counted(question):
         return Optimum(None, NO_FORM), Optimum(None, NO_FORM)
     return application(question.app).optima(
         question.n, question.system, asked.cores_per_node, asked.nodes,
@@ -211,7 +216,7 @@ def _thin_use(question: Question, advised: tuple[Allocation, ...]) -> list[str]:
     which = " and ".join(f"{one.cores_per_node} of {cores} cores on {one.nodes} nodes" for one in thin)
     reason = (
         "the model leaves out what many nodes cost"
-        if question.app in KERNELS
+        if question.has_classes
         else "the model charges more cores per node too much, and leaves out what many nodes cost"
     )
     remedy = "before you ask for so many nodes, simulate fewer nodes with more cores (validation.hierarchical)"
@@ -243,12 +248,12 @@ def _cautions(question: Question, asked: Allocation, top: Allocation, smallest: 
         return _counted_cautions(question, shown)
     found = ["eq. (1) and (3) leave out latency and waiting: times may be too short, above all on many nodes"]
     if any(one.cores_per_node > 1 for one in shown):
-        found.append(_WITHIN_NODES if question.app in KERNELS else _CHARGED_WITHIN_NODES)
+        found.append(_WITHIN_NODES if question.has_classes else _CHARGED_WITHIN_NODES)
     found += _thin_use(question, tuple(dict.fromkeys((top, smallest))))
     if top.nodes == (question.most_nodes or question.system.nodes) and top.nodes > 1:
         found.append(f"the best allocation uses all {top.nodes} nodes: more nodes would be faster by the model")
     if question.system.is_peak:
         found.append(_PEAK)
-    if question.app in KERNELS and question.beta is not None and question.beta.per_core != BETA.per_core:
+    if question.has_classes and question.beta is not None and question.beta.per_core != BETA.per_core:
         found.append(f"#x of {question.app} is for whole nodes: a beta that is divided by q counts their cores twice")
     return tuple(found)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass
 
+from apps.programs.kernel import kernels_with
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
 from platforms.command.request import given, option
@@ -31,8 +32,10 @@ class CoresRequest(JsonOption):
     app: str | None = option(
         None,
         "NAME",
-        "a program of the paper: scalar-product, matrix-product, hpl, fft, fftw; or a NAS kernel: cg, mg, lu, bt, "
-        "sp, ft, is, ep",
+        lambda _: (
+            "a program of the paper: scalar-product, matrix-product, hpl, fft, fftw; or a NAS kernel: "
+            f"{', '.join(kernels_with('exchanges.py'))}"
+        ),
         parse=str.lower,
     )
     n: int | None = option(None, "N", "size, of a program of the paper's table")

@@ -1,8 +1,8 @@
 """The hierarchical model as a predictor: eq. (3), with counted operations, bytes and messages, and a measured machine.
 
 ``hierarchical`` counts from the declarations of the kernels (predictor/hierarchical/counts), and from a recording for
-every other program.  ``hierarchical-table`` predicts HPL, SUMMA and the scalar product with #op, #x and beta(q, p) of
-the paper's table, to compare.
+every other program.  ``hierarchical-table`` predicts the kernels that match a program of the paper's table with
+its #op, #x and beta(q, p), to compare.
 
 l_c is the speed that one core sustains in a run of the kernel's smallest class on one core; the paper measures it with
 DGEMM.  b_cl is measured by a large message between two nodes, latency by a small one.  beta(q, p) is the multiple of
@@ -20,12 +20,14 @@ from apps.errors import KernelError
 from apps.programs.problem import Problem
 from apps.spec.target import Target
 from apps.traffic import check, declares, traffic
+from apps.traffic.path import Path
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import requests_in_range
-from predictor.hierarchical.counts.declared import COUNTED
-from predictor.hierarchical.counts.path import Path, Speeds
-from predictor.hierarchical.kernels import KERNELS
+from predictor.hierarchical.counts.declared import Counted, counted, counted_names
+from predictor.hierarchical.counts.speeds import Speeds
+from predictor.hierarchical.kernels import exchanging, exchanging_names
 from predictor.hierarchical.model import node_time_s
+from predictor.hierarchical.notes import notes
 from predictor.hierarchical.probes import (
     Shape,
     bytes_per_operation,
@@ -36,31 +38,39 @@ from predictor.hierarchical.probes import (
     shape,
     speeds,
 )
-from predictor.hierarchical.table_kernels import TABLE_KERNELS
+from predictor.hierarchical.table_kernels import table_kernels
 
 _TABLE = "hierarchical-table"
 _CHARGED = "the paper's table counts exchanges between the cores of a node, as if each core sent a whole node's share"
-# Declared, but recorded all the same: its halos along the three axes overlap, and steps one after another take longer.
-_RECORDED = ("himeno",)
-_RING = {"hpl": "ring", "summa": "binomial"}  # the broadcasts that are counted
 
 
 def is_recorded(asked: Problem) -> bool:
     """Return whether a problem's messages are counted in a recording, because no declaration has them as they are."""
-    return asked.program is not None or not (asked.name in COUNTED or asked.name in KERNELS or _by_steps(asked))
+    return not (_counted(asked) or _by_steps(asked) or _exchanges(asked))
+
+
+def _counted(asked: Problem) -> Counted | None:
+    """Return the declared path of a problem's kernel, if there is one."""
+    return counted(asked.name) if asked.program is None and asked.name in counted_names() else None
 
 
 def _by_steps(asked: Problem) -> bool:
     """Return whether a problem's messages are counted in its declared steps."""
-    return declares(asked) and asked.name not in _RECORDED
+    return declares(asked) and not notes(asked.name).recorded
+
+
+def _exchanges(asked: Problem) -> bool:
+    """Return whether a problem's messages are counted for whole nodes, because no path and no steps are declared."""
+    found = asked.program is None and asked.name in exchanging_names() and not notes(asked.name).recorded
+    return found and not _counted(asked) and not _by_steps(asked)
 
 
 def _check_range(target: Target, name: str) -> None:
     """Raise OutOfRange if the model does not describe the target."""
     where, asked = f"{name}, {target.problem}", target.problem
-    if name == _TABLE and (asked.program is not None or asked.name not in TABLE_KERNELS):
+    if name == _TABLE and (asked.program is not None or asked.name not in table_kernels()):
         problem = "it is no program of the paper's table"
-        raise OutOfRange(where, problem, f"Use hierarchical; the table has {', '.join(TABLE_KERNELS)}")
+        raise OutOfRange(where, problem, f"Use hierarchical; the table has {', '.join(table_kernels())}")
     shape(target)
     if not asked.allows(target.nranks):
         raise OutOfRange(where, f"it does not run on {target.nranks} ranks", "Choose other ranks")
@@ -80,8 +90,8 @@ def counted_path(target: Target, of: Shape, per_operation: float) -> Path:
         per_operation: Bytes between cores and memory per operation.
     """
     asked, params = target.problem, dict(target.problem.params)
-    if asked.name in COUNTED:
-        return COUNTED[asked.name].path(params, of.q, of.p, bytes_per_operation=per_operation)
+    if path := _counted(asked):
+        return path.path(params, of.q, of.p, bytes_per_operation=per_operation)
     if _by_steps(asked):
         # Imported here for a quick start: it is slow to import.
         from predictor.hierarchical.counts.steps import traffic_path
@@ -89,7 +99,7 @@ def counted_path(target: Target, of: Shape, per_operation: float) -> Path:
         number = {host: i for i, host in enumerate(of.hosts)}
         node = [number[host] for host in target.placement]
         return traffic_path(traffic(asked, target.nranks), target.iterations, node, per_operation)
-    kernel = KERNELS[asked.name]
+    kernel = exchanging(asked.name)
     op, moved, messages = kernel.operations(params), kernel.exchanged_bytes(params, of.p), kernel.messages(params, of.p)
     own = Path(op / (of.q * of.p), per_operation * op / of.p, moved / of.p, messages=messages)
     if of.q == 1:
@@ -125,7 +135,7 @@ class HierarchicalModel:
             compute_s, comm_s = _by_recording(target, found["recording"], on)
         else:
             path = counted_path(target, of, bytes_per_operation(rate.record, core_probe(target), target))
-            compute_s, comm_s = path.compute_s(on) + path.memory_s(on), path.exchange_s(on)
+            compute_s, comm_s = on.compute_s(path) + on.memory_s(path), on.exchange_s(path)
         return Prediction(
             time_s=compute_s + comm_s,
             parts={"compute_s": compute_s, "comm_s": comm_s},
@@ -139,7 +149,7 @@ class HierarchicalModel:
 def _by_table(target: Target, of: Shape, rate: Evidence | None, exchange: Evidence | None) -> tuple[float, float]:
     """Return the times of computation and exchange by the paper's table, s."""
     assert rate is not None
-    kernel, params = TABLE_KERNELS[target.problem.name], dict(target.problem.params)
+    kernel, params = table_kernels()[target.problem.name], dict(target.problem.params)
     memory_s = memory_time_s(rate.record, core_probe(target))
     core_s = max(rate.record.compute_s) / rate.record.flops - memory_s
     op = kernel.operations(params) / of.p
@@ -172,17 +182,15 @@ def _left_out(found: Mapping[str, Evidence]) -> Sequence[str]:
 
 
 def _flags(target: Target, of: Shape, name: str, *, inside: bool) -> tuple[str, ...]:
-    asked, params, found = target.problem, dict(target.problem.params), []
+    asked, found = target.problem, list[str]()
     if name == _TABLE:
         return (_CHARGED,) if of.q > 1 else ()
     in_order = target.placement == tuple(host for host in of.hosts for _ in range(of.q))
-    if asked.program is None and asked.name in COUNTED and not in_order:
-        found.append("the ranks are counted as if they were placed node after node")
-    if asked.program is None and asked.name in _RING and params["broadcast"] != _RING[asked.name]:
-        found.append(f"the broadcast is counted as {_RING[asked.name]}")
-    if asked.program is None and asked.name == "hpl" and int(params["depth"]):
-        found.append("the look-ahead, which saves time, is left out")
-    if asked.program is None and asked.name == "is" and of.q > 1 and not inside:
+    if path := _counted(asked):
+        if not in_order:
+            found.append("the ranks are counted as if they were placed node after node")
+        found += path.cautions(dict(asked.params))
+    if _exchanges(asked) and of.q > 1 and not inside:
         found.append(f"the {of.q} ranks of a node are assumed to hold a compact part of the problem")
     return tuple(found)
 

@@ -10,7 +10,7 @@ from apps.programs.problem import Problem, problem
 from apps.results.record import RunRecord
 from apps.spec.target import Target
 from predictor.base import Evidence, OutOfRange
-from predictor.hierarchical.counts.path import Speeds
+from predictor.hierarchical.counts.speeds import Speeds
 
 SHORTEST_S = 1e-30  # lower limit of the times of operations and messages, which rounding may make 0
 _LARGE_BYTES = 4_000_000  # takes long compared with latencies

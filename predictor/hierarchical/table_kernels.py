@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 
 from predictor.hierarchical.applications import Application, application
 from predictor.hierarchical.kernels import Params
+from predictor.hierarchical.notes import kernel_for
 from predictor.hierarchical.surface import terms_of
 
 
@@ -36,8 +38,8 @@ class TableKernel:
         return exchanged_bytes * q / (min(beta_1, beta) * bandwidth_Bps)
 
 
-TABLE_KERNELS: Mapping[str, TableKernel] = {
-    "dot": TableKernel("scalar-product"),
-    "summa": TableKernel("matrix-product"),
-    "hpl": TableKernel("hpl"),
-}
+@cache
+def table_kernels() -> Mapping[str, TableKernel]:
+    """Return the kernels that match a program of the table at the same size, by name."""
+    pairs = [(kernel, program) for program, (kernel, power) in kernel_for().items() if power == 1]
+    return {kernel: TableKernel(program) for kernel, program in sorted(pairs)}

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from apps.recording.events import Op, Reduction
-from apps.s4u.collectives import all_to_all_algorithm
+from apps.traffic.algorithms import all_to_all_algorithm
 from platforms.errors import UserError
 
 SELECTOR = "default"  # the value of smpi/coll-selector that this module represents

@@ -9,11 +9,11 @@ from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem, problem, sized_problem
 from apps.results.record import RunRecord
 from apps.spec.target import Target
-from predictor.allocation.sizes import paper_sizes
+from apps.traffic import runs_on
+from predictor.allocation.sizes import kernel_sizes
 from predictor.base import Evidence, OutOfRange
 from predictor.npt.equations import Equations
-from predictor.npt.nas import NAS, nas_size, runs_on
-from predictor.npt.tables import TABLE_V, equations
+from predictor.npt.tables import class_size, equations, names_with_equations
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ def program_equations(asked: Problem) -> Equations:
     Raises:
         OutOfRange: The program has no equations.
     """
-    if asked.program is not None or asked.name not in {**TABLE_V, **NAS}:
-        known = ", ".join({**TABLE_V, **NAS})
+    if asked.program is not None or asked.name not in names_with_equations():
+        known = ", ".join(names_with_equations())
         problem = "no terms in N and P are declared for its time"
         raise OutOfRange(str(asked), problem, f"Use another predictor; programs with such equations: {known}")
     return equations(asked.name, dict(asked.params))
@@ -49,25 +49,23 @@ def program_equations(asked: Problem) -> Equations:
 
 def size_of(asked: Problem) -> int:
     """Return N of a problem whose program has equations."""
-    size = nas_size(asked.name, dict(asked.params)) if asked.name in NAS else asked.size
-    if size is None:
-        raise ValueError(f"{asked} has no N")
-    return size
+    return class_size(asked) if asked.size is None else asked.size
 
 
 def smaller(asked: Problem) -> tuple[Sized, ...]:
     """Return the problems that are measured for a larger one, by increasing N, all below its N.
 
-    For a benchmark of the NP-T paper they have the paper's sizes of construction and the same other parameters.  For a
-    NAS kernel they are its classes; MG's class A is not smaller than class B, since both have 256 points along an edge.
+    For a kernel of free size they have the sizes of construction of its sizes.toml, none if there is no such file, and
+    the same other parameters.  For a kernel with classes they are its classes; MG's class A is not smaller than its
+    class B, since both have 256 points along an edge.
     """
-    N = size_of(asked)
-    if asked.name in NAS:
-        every = (problem(asked.name, preset) for preset in named_kernel(asked.name).classes)
+    N, kernel = size_of(asked), named_kernel(asked.name)
+    if asked.size is None:
+        every = [problem(asked.name, preset) for preset in kernel.classes]
     else:
-        kernel = named_kernel(asked.name)
         others = {name: value for name, value in asked.params if name in kernel.parameters}
-        every = (sized_problem(asked.name, size, **others) for size in paper_sizes()[asked.name].construction)
+        known = kernel_sizes(asked.name)
+        every = [sized_problem(asked.name, size, **others) for size in (known.construction if known else ())]
     sized = (Sized(size_of(one), one) for one in every)
     return tuple(sorted((one for one in sized if one.N < N), key=lambda one: one.N))
 
@@ -77,7 +75,7 @@ def comparable_time_s(evidence: Evidence, target: Target) -> float:
 
     FEM's numbers of iterations, which grow with N as its equations assume, are left as they are.
     """
-    if target.problem.name not in NAS:
+    if target.problem.size is not None:
         return evidence.record.time_s
     return time_of_iterations_s(evidence.record, evidence.request.target.iterations, target.iterations)
 

@@ -1,64 +1,110 @@
-"""The estimation equations of the four benchmarks in Table V (Ichikawa, Takahashi, Kawai).
+"""The estimation equations of kernels: ``npt.toml`` in their folders.
 
-Equation (5), from which Himeno's are derived, has a halo of O(N^2) whatever P is: every rank has a slab.  Where the
-domain is divided along two or three axes, the largest face of a rank shrinks with P, as N^2 P^(-1/2) or N^2 P^(-2/3);
-the equations of pencils and boxes have this term in place of N^2.
+Those of four benchmarks are Table V of Ichikawa, Takahashi and Kawai; others are derived by the reasoning of section 5
+of the paper.  A file has the terms of each equation (predictor/npt/terms.py): ``nt``, ``pt``, ``npt`` and, of a program
+that exchanges everything, ``beside_exchanges``.  For a kernel with classes ``size`` is N as an expression of the
+parameters of a class (predictor/blocks/expressions.py).  Classes also differ in their numbers of iterations, for which
+there is no term: fit times of equal numbers of iterations, or times of one iteration.  ``instead`` changes the NP-T
+equation: for values of a parameter, terms that take the places of others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
 from typing import Any
 
+from apps.programs.kernel import kernels_with, named_kernel
+from apps.programs.problem import Problem
 from platforms.errors import UserError
+from platforms.files.checked_toml import CheckedTable, read_checked
+from predictor.blocks.expressions import Expression
 from predictor.npt.equations import Equations
-from predictor.npt.nas import NAS
 from predictor.npt.terms import terms
 
-_HIMENO = Equations(
-    nt=terms("N^3", "N^2", "N", "1"),
-    pt=terms("T/P", "1", "log P"),
-    npt=terms("N^3/P", "N^2/P", "N/P", "1/P", "N^2", "N", "1", "log P"),
-)
-
-TABLE_V: Mapping[str, Equations] = {
-    "himeno": _HIMENO,
-    "fem": _HIMENO,  # the same three equations, from eq. (6)
-    "hpl": Equations(
-        nt=terms("N^3", "N^2", "N", "1"),
-        pt=terms("P T", "T/P", "1"),
-        npt=terms("N^3/P", "N^2/P", "N/P", "1/P", "P N^2", "P N", "P", "N^2", "N", "1"),
-    ),
-    "fft": Equations(
-        nt=terms("N log N", "N", "N^(1/3)", "1"),
-        pt=terms("T/P", "P T", "1"),
-        npt=terms("N log N/P", "N/P", "1/P", "P", "N", "N^(1/3)", "1"),
-        beside_exchanges=terms("N log N/P", "1"),  # the transform, and what no size changes
-    ),
-}
+_FILE = "npt.toml"
+_FORMS = ("nt", "pt", "npt", "beside_exchanges")
+_Instead = Mapping[str, Mapping[str, Mapping[str, str]]]  # by parameter, value and name of a term: the other term
 
 
-# By the parameter "grid" of himeno: the term of the halo.
-_HALO = {"slabs": "N^2", "pencils": "N^2/P^(1/2)", "boxes": "N^2/P^(2/3)"}
+@dataclass(frozen=True)
+class _Declared:
+    """The content of a file."""
+
+    equations: Equations
+    size: Expression | None  # None: the kernel has a free size
+    instead: _Instead = field(default_factory=dict)
+
+
+def names_with_equations() -> tuple[str, ...]:
+    """Return the names of the kernels whose estimation equations are known."""
+    return kernels_with(_FILE)
 
 
 def equations(app: str, params: Mapping[str, Any] | None = None) -> Equations:
-    """Return the equations of a benchmark of Table V or of a NAS kernel.
+    """Return the estimation equations of a kernel.
 
     Args:
         app: Name of the kernel.
-        params: Parameters of the problem, on which the equations of Himeno depend: its grid of ranks; None: those of
-            Table V.
+        params: Parameters of the problem, on which terms may depend; None: as if they had none of these values.
 
     Raises:
         UserError: There are no equations for the program; the error lists the known programs.
     """
-    known = {**TABLE_V, **NAS}
-    if app not in known:
-        remedy = f"Known: {', '.join(known)}; for a program of your own, declare the terms"
+    if app not in names_with_equations():
+        remedy = f"Known: {', '.join(names_with_equations())}; for a program of your own, declare the terms"
         raise UserError(f"app {app!r}", "no estimation equations are known for it", remedy)
-    grid = (params or {}).get("grid")
-    if app == "himeno" and grid in _HALO:
-        halo = terms(*(_HALO[grid] if term.name == "N^2" else term.name for term in _HIMENO.npt))
-        return Equations(_HIMENO.nt, _HIMENO.pt, halo)
-    return known[app]
+    declared, other = _declared(app), dict[str, str]()
+    for name, value in (params or {}).items():
+        other |= declared.instead.get(name, {}).get(str(value), {})
+    if not other:
+        return declared.equations
+    changed = terms(*(other.get(term.name, term.name) for term in declared.equations.npt))
+    return replace(declared.equations, npt=changed)
+
+
+def class_size(asked: Problem) -> int:
+    """Return N of a problem of a kernel with classes and equations.
+
+    Raises:
+        UserError: N has no value.
+    """
+    size, where = _declared(asked.name).size, f"{asked}, N of {_FILE}"
+    if size is None:
+        raise UserError(where, "not declared", "Give size")
+    params = dict(asked.params)
+    size.check_names(params, where)
+    return size.whole(params, where)
+
+
+@cache
+def _declared(app: str) -> _Declared:
+    kernel = named_kernel(app)
+    path = kernel.folder / _FILE
+    table = read_checked(path, {"": (*_FORMS, "size", "instead")}, _FILE)
+    if table.has("size") == (kernel.size_parameter is not None):
+        raise UserError(str(path), "size goes with classes, and only with them", "Give N of a class, or leave it out")
+    nt, pt, npt, beside = (_terms(table, form, path) for form in _FORMS)
+    size = Expression.of(table.text("size")) if table.has("size") else None
+    return _Declared(Equations(nt, pt, npt, beside), size, _instead(table, path))
+
+
+def _terms(table: CheckedTable, form: str, path: Path) -> Any:
+    try:
+        return terms(*table.list_of(form, [], str, "terms"))
+    except UserError as err:
+        raise UserError(f"{path}, {err.where}", err.problem, err.remedy) from err
+
+
+def _instead(table: CheckedTable, path: Path) -> _Instead:
+    found: Any = table.value("instead", {})
+    try:
+        for values in found.values():
+            for others in values.values():
+                terms(*others, *others.values())
+    except (AttributeError, TypeError, UserError) as err:
+        raise UserError(f"{path}, instead", "not a table of terms by parameter and value", "Correct it") from err
+    checked: _Instead = found
+    return checked

@@ -22,7 +22,7 @@ from predictor.allocation.branch_and_bound import branch_and_bound
 from predictor.allocation.configuration import Limits
 from predictor.allocation.objectives import TIME, Objective, cost, edp, energy
 from predictor.allocation.search import Choice, cheapest_within, check_slack
-from predictor.allocation.sizes import paper_sizes
+from predictor.allocation.sizes import kernel_sizes, names_with_sizes
 from predictor.allocation.space import Space
 from predictor.evidence.broker import Broker
 from predictor.evidence.plan import planned
@@ -108,10 +108,11 @@ def construction_from_request(request: SearchOptions) -> tuple[int, ...]:
         sizes = numbers(request.construction, "--construction", int)
         check_distinct(sizes, "--construction")
         return sizes
-    if request.app not in paper_sizes():
-        known = ", ".join(paper_sizes())
-        raise UserError("--construction", f"{request.app} is not of the paper's benchmarks ({known})", "Name sizes")
-    return paper_sizes()[request.app].construction
+    known = kernel_sizes(request.app or "")
+    if known is None:
+        names = ", ".join(names_with_sizes())
+        raise UserError("--construction", f"{request.app} is not of the paper's benchmarks ({names})", "Name sizes")
+    return known.construction
 
 
 def check_distinct(sizes: Sequence[int], where: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from platforms.model.platform import Platform
 from predictor.allocation.configuration import Limits
-from predictor.allocation.sizes import paper_sizes
+from predictor.allocation.sizes import kernel_sizes
 
 PAPER_SCENARIOS = ("ichikawa", "ichikawa-two-switches")  # the NP-T paper's cluster, with one switch and with two
 
@@ -20,9 +20,10 @@ def default_limits(app: str, platform: Platform, scenario: str | None) -> Limits
         platform: The platform.
         scenario: Name of the scenario of which the platform was made; None: a platform file.
     """
-    clusters, paper = platform.clusters, paper_sizes().get(app)
-    if paper is not None and scenario in PAPER_SCENARIOS and _has(platform, paper.limits):
-        return paper.limits
+    clusters, sizes = platform.clusters, kernel_sizes(app)
+    paper = None if sizes is None else sizes.limits
+    if paper is not None and scenario in PAPER_SCENARIOS and _has(platform, paper):
+        return paper
     slowest = min(cluster.speed_flops for cluster in clusters)
     return Limits(
         tuple(len(cluster.hosts) for cluster in clusters),

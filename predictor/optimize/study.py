@@ -15,7 +15,7 @@ from platforms.model.platform import Platform
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.space import Space
 from predictor.npt.equations import Equations
-from predictor.npt.tables import TABLE_V, equations
+from predictor.npt.tables import equations, names_with_equations
 
 # These limits bound the tables of times by sub-cluster, M_i and P (100 MB for three sub-clusters).
 MOST_PROCESSES = 256  # per node
@@ -68,7 +68,7 @@ class Study:
         Raises:
             UserError: No equations are known for the program.
         """
-        defaults = named_kernel(self.app).parameters if self.app in TABLE_V else {}
+        defaults = named_kernel(self.app).parameters if self.app in names_with_equations() else {}
         return equations(self.app, {**defaults, **self.parameters})
 
     def target(self, configuration: Configuration, size: int) -> Target:

@@ -14,8 +14,8 @@ from itertools import accumulate, zip_longest
 from apps.errors import KernelError
 from apps.programs.problem import Problem
 from apps.spec.target import Target
+from apps.traffic import runs_on
 from predictor.base import EvidenceRequest, OutOfRange
-from predictor.npt.nas import runs_on
 
 FEW = range(2, 4)  # numbers of points, for laws with two coefficients
 USUAL_SHARE, LARGEST_SHARE = 0.5, 0.75  # of the target's nodes; a larger run costs nearly as much as the target's

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from apps.traffic import runs_on
 from platforms.errors import UserError
 from platforms.files.commented_csv import checked_rows
 from predictor.reliability.outlook import LONGEST_S, SHORTEST_S
@@ -120,7 +121,6 @@ class Asked:
         # Imported here for a quick start: they are slow to import.
         from apps.spec.target import Target
         from platforms.model.placement import block
-        from predictor.npt.nas import runs_on
 
         for count in self.nodes:
             runs = runs_on(self.problem, count)

@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from apps.recording.events import Op
-from apps.s4u.collectives import all_to_all_algorithm
+from apps.traffic.algorithms import all_to_all_algorithm
 from apps.traffic.steps import AllToAll, Collective, Exchange
 
 

@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING
 
 from apps.errors import KernelError
 from apps.probes.network.measure import Measurement
+from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem, sized_problem
-from apps.programs.rank_rules import RANK_RULES
+from apps.programs.rules import rank_rule
 from apps.spec.target import Target
 from platforms.model.platform import Platform
 from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
+from predictor.structural.notes import notes
 
 if TYPE_CHECKING:  # NumPy takes long to import
     from predictor.factorisation.evaluate import Evaluated
@@ -27,7 +29,6 @@ if TYPE_CHECKING:  # NumPy takes long to import
     from predictor.factorisation.machine import Curves, Machine
     from predictor.structural.calibration import Ground
 
-NAME = "hpl"
 _ALL_BYTES = 2**62  # instead of infinity
 _MOST_HOSTS = 32  # whose network is measured, because the nodes of a cluster are alike
 _REMEDY = "Use a predictor that records, such as dpgraph"
@@ -35,7 +36,7 @@ _REMEDY = "Use a predictor that records, such as dpgraph"
 
 def follows(problem: Problem) -> bool:
     """Return whether a problem is followed panel by panel."""
-    return problem.program is None and problem.name == NAME
+    return notes(problem).panels
 
 
 def check_panels(target: Target, where: str) -> None:
@@ -45,7 +46,9 @@ def check_panels(target: Target, where: str) -> None:
         OutOfRange: Its ranks do not fill the process grid, or the nodes are in several clusters.
     """
     if not target.problem.allows(target.nranks):
-        raise OutOfRange(where, RANK_RULES["grid-rows"].text, "Choose other ranks, or another grid_rows")
+        raise OutOfRange(
+            where, rank_rule(named_kernel(target.problem.name)), "Choose other ranks, or another grid_rows"
+        )
     used = Counter(target.platform.cluster_of(host).name for host in target.placement)
     if len(used) > 1:
         problem = f"the nodes are in {len(used)} clusters, and HPL is followed in one"
@@ -56,7 +59,7 @@ def alone(problem: Problem) -> Problem:
     """Return the same problem on a process grid of one row, which runs on any number of ranks."""
     try:
         given = dict(problem.params)
-        return sized_problem(NAME, int(given["n"]), nb=given["nb"])
+        return sized_problem(problem.name, int(given["n"]), nb=given["nb"])
     except KernelError as err:
         raise OutOfRange("structural", err.problem, err.remedy) from err
 
@@ -168,7 +171,7 @@ class PanelSetting:
         at = names.index(cluster)
         if self._ground.paths.capacity_Bps[PlaceOfLinks(len(hosts), len(names)).inside(at)] < float("inf"):
             problem = f"the messages between the nodes of {cluster} share a link, which is not followed"
-            raise OutOfRange(f"structural, {NAME}", problem, _REMEDY)
+            raise OutOfRange(f"structural, {self.probe.request.target.problem.name}", problem, _REMEDY)
         return at
 
     def _s_per_flop(self, cluster: str) -> float:

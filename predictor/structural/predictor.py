@@ -19,13 +19,13 @@ from apps.errors import KernelError
 from apps.probes.network.measure import LateReceive, NetworkPlan
 from apps.programs.problem import Problem
 from apps.spec.target import Target
-from apps.traffic import DECLARED, EXPECTED, accepts, describes, traffic
+from apps.traffic import accepts, describes, known_names, traffic
 from platforms.model.placement import probe_placement
 from platforms.model.platform import Platform
 from platforms.wording import number_of
 from predictor.base import Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import in_range, one_per_platform
-from predictor.structural.panels import NAME as PANELS
+from predictor.structural.notes import notes, panel_names
 from predictor.structural.panels import PanelSetting, alone, check_panels, few, follows, line_request
 
 if TYPE_CHECKING:  # NumPy takes long to import
@@ -114,11 +114,10 @@ def check_range(target: Target) -> None:
 def _check_traffic(target: Target, where: str) -> None:
     """Refuse a program whose traffic is not known, or that does not run on the target's ranks or on the probe's."""
     problem = target.problem
-    if problem.program is None and problem.name == "dt":
-        reason = "dt has a rank for every node of its graph, so that there is no probe with one rank per cluster"
+    if reason := notes(problem).refused:
         raise OutOfRange(where, reason, _RECORD)
     if not describes(problem):
-        remedy = f"Use one of {', '.join(sorted((*DECLARED, *EXPECTED, PANELS)))}, or a predictor that records"
+        remedy = f"Use one of {', '.join(sorted((*known_names(), *panel_names())))}, or a predictor that records"
         raise OutOfRange(where, f"the messages of {problem.name} are not declared", f"{remedy}, such as dpgraph")
     try:
         traffic(problem, target.nranks)

@@ -8,7 +8,7 @@ from apps.errors import KernelError
 from apps.programs import kernel as kernels
 from apps.programs.kernel import kernel_names, named_kernel, sized_names
 from apps.programs.problem import Problem, problem, sized_problem
-from apps.programs.rank_rules import RANK_RULES
+from apps.programs.rules import bytes_per_flop, rank_rule
 from apps.run import main
 from apps.runs.engines import run_iterations
 from apps.smpi.launch import launch
@@ -23,7 +23,8 @@ def test_every_kernel_has_classes_or_sizes_and_a_known_rule():
     for name in kernel_names():
         kernel = named_kernel(name)
         assert bool(kernel.classes) != (kernel.size_parameter is not None), name
-        assert kernel.rank_rule in RANK_RULES, name
+        params = next(iter(kernel.classes.values()), {kernel.size_parameter: 64, **kernel.parameters})
+        assert rank_rule(kernel) and bytes_per_flop(kernel, params) >= 0, name
 
 
 def test_a_size_and_what_differs_from_the_defaults_name_a_problem():

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from apps.errors import KernelError
+from apps.kernels.cg.traffic import Shape
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem, problem, sized_problem
 from apps.recording.events import EVENT, Kind, Mark, Op
@@ -20,8 +21,7 @@ from apps.s4u.declared import Player
 from apps.s4u.engine import run_iterations as run_s4u
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from apps.traffic import DECLARED, traffic
-from apps.traffic.cg import Shape
+from apps.traffic import declared_names, traffic
 from apps.traffic.steps import Exchange, Traffic
 from platforms.model.placement import block
 from platforms.read.read import read_platform
@@ -59,7 +59,7 @@ def slow_unless(condition, *values):
     ("name", "preset", "ranks", "compute"),
     [
         slow_unless((preset == "S" and ranks != 8) or (compute, ranks) == ("injected", 9), name, preset, ranks, compute)
-        for name in DECLARED
+        for name in declared_names()
         for preset in "SWA"
         for ranks in (4, 8, 9)
         for compute in ("injected", "none")
@@ -149,7 +149,7 @@ def platform_with_watts(tmp_path):
     return read_platform(tmp_path / "six.xml")
 
 
-@pytest.mark.parametrize("name", DECLARED)
+@pytest.mark.parametrize("name", declared_names())
 def test_energy_is_that_of_the_c_kernel(platform_with_watts, name):
     smpi = Settings(efficiency="0.05").spec(
         Target(problem_of(name, "S"), platform_with_watts, tuple(f"h{n}" for n in range(6)))

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from apps.errors import KernelError
+from apps.kernels.flow.tiles import cut_for
 from apps.programs.problem import problem
 from apps.traffic import accepts, traffic
 from apps.traffic.steps import Exchange
-from apps.traffic.tiles import cut_for
 
 
 @pytest.mark.parametrize("ranks", [*range(1, 65), 72, 96, 100, 125, 128, 210, 256])

@@ -10,13 +10,13 @@ from apps.programs.kernel import kernel_names, named_kernel
 from predictor.registry import OF_MACHINES, PREDICTORS
 
 FOLDER = DOCS / "kernels"
-RULES = {"panels": "8 / nb", "six-steps": "64 / log2 N"}  # apps/programs/memory_rules.py
+RULES = {"hpl": "8 / nb", "summa": "8 / nb", "fft": "64 / log2 N"}  # their rules.py
 WITH_CLASSES = [name for name in kernel_names() if named_kernel(name).classes]
 
 
 def bytes_per_flop(name):
     declared = named_kernel(name).bytes_per_flop
-    return RULES[declared] if isinstance(declared, str) else f"{declared:g}"
+    return RULES[name] if declared is None else f"{declared:g}"
 
 
 def facts(name):

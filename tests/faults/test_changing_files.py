@@ -138,12 +138,12 @@ def test_our_own_code_that_changed_is_refused(tmp_path, monkeypatch, module):
     known = recorder.recorder_hash if module is recorder else layer.layer_hash
     known.cache_clear()
     monkeypatch.setattr(module, "_HERE", copy)
-    known() if module is recorder else known(declared=False)
+    known() if module is recorder else known(None)
     changed = next(iter(sorted(copy.glob("*.c" if module is recorder else "*.py"))))
     with changed.open("a") as file:
         file.write("\n")
     with pytest.raises(KernelError, match=CHANGED):
-        recorder.recorder_library() if module is recorder else layer.check_layer(declared=False)
+        recorder.recorder_library() if module is recorder else layer.check_layer(None)
     known.cache_clear()
 
 

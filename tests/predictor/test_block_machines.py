@@ -26,7 +26,7 @@ from predictor.blocks.application import (
 )
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.evaluation.process_by_process import ProcessByProcess
-from predictor.blocks.kernels.describe import describe
+from predictor.blocks.kernels import describe
 from predictor.blocks.machines.machine import Group
 from predictor.blocks.published.parameters import published_r2
 from predictor.blocks.setting import Setting
@@ -131,7 +131,7 @@ def test_ranks_that_a_description_has_no_layout_for_are_refused(app, ranks, word
 
 
 def test_a_problem_without_what_its_description_needs_is_refused():
-    with pytest.raises(OutOfRange, match="it has no parameter 'na', which its description needs"):
+    with pytest.raises(OutOfRange, match="it has no parameter 'cgitmax', which its description needs"):
         describe(dataclasses.replace(problem("cg", "S"), params=()), 4)
 
 

@@ -6,6 +6,8 @@ from types import SimpleNamespace
 
 import pytest
 
+from apps.kernels.bt import traffic as bt
+from apps.kernels.sp import traffic as sp
 from apps.probes.carry_out import carry_out
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem, sized_problem
@@ -13,7 +15,6 @@ from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from apps.traffic import bt, sp
 from apps.traffic.steps import Exchange
 from platforms.errors import UserError
 from platforms.model.placement import block, cyclic, probe_placement

@@ -7,12 +7,12 @@ import pytest
 
 from apps.programs.problem import problem
 from apps.traffic import traffic
+from apps.traffic.lines import Lines
+from apps.traffic.path import LARGE_BYTES, Path, Route, all_to_all_path
 from platforms.errors import UserError
-from predictor.hierarchical.counts.declared import COUNTED
-from predictor.hierarchical.counts.lines import Lines
-from predictor.hierarchical.counts.others import all_to_all
-from predictor.hierarchical.counts.path import LARGE_BYTES, Path, Route, Speeds
+from predictor.hierarchical.counts.declared import counted, counted_names
 from predictor.hierarchical.counts.planned import Plan, kernel_problem, speeds
+from predictor.hierarchical.counts.speeds import Speeds
 from predictor.hierarchical.counts.steps import traffic_path
 from predictor.hierarchical.multicore_cluster import LATENCY_S, read_cluster, table_cluster
 
@@ -26,27 +26,27 @@ PARAMS = {
 
 
 def path_of(name, q, p, **params):
-    return COUNTED[name].path({**PARAMS[name], **params}, q, p)
+    return counted(name).path({**PARAMS[name], **params}, q, p)
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("name", counted_names())
 def test_one_core_computes_all_and_sends_nothing(name):
     one = path_of(name, 1, 1)
-    assert one.operations == pytest.approx(COUNTED[name].operations(PARAMS[name]), rel=1e-12)
+    assert one.operations == pytest.approx(counted(name).operations(PARAMS[name]), rel=1e-12)
     assert one == Path(one.operations, one.memory_bytes)
     # 8 / 64 byte per operation of a panel; 8 of the scalar product; 320 N of the FFT.
     each = {"hpl": 1 / 8, "summa": 1 / 8, "dot": 8, "fft": 64 / 16}[name]
     assert one.memory_bytes == pytest.approx(each * one.operations)
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("name", counted_names())
 def test_a_node_of_many_cores_sends_nothing_to_others(name):
     one = path_of(name, 16, 1)
     assert (one.link_bytes, one.messages, one.large_messages) == (0, 0, 0)
     assert one.copied_bytes > 0
 
 
-@pytest.mark.parametrize("name", COUNTED)
+@pytest.mark.parametrize("name", counted_names())
 def test_on_a_flat_cluster_no_message_stays_inside(name):
     # q = 1: each core has a memory and a link of its own, as in the flat clusters of the authors' earlier papers.
     for p in (2, 4, 8):
@@ -65,7 +65,7 @@ def test_the_fft_moves_48_bytes_per_point_over_the_links_of_its_nodes():
 
 def test_an_all_to_all_of_small_blocks_sends_more_bytes_in_fewer_messages():
     # 256 ranks and 256 bytes: Bruck's algorithm, 8 rounds of half of the blocks; min(q, 2^k) of a node's 16 ranks send.
-    found = all_to_all(256, 16, 16)
+    found = all_to_all_path(256, 16, 16)
     assert found.messages == 8
     assert found.link_bytes == (1 + 2 + 4 + 8 + 4 * 16) * 128 * 256
 
@@ -93,7 +93,7 @@ def test_hpl_searches_a_pivot_in_every_column():
 
 def test_hpl_of_many_panels_is_sampled():
     whole, sampled = (
-        COUNTED["hpl"].path({"n": 64 * panels, "nb": 64, "grid_rows": 4}, 4, 4) for panels in (1024, 1025)
+        counted("hpl").path({"n": 64 * panels, "nb": 64, "grid_rows": 4}, 4, 4) for panels in (1024, 1025)
     )
     assert sampled.operations / whole.operations == pytest.approx((1025 / 1024) ** 3, rel=1e-3)
     assert sampled.messages + sampled.large_messages == pytest.approx(
@@ -124,9 +124,9 @@ def test_the_paper_says_one_core_has_x_over_1_plus_x():
 
 def test_times_follow_from_the_speeds():
     path = Path(2e9, 5e9, 1e9, inside_bytes=4e9, copied_bytes=2e9, messages=3, large_messages=2, inside_messages=7)
-    assert path.time_s(MACHINE) == pytest.approx(2 + 0.5 + 1 + 0.2 + 9e-6)  # a large message waits three times
+    assert MACHINE.time_s(path) == pytest.approx(2 + 0.5 + 1 + 0.2 + 9e-6)  # a large message waits three times
     over_links = Speeds(1e9, 10e9, 1e9, 1e-6, inside_is_network=True)
-    assert path.time_s(over_links) == pytest.approx(2 + 0.5 + 1 + 4 + 16e-6)
+    assert over_links.time_s(path) == pytest.approx(2 + 0.5 + 1 + 4 + 16e-6)
 
 
 def test_routes_along_lines_by_hand():

@@ -6,19 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from apps.kernels.flow.tiles import cut_for
 from apps.probes.network.measure import Measurement
 from apps.programs.own_program import UserProgram
 from apps.programs.problem import own_problem, problem, sized_problem
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.traffic import traffic
-from apps.traffic.tiles import cut_for
 from platforms.model.placement import block
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.answers.answers import predict
 from predictor.base import OutOfRange
 from predictor.evidence.broker import Broker
-from predictor.hierarchical.kernels import KERNELS
+from predictor.hierarchical.kernels import exchanging, exchanging_names
 from predictor.hierarchical.multicore_cluster import table_cluster
 from predictor.hierarchical.predictor import HIERARCHICAL, HIERARCHICAL_TABLE, is_recorded
 from predictor.hierarchical.probes import core_probe, network_plan, shape
@@ -29,7 +29,7 @@ DATA = Path(__file__).parents[1] / "apps" / "data"
 
 def rows(name):
     with open(DATA / name, newline="") as file:
-        return [row for row in csv.DictReader(file) if row["bench"] in KERNELS]
+        return [row for row in csv.DictReader(file) if row["bench"] in exchanging_names()]
 
 
 def params(app, preset):
@@ -38,9 +38,9 @@ def params(app, preset):
 
 def test_operations_are_the_official_ones():
     official = [row for row in rows("npb-flops.csv") if row["class"] in "SWABC"]
-    assert {row["bench"] for row in official} == set(KERNELS)
+    assert {row["bench"] for row in official} == set(exchanging_names())
     for row in official:
-        counted = KERNELS[row["bench"]].operations(params(row["bench"], row["class"]))
+        counted = exchanging(row["bench"]).operations(params(row["bench"], row["class"]))
         assert counted / 1e6 == pytest.approx(float(row["mop_total"]), rel=1e-9)
 
 
@@ -52,7 +52,7 @@ def test_bytes_between_nodes_of_one_rank_are_the_official_ones(app, rel):
     for row in official:
         values = params(app, row["class"])
         sent = int(row["iter_p2p_bytes_total"]) - int(row["iter_self_bytes_total"])
-        assert KERNELS[app].exchanged_bytes(values, int(row["procs"])) == pytest.approx(
+        assert exchanging(app).exchanged_bytes(values, int(row["procs"])) == pytest.approx(
             sent * values[iterations], rel=rel
         )
 
@@ -62,10 +62,12 @@ def test_bytes_between_nodes_of_one_rank_are_the_official_ones(app, rel):
 def test_bytes_of_tiles_are_those_that_the_kernel_sends_on_other_numbers_of_nodes(app, nodes):
     # Declared traffic is the kernel's own (tests/apps/test_traffic.py).
     values, sent = params(app, "C"), traffic(problem(app, "C"), nodes).totals(1)
-    assert KERNELS[app].exchanged_bytes(values, nodes) == pytest.approx(sent.bytes.sum() * values["niter"], rel=1e-12)
+    assert exchanging(app).exchanged_bytes(values, nodes) == pytest.approx(
+        sent.bytes.sum() * values["niter"], rel=1e-12
+    )
     # All messages of a rank but those of the halo wait for each other.
     neighbours = 2 * sum(side > 1 for side in cut_for(nodes).cuts)
-    assert KERNELS[app].messages(values, nodes) == (sent.messages.max() - neighbours + 1) * values["niter"]
+    assert exchanging(app).messages(values, nodes) == (sent.messages.max() - neighbours + 1) * values["niter"]
 
 
 def test_bytes_of_transpositions_are_the_official_ones_less_what_stays():
@@ -73,25 +75,25 @@ def test_bytes_of_transpositions_are_the_official_ones_less_what_stays():
     for row in (row for row in rows("npb-traffic.csv") if row["bench"] == "ft"):
         values, P = params("ft", row["class"]), int(row["procs"])
         sent = int(row["iter_alltoall_bytes_rank"]) * (P - 1) * (values["niter"] + 1)
-        assert KERNELS["ft"].exchanged_bytes(values, P) == pytest.approx(sent, rel=1e-12)
+        assert exchanging("ft").exchanged_bytes(values, P) == pytest.approx(sent, rel=1e-12)
 
 
-@pytest.mark.parametrize("app", list(KERNELS))
+@pytest.mark.parametrize("app", exchanging_names())
 def test_one_node_exchanges_nothing(app):
     values = params(app, "S")
-    assert KERNELS[app].exchanged_bytes(values, 1) == 0
-    assert KERNELS[app].messages(values, 1) == 0
+    assert exchanging(app).exchanged_bytes(values, 1) == 0
+    assert exchanging(app).messages(values, 1) == 0
 
 
 def test_a_kernel_s_surface_by_hand():
     # bwGRiD: l_c / b_cl = 85/14; q p / beta = 8 with beta = p.  EP, 2^29 numbers, fetches nothing and sums 96 bytes.
     system = table_cluster("bwGRiD")
     sums = 85 / 14 * 8 * 96 * 16 * 4 / 2**29
-    assert KERNELS["ep"].surface(params("ep", "A"), system).efficiency(8, 16) == pytest.approx(1 / (1 + sums))
+    assert exchanging("ep").surface(params("ep", "A"), system).efficiency(8, 16) == pytest.approx(1 / (1 + sums))
     # IS, class S, on 2 nodes: half of the keys and two vectors of bucket sizes, ten times.
     moved = 10 * (4 * 65536 / 2 + 4 * (512 + 5) * 2)
     memory, network = 17 / 12 * 28 * 8, 85 / 14 * 8 * moved / (10 * 65536)
-    surface = KERNELS["is"].surface(params("is", "S"), system)
+    surface = exchanging("is").surface(params("is", "S"), system)
     assert surface.efficiency(8, 2) == pytest.approx(1 / (1 + memory + network), rel=1e-12)
 
 
@@ -133,7 +135,7 @@ def answer(asked, record_of, by=HIERARCHICAL, **more):
 
 def test_a_prediction_is_eq_3(record_of):
     found = answer(target(), record_of).prediction
-    op = KERNELS["ft"].operations(params("ft", "A"))
+    op = exchanging("ft").operations(params("ft", "A"))
     # 0.5 Gflop/s on 4 cores; 7 transpositions of 256 x 256 x 128 points, 3/4 leave; 4 nodes get 2 x 1 GB/s together.
     assert found.parts["compute_s"] == pytest.approx(op / 2e9)
     # Besides, each of the 7 waits three times for 2 us, and 6 checksums take a few latencies.
@@ -218,7 +220,7 @@ def test_one_node_needs_no_network(record_of):
 def test_a_wave_of_lu_is_counted(record_of):
     # LU class S, 12 points, on a row of 4 x 4 ranks: a sweep of 10 planes takes 16 stages.
     found = answer(target("lu", nodes=16, preset="S"), record_of).prediction
-    op = KERNELS["lu"].operations(params("lu", "S"))
+    op = exchanging("lu").operations(params("lu", "S"))
     assert 1.2 < found.parts["compute_s"] / (op / 16 / 0.5e9) < 2.2
 
 
@@ -271,6 +273,6 @@ def test_grids_of_cg_for_other_numbers_of_nodes_are_about_square():
     params = {"na": 1400, "niter": 15}
     for p, groups, each in ((12, 2, 6), (7, 3, 7 / 3)):
         logs = math.log2(each)
-        assert KERNELS["cg"].messages(params, p) == pytest.approx(15 * (26 * (logs + 1) + 53 * logs))
+        assert exchanging("cg").messages(params, p) == pytest.approx(15 * (26 * (logs + 1) + 53 * logs))
         moved = 15 * (26 * 8 * 1400 * (groups * logs + groups - 1) + 53 * 8 * p * logs)
-        assert KERNELS["cg"].exchanged_bytes(params, p) == pytest.approx(moved)
+        assert exchanging("cg").exchanged_bytes(params, p) == pytest.approx(moved)

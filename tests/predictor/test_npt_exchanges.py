@@ -8,7 +8,7 @@ from predictor.allocation.configuration import Configuration
 from predictor.npt.curves import Series
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
-from predictor.npt.tables import TABLE_V
+from predictor.npt.tables import equations
 from predictor.optimize.drivers import NptSettings
 
 SIZES = [2**power for power in range(12, 21)]
@@ -30,7 +30,7 @@ def runs(method="nnls", **settings):
         Measurement(Configuration(((nodes, M),)), N, time_s(N, nodes * M, M))
         for nodes in (1, 2, 4, 8) for M in (1, 2) for N in SIZES
     ]  # fmt: skip
-    return fit_models(Measurements.of(made), TABLE_V["fft"], form="npt-messages", method=method, **settings)
+    return fit_models(Measurements.of(made), equations("fft"), form="npt-messages", method=method, **settings)
 
 
 @pytest.mark.parametrize("weights", ["relative", "local"])
@@ -47,7 +47,7 @@ def test_the_papers_equation_smooths_the_jump():
     # 1024 points at P = 32 are the first beyond the jump.
     target = Configuration(((32, 1),)), 2**20
     errors = {
-        form: abs(fit_models(Measurements.of(made), TABLE_V["fft"], form=form, method="nnls", weights="relative")
+        form: abs(fit_models(Measurements.of(made), equations("fft"), form=form, method="nnls", weights="relative")
                   .predict(*target)[0] / time_s(2**20, 32, 1) - 1)
         for form in ("npt", "npt-messages")
     }  # fmt: skip
@@ -69,7 +69,7 @@ def test_the_time_of_a_message_does_not_fall_with_its_size():
 def test_other_programs_and_plain_least_squares_are_refused():
     with pytest.raises(UserError, match="not known to exchange everything"):
         fit_models(
-            Measurements.of([Measurement(Configuration(((1, 1),)), 8, 1.0)]), TABLE_V["hpl"], form="npt-messages"
+            Measurements.of([Measurement(Configuration(((1, 1),)), 8, 1.0)]), equations("hpl"), form="npt-messages"
         )
     with pytest.raises(UserError, match="by nnls only"):
         NptSettings("npt-messages", "ls")

@@ -5,7 +5,7 @@ import pytest
 
 from platforms.errors import UserError
 from predictor.npt.fit import fit
-from predictor.npt.tables import TABLE_V
+from predictor.npt.tables import equations
 from predictor.npt.terms import columns
 
 LINE = ("1", "N")
@@ -39,7 +39,7 @@ def test_relative_weights_by_hand():
 @pytest.mark.parametrize("weights", ["absolute", "relative"])
 def test_coefficients_of_many_orders_of_magnitude_are_recovered(method, weights):
     N, P = (axis.reshape(-1) for axis in np.meshgrid([400, 800, 1600, 3200, 6400.0], [2, 3, 4.0]))
-    form = TABLE_V["hpl"].npt
+    form = equations("hpl").npt
     k = np.array([2e-10, 3e-8, 1e-6, 2e-2, 4e-9, 2e-7, 1e-4, 5e-9, 3e-6, 1e-2])
     design = columns(form, N, P)
     fitted = fit(design, design @ k, [term.name for term in form], method=method, weights=weights)
@@ -52,7 +52,7 @@ def test_a_non_negative_fit_is_the_best_there_is():
     # Kuhn and Tucker: the gradient is zero where k > 0 and points outwards where k = 0.
     random = np.random.default_rng(5)
     N, P = (axis.reshape(-1) for axis in np.meshgrid(np.linspace(32, 192, 9), [2, 3, 4.0]))
-    form = TABLE_V["himeno"].npt
+    form = equations("himeno").npt
     design = columns(form, N, P)
     zeros = 0
     for _ in range(20):
@@ -75,7 +75,7 @@ def test_what_cannot_be_fitted_is_refused_with_the_terms(method):
         fit(line(3, 3, 3), [1, 1, 1], LINE, method=method)
     # Two numbers of PEs for 1/P, 1 and log P; N is not to blame.
     N, P = (axis.reshape(-1) for axis in np.meshgrid([1.0, 2, 3, 4], [2.0, 4]))
-    form = TABLE_V["himeno"].npt
+    form = equations("himeno").npt
     with pytest.raises(UserError, match=r"tell the terms 1/P, 1, log P apart"):
         fit(columns(form, N, P), N, [term.name for term in form], method=method)
     with pytest.raises(UserError, match="not a number"):

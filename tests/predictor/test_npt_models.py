@@ -12,7 +12,7 @@ from predictor.base import OutOfRange
 from predictor.npt.equations import Equations
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
-from predictor.npt.tables import TABLE_V
+from predictor.npt.tables import equations as equations_of
 from predictor.npt.terms import columns, terms
 
 SIZES = (400, 800, 1600, 2400, 3200, 4800, 6400)
@@ -38,14 +38,14 @@ def fits(models):
 @pytest.mark.parametrize("app", ["himeno", "hpl", "fft"])
 @pytest.mark.parametrize("method", ["ls", "nnls"])
 def test_np_t_models_of_known_coefficients_are_recovered(app, method):
-    form = TABLE_V[app].npt
+    form = equations_of(app).npt
     scale = columns(form, np.array([2000.0]), np.array([3.0]))[0]
     k = {(i, M): (1 + i) / M * np.arange(1, len(form) + 1) / scale for i, M in ((0, 1), (0, 2), (1, 1))}
 
     def time_s(i, N, P, M):
         return float(columns(form, np.array([float(N)]), np.array([float(P)]))[0] @ k[i, M])
 
-    models = fit_models(Measurements.of(homogeneous(time_s)), TABLE_V[app], method=method)
+    models = fit_models(Measurements.of(homogeneous(time_s)), equations_of(app), method=method)
     space = Space(Limits((4, 4), (2, 1)))
     times_s, table_s = models.times(space, 9600)
     for row in range(len(space)):
@@ -64,7 +64,7 @@ def test_a_single_pe_takes_the_n_t_model_and_more_the_np_t_model():
     def time_s(i, N, P, M):
         return N**3 * M if P == M else N**3 / P + 5 * N**2
 
-    models = fit_models(Measurements.of(homogeneous(time_s, sizes=(1, 2, 3, 4, 5, 6))), TABLE_V["himeno"])
+    models = fit_models(Measurements.of(homogeneous(time_s, sizes=(1, 2, 3, 4, 5, 6))), equations_of("himeno"))
     N = 10
     expected = {
         "1,1,0,0": N**3,  # P = M = 1
@@ -101,7 +101,7 @@ def test_p_t_by_hand():
 
 def test_p_t_with_all_its_terms_by_hand():
     # Reference T = 100 N on a single PE: 0.5 P T + 2 T / P + 7 at P = 4, N = 3: 600 + 150 + 7.
-    equations = Equations(nt=terms("N", "1"), pt=TABLE_V["hpl"].pt, npt=terms("N/P"))
+    equations = Equations(nt=terms("N", "1"), pt=equations_of("hpl").pt, npt=terms("N/P"))
 
     def time_s(i, N, P, M):
         return 100 * N if P == 1 else 50 * P * N + 200 * N / P + 7
@@ -127,7 +127,9 @@ def test_p_t_to_the_letter_refers_to_the_time_of_the_same_p():
 
 
 def test_n_t_models_hold_for_what_was_measured_alone():
-    models = fit_models(Measurements.of(homogeneous(lambda i, N, P, M: (i + 1) * N / P)), TABLE_V["hpl"], form="nt")
+    models = fit_models(
+        Measurements.of(homogeneous(lambda i, N, P, M: (i + 1) * N / P)), equations_of("hpl"), form="nt"
+    )
     space = Space(Limits((4, 4), (2, 1)))
     times_s, _ = models.times(space, 9600)
     by_text = {str(space.configuration(row)): time for row, time in enumerate(times_s.tolist())}
@@ -144,7 +146,7 @@ def test_n_t_models_of_measured_configurations_come_first():
     runs = homogeneous(lambda i, N, P, M: N / P)
     whole = [Measurement(Configuration.parse("4,1,4,1"), N, 3 * N) for N in SIZES]
     slower = [Measurement(Configuration.parse("1,1,1,1"), N, 7 * N) for N in SIZES]
-    models = fit_models(Measurements.of([*whole, *runs, *slower]), TABLE_V["hpl"], form="nt")
+    models = fit_models(Measurements.of([*whole, *runs, *slower]), equations_of("hpl"), form="nt")
     space = Space(Limits((4, 4), (2, 1)))
     rows = space.rows([Configuration.parse(text) for text in ("4,1,4,1", "1,1,1,1", "1,1,2,1", "4,2,4,1")])
     assert models.times(space, 100)[0][rows].tolist() == pytest.approx([300, 700, 100 / 3, np.nan], nan_ok=True)
@@ -154,8 +156,8 @@ def test_n_t_models_of_measured_configurations_come_first():
     # A space without them, and the other forms, which take the homogeneous runs alone.
     few = Space(Limits((1, 0), (1, 0)))
     assert models.times(few, 100)[0].tolist() == pytest.approx([100])
-    same = fit_models(Measurements.of([*whole, *runs]), TABLE_V["hpl"]).times(space, 100)[0]
-    assert same == pytest.approx(fit_models(Measurements.of(runs), TABLE_V["hpl"]).times(space, 100)[0], rel=1e-12)
+    same = fit_models(Measurements.of([*whole, *runs]), equations_of("hpl")).times(space, 100)[0]
+    assert same == pytest.approx(fit_models(Measurements.of(runs), equations_of("hpl")).times(space, 100)[0], rel=1e-12)
 
 
 def test_a_wrecked_model_is_negative_by_least_squares_and_not_by_nnls():
@@ -165,9 +167,9 @@ def test_a_wrecked_model_is_negative_by_least_squares_and_not_by_nnls():
 
     data = Measurements.of(homogeneous(time_s, sizes=(32, 64, 96, 128, 160, 192)))
     configuration = Configuration.parse("4,1,4,1")
-    wrecked = fit_models(data, TABLE_V["himeno"], method="ls")
+    wrecked = fit_models(data, equations_of("himeno"), method="ls")
     assert wrecked.predict(configuration, 256)[0] < 0
-    sound = fit_models(data, TABLE_V["himeno"], method="nnls")
+    sound = fit_models(data, equations_of("himeno"), method="nnls")
     assert all((fitted.coefficients >= 0).all() for fitted in fits(sound).values())
     assert sound.predict(configuration, 256)[0] > sound.predict(configuration, 192)[0] > 0
 
@@ -179,8 +181,8 @@ def test_a_glitch_left_out_restores_the_model():
     sizes = (32, 48, 64, 80, 96, 112, 128, 160, 192)
     data = Measurements.of(homogeneous(time_s, sizes=sizes, work=lambda N: 34.0 * N**3))
     configuration, true_s = Configuration.parse("4,1,4,1"), 1e-6 * 256**3 / 8 + 1e-3 * 256**2
-    assert abs(fit_models(data, TABLE_V["himeno"]).predict(configuration, 256)[0] / true_s - 1) > 0.05
-    models = fit_models(data, TABLE_V["himeno"], glitch_k=0.9)
+    assert abs(fit_models(data, equations_of("himeno")).predict(configuration, 256)[0] / true_s - 1) > 0.05
+    models = fit_models(data, equations_of("himeno"), glitch_k=0.9)
     assert data.size[models.glitches].tolist() == [192, 192, 192]  # P = 2: G1 with M = 1 and M = 2, G2
     assert models.predict(configuration, 256)[0] == pytest.approx(true_s)
 
@@ -192,22 +194,22 @@ def test_too_few_sizes_after_glitches_say_so():
     with pytest.raises(
         UserError, match=r"N-T model, G1 P=1 M=1 \(1 glitches left out\): 3 measurements for the 4 terms"
     ):
-        fit_models(data, TABLE_V["himeno"], glitch_k=0.9)
+        fit_models(data, equations_of("himeno"), glitch_k=0.9)
 
 
 def test_a_dropped_term_is_gone_from_the_curves_alone():
     data = Measurements.of(homogeneous(lambda i, N, P, M: N / P))
-    models = fit_models(data, TABLE_V["fem"], drop={"log P"})
+    models = fit_models(data, equations_of("fem"), drop={"log P"})
     assert fits(models)["G2 M=1"].terms == ("N^3/P", "N^2/P", "N/P", "1/P", "N^2", "N", "1")
     assert fits(models)["G2 P=1 M=1"].terms == ("N^3", "N^2", "N", "1")
-    assert fits(fit_models(data, TABLE_V["fem"], form="nt", drop={"N"}))["G2 P=1 M=1"].terms == ("N^3", "N^2", "1")
+    assert fits(fit_models(data, equations_of("fem"), form="nt", drop={"N"}))["G2 P=1 M=1"].terms == ("N^3", "N^2", "1")
     with pytest.raises(UserError, match="not in this model"):
-        fit_models(data, TABLE_V["hpl"], drop={"log P"})
+        fit_models(data, equations_of("hpl"), drop={"log P"})
 
 
 def test_a_sub_cluster_of_one_node_has_a_time_alone_only():
     data = Measurements.of(homogeneous(lambda i, N, P, M: N / P, pes=(4, 1)))
-    models = fit_models(data, TABLE_V["himeno"])
+    models = fit_models(data, equations_of("himeno"))
     assert models.predict(Configuration.parse("0,0,1,1"), 100)[0] == pytest.approx(100)
     with pytest.raises(OutOfRange, match="no npt model of sub-cluster 2 with 1 processes on a PE"):
         models.predict(Configuration.parse("4,1,1,1"), 100)
@@ -222,15 +224,15 @@ def test_sizes_may_differ_from_one_number_of_processes_to_the_next():
             runs.append(Measurement(Configuration(((P, 1),)), N, 2e-6 * N**3 / P + 1e-4 * N**2 + 0.1 * math.log(P)))
     data = Measurements.of(runs)
     for form in ("npt", "pt"):
-        models = fit_models(data, TABLE_V["fem"], form=form)
+        models = fit_models(data, equations_of("fem"), form=form)
         assert models.predict(Configuration(((1, 1),)), 90)[0] == pytest.approx(2e-6 * 90**3 + 1e-4 * 90**2)
-    assert fit_models(data, TABLE_V["fem"]).predict(Configuration(((6, 1),)), 90)[0] == pytest.approx(
+    assert fit_models(data, equations_of("fem")).predict(Configuration(((6, 1),)), 90)[0] == pytest.approx(
         2e-6 * 90**3 / 6 + 1e-4 * 90**2 + 0.1 * math.log(6)
     )
 
 
 def test_sizes_beyond_the_measured_ones_are_flagged():
-    models = fit_models(Measurements.of(homogeneous(lambda i, N, P, M: N / P)), TABLE_V["hpl"])
+    models = fit_models(Measurements.of(homogeneous(lambda i, N, P, M: N / P)), equations_of("hpl"))
     assert models.flags(400) == models.flags(6400) == ()
     assert "400 to 6400" in models.flags(9600)[0]
     with pytest.raises(UserError, match="1 sub-clusters, 2 were measured"):
@@ -250,4 +252,4 @@ def test_sizes_beyond_the_measured_ones_are_flagged():
 )
 def test_unknown_ways_to_fit_are_refused(arguments, said):
     with pytest.raises(UserError, match=said):
-        fit_models(Measurements.of(homogeneous(lambda i, N, P, M: N / P)), TABLE_V["hpl"], **arguments)
+        fit_models(Measurements.of(homogeneous(lambda i, N, P, M: N / P)), equations_of("hpl"), **arguments)

@@ -17,14 +17,13 @@ from apps.programs.problem import own_problem, problem, sized_problem
 from apps.results.record import Extrapolation
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from apps.traffic import traffic
+from apps.traffic import accepts, traffic
 from platforms.model.placement import block, cyclic
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.answers.answers import predict
 from predictor.base import Cost
 from predictor.evidence.broker import Broker
 from predictor.npt.homogeneous import MOST_NUMBERS_OF_PES, spread
-from predictor.npt.nas import nas_fits
 from predictor.npt.smaller import smaller, time_of_iterations_s
 from predictor.registry import predictor, predictors
 
@@ -236,22 +235,22 @@ def test_ranks_that_a_kernel_refuses_are_not_measured(app):
         try:
             traffic(asked, ranks)
         except KernelError:
-            assert not nas_fits(asked, ranks), ranks
+            assert not accepts(asked, ranks), ranks
         else:
-            assert nas_fits(asked, ranks), ranks
+            assert accepts(asked, ranks), ranks
 
 
 def test_ranks_that_lu_refuses_are_not_measured():
     # 12 points, two for each rank along a side of the grid: 8 is 4 x 2, 7 is 7 x 1, 16 is 4 x 4.
-    assert [ranks for ranks in range(1, 17) if nas_fits(problem("lu", "S"), ranks)] == [
+    assert [ranks for ranks in range(1, 17) if accepts(problem("lu", "S"), ranks)] == [
         *(1, 2, 3, 4, 5, 6, 8, 9, 10, 12, 15, 16)
     ]
 
 
 @pytest.mark.parametrize(("preset", "rows"), [("S", 1400), ("W", 7000)])
 def test_cg_has_a_row_for_every_rank(preset, rows):
-    assert nas_fits(problem("cg", preset), rows)
-    assert not nas_fits(problem("cg", preset), rows + 1)
+    assert accepts(problem("cg", preset), rows)
+    assert not accepts(problem("cg", preset), rows + 1)
 
 
 @pytest.mark.parametrize(
@@ -260,9 +259,9 @@ def test_cg_has_a_row_for_every_rank(preset, rows):
 )
 def test_is_has_keys_to_change_on_every_rank_and_room_for_them(preset, few, many):
     asked = problem("is", preset)
-    found = [nas_fits(asked, ranks) for ranks in (few, many, many + 1)]
+    found = [accepts(asked, ranks) for ranks in (few, many, many + 1)]
     assert found == [True, True, False]
-    assert few == 1 or not nas_fits(asked, few - 1)
+    assert few == 1 or not accepts(asked, few - 1)
 
 
 def test_classes_are_compared_at_equal_numbers_of_iterations(record_of):

@@ -15,7 +15,7 @@ from platforms.grids.scenario import named_grid
 from platforms.model.placement import configured
 from platforms.read.read import materialise
 from predictor.allocation.configuration import Configuration, Limits
-from predictor.allocation.sizes import paper_sizes
+from predictor.allocation.sizes import kernel_sizes
 from predictor.base import OutOfRange, Prediction
 from predictor.optimize import command
 from predictor.optimize.arguments import construction_from_request
@@ -388,7 +388,7 @@ def test_a_real_choice(tmp_path, capsys):
 
 
 def test_the_papers_benchmarks_have_their_sizes_of_construction():
-    assert construction_from_request(SimpleNamespace(construction=None, app="hpl")) == paper_sizes()["hpl"].construction
+    assert construction_from_request(SimpleNamespace(construction=None, app="hpl")) == kernel_sizes("hpl").construction
     with pytest.raises(UserError, match="--construction: cg is not of the paper's benchmarks"):
         construction_from_request(SimpleNamespace(construction=None, app="cg"))
 

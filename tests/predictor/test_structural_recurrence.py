@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from apps.recording.events import Op
-from apps.s4u.collectives import all_to_all_algorithm
+from apps.traffic.algorithms import all_to_all_algorithm
 from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Sweep
 from predictor.network.collectives import Call, steps
 from predictor.structural import meeting

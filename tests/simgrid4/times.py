@@ -15,7 +15,7 @@ from apps.results.record import RunRecord
 from apps.runs.simulate import simulate
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from apps.traffic import DECLARED, accepts
+from apps.traffic import accepts, declared_names
 from platforms.grids.scenario import SCENARIOS, named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
@@ -33,7 +33,7 @@ def cases() -> Iterator[dict[str, str]]:
     settings += [(smallest, "gigabit", "s4u")]
     for scenario, network, engine in settings:
         for name, label in _problems(scenario):
-            if engine == "smpi" or name in DECLARED:
+            if engine == "smpi" or name in declared_names():
                 yield dict(zip(COLUMNS, (name, label, scenario, network, engine), strict=False))
 
 

@@ -21,7 +21,7 @@ from platforms.model.placement import block
 from platforms.model.platform import Platform
 from predictor.hierarchical.applications import application
 from predictor.hierarchical.beta import Beta
-from predictor.hierarchical.counts.declared import COUNTED as COUNTS
+from predictor.hierarchical.counts.declared import counted
 from predictor.hierarchical.counts.planned import Plan, kernel_problem
 from predictor.hierarchical.model import COUNTED, DERIVED, PRINTED
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
@@ -119,7 +119,7 @@ def kernel_flops(app: str, n: int) -> float:
     They equal the paper's #op except for lower-order terms; for FFT they are five times #op.
     """
     asked = kernel_problem(app, n)
-    return COUNTS[asked.name].operations(dict(asked.params))
+    return counted(asked.name).operations(dict(asked.params))
 
 
 @lru_cache(maxsize=8)

@@ -13,6 +13,7 @@ from platforms.terminal.quantities import duration
 from platforms.terminal.table import table_lines
 from predictor.hierarchical.allocation import best
 from predictor.hierarchical.counts.planned import kernel_problem
+from predictor.hierarchical.notes import notes
 from validation.hierarchical.communication import SHOWN, Study
 from validation.hierarchical.machine import machine
 
@@ -51,7 +52,8 @@ class Search:
 def _places(study: Study) -> list[Place]:
     """Return the cores and nodes of the study on which the kernel runs; UserError if there are none."""
     asked = kernel_problem(study.app, study.n)
-    found = [(q, p) for q in study.cores for p in study.nodes if asked.name == "hpl" or asked.allows(q * p)]
+    any_ranks = notes(asked.name).grid_rows is not None  # its grid follows the ranks
+    found = [(q, p) for q in study.cores for p in study.nodes if any_ranks or asked.allows(q * p)]
     if not found:
         raise UserError("--cores, --nodes", f"{asked} runs on none of these", "Give powers of two")
     return found

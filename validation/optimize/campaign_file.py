@@ -15,7 +15,7 @@ from platforms.errors import UserError, inside
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.scenario import named_grid
 from predictor.allocation.configuration import Configuration, Limits
-from predictor.allocation.sizes import paper_sizes
+from predictor.allocation.sizes import kernel_sizes
 from predictor.optimize.arguments import check_distinct
 from predictor.optimize.drivers import Noise, NptSettings
 from predictor.optimize.limits import default_limits
@@ -145,7 +145,7 @@ def _platform(table: CheckedTable, name: str, folder: Path) -> Platform:
 
 def _study(entry: CheckedTable, platform: Platform, scenario: str, *, folder: Path) -> StudyCase:
     app = entry.text("app")
-    paper = paper_sizes().get(app)
+    paper = kernel_sizes(app)
 
     def integers(key: str, default: Sequence[int] | None) -> tuple[int, ...]:
         if not entry.has(key) and default is None:

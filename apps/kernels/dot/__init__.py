@@ -1,1 +1,1 @@
-"""The scalar product: its C source, and the reference for runs with arithmetic."""
+"""The scalar product: its C source, its declarations, and the reference for runs with arithmetic."""

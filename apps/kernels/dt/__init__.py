@@ -1,1 +1,1 @@
-"""DT, data traffic: its C source and the reference of its verification."""
+"""DT, data traffic: its C source, its declared traffic, and the reference of its verification."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from apps.errors import KernelError
+from apps.kernels.dt.traffic import FEATURES, samples_of_sources
 from apps.kernels.harness.random import advanced, states
-from apps.traffic.dt import FEATURES, samples_of_sources
 
 MOST_NUMBERS = 2**27  # drawn by all sources; 1 GB
 

@@ -1,1 +1,1 @@
-"""FEM: its C sources, and the reference for its verification."""
+"""FEM: its C sources, its declarations, and the reference for its verification."""

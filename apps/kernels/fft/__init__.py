@@ -1,1 +1,1 @@
-"""The one-dimensional FFT (fft1d.c), and the reference for its results."""
+"""The one-dimensional FFT (fft1d.c): its C sources, its declarations, and the reference for its results."""

@@ -1,1 +1,1 @@
-"""The Himeno benchmark: its C sources, and the reference for runs with arithmetic."""
+"""The Himeno benchmark: its C sources, its declarations, and the reference for runs with arithmetic."""

@@ -1,1 +1,1 @@
-"""HPL: its C sources, and the reference for runs with arithmetic."""
+"""HPL: its C sources, its declarations, and the reference for runs with arithmetic."""

@@ -1,1 +1,1 @@
-"""SUMMA: its C sources, and the reference for runs with arithmetic."""
+"""SUMMA: its C sources, its declarations, and the reference for runs with arithmetic."""

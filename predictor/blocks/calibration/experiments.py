@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.probes.blocks.measure import BlockPlan, Disk, Experiment
-from apps.s4u.collectives import all_to_all_algorithm
+from apps.traffic.algorithms import all_to_all_algorithm
 from platforms.model.placement import block
 from platforms.model.platform import Platform
 from predictor.blocks.names import COLLECTIVES

@@ -22,7 +22,7 @@ from itertools import product
 import numpy as np
 from numpy.typing import ArrayLike
 
-from apps.s4u.collectives import all_to_all_algorithm
+from apps.traffic.algorithms import all_to_all_algorithm
 from predictor.blocks.calibration.fit import linear_fit, mean_percentage_error
 from predictor.blocks.calibration.rounds import Load, Paths, Round, paths
 from predictor.blocks.calibration.wires import Clustered, Layout, Wires

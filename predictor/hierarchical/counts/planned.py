@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
@@ -11,22 +11,15 @@ import numpy.typing as npt
 
 from apps.errors import KernelError
 from apps.programs.problem import Problem, sized_problem
+from apps.traffic.lines import square_rows
+from apps.traffic.path import Path
 from platforms.errors import UserError, nearest
-from predictor.hierarchical.counts.declared import COUNTED, Counted
-from predictor.hierarchical.counts.lines import square_rows
-from predictor.hierarchical.counts.path import Path, Speeds
+from predictor.hierarchical.counts.declared import Counted, counted
+from predictor.hierarchical.counts.speeds import Speeds
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
+from predictor.hierarchical.notes import kernel_for, notes
 from predictor.hierarchical.surface import Surface
 
-# By program of the table: the kernel, and the power of the table's n that is the kernel's size.  The table transforms
-# n x n points; the kernel transforms as many in one dimension.
-KERNELS: Mapping[str, tuple[str, int]] = {
-    "scalar-product": ("dot", 1),
-    "matrix-product": ("summa", 1),
-    "hpl": ("hpl", 1),
-    "fft": ("fft", 2),
-    "fftw": ("fft", 2),
-}
 SOURCE = "eq. (3) with the kernel's own counts, and a link for every node"
 _KEPT = 100_000  # paths of allocations
 
@@ -34,17 +27,19 @@ _KEPT = 100_000  # paths of allocations
 def kernel_problem(app: str, n: int, ranks: int = 1) -> Problem:
     """Return the kernel that corresponds to a program of the paper's table.
 
-    HPL gets a grid of ranks that is as square as possible.
+    A kernel whose grid of ranks is a parameter gets one that is as square as possible.
 
     Raises:
         UserError: No kernel corresponds to ``app``, or the kernel does not take this size.
     """
-    if app not in KERNELS:
-        raise UserError(f"--app {app}", "no such program of the paper's table", nearest(app, KERNELS, limit=9))
-    kernel, power = KERNELS[app]
+    known = kernel_for()
+    if app not in known:
+        raise UserError(f"--app {app}", "no such program of the paper's table", nearest(app, known, limit=9))
+    kernel, power = known[app]
+    rows = notes(kernel).grid_rows
     try:
-        if kernel == "hpl":
-            return sized_problem(kernel, n, grid_rows=square_rows(ranks))
+        if rows is not None:
+            return sized_problem(kernel, n**power, **{rows: square_rows(ranks)})
         asked = sized_problem(kernel, n**power)
     except KernelError as err:
         raise UserError(f"--n {n}", f"{kernel} has no such size, {err.problem}", err.remedy) from err
@@ -83,7 +78,7 @@ class Plan:
     @property
     def counted(self) -> Counted:
         """The counts of the kernel."""
-        return COUNTED[self.problem.name]
+        return counted(self.problem.name)
 
     @cached_property
     def operations(self) -> float:
@@ -94,9 +89,9 @@ class Plan:
         """Return the path on q cores of each of p nodes; None where the kernel does not run on so many ranks."""
         if not self.problem.allows(q * p):
             return None
-        params = dict(self.problem.params)
-        if self.problem.name == "hpl":
-            params["grid_rows"] = square_rows(q * p)
+        params, rows = dict(self.problem.params), notes(self.problem.name).grid_rows
+        if rows is not None:
+            params[rows] = square_rows(q * p)
         return self.counted.path(params, q, p, bytes_per_operation=bytes_per_operation)
 
     def surface(self, *, overlap: bool = False, bytes_per_operation: float | None = None) -> Surface:
@@ -109,8 +104,8 @@ class Plan:
             if found is None:
                 return 0.0, float("inf")
             ideal_s = operations / (q * p * on.core_flops)
-            memory_s = found.memory_s(on)
-            return memory_s / ideal_s, (found.time_s(on) - memory_s) / ideal_s - 1
+            memory_s = on.memory_s(found)
+            return memory_s / ideal_s, (on.time_s(found) - memory_s) / ideal_s - 1
 
         return Surface(_of_whole(lambda q, p: terms(q, p)[0]), _of_whole(lambda q, p: terms(q, p)[1]), overlap, SOURCE)
 

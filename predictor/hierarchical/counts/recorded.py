@@ -15,11 +15,12 @@ import numpy as np
 
 from apps.recording.events import Elapse, Recording
 from apps.spec.target import Target
+from apps.traffic.path import LARGE_BYTES
 from platforms.errors import UserError
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Way
 from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
-from predictor.hierarchical.counts.path import LARGE_BYTES, Speeds
+from predictor.hierarchical.counts.speeds import Speeds
 
 _CROSSINGS = 3  # of the network by a large message
 _NO_LIMIT_BPS = 1e30

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from apps.traffic.path import LARGE_BYTES, Path
 from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Sweep
-from predictor.hierarchical.counts.path import LARGE_BYTES, Path
 from predictor.structural.collectives import exchanges
 
 if TYPE_CHECKING:

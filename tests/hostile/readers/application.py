@@ -4,7 +4,7 @@ from readers.common import file_of, seeds
 
 from predictor.blocks.description import read_application
 
-SEEDS = seeds("examples/blocks/*.toml", "predictor/blocks/kernels/*.toml")
+SEEDS = seeds("examples/blocks/*.toml", "apps/kernels/*/blocks.toml")
 WORDS = (
     "[variables]", "[labels.a]", "count = ", "program = [", '{ compute = "n" }', '{ send_to = "a", bytes = 1 }',
     '{ receive_from = "a" }', '{ broadcast = 8 }', "{ scatter = 8 }", "{ gather = 8 }", "{ alltoall = 8 }",

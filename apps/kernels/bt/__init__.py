@@ -1,0 +1,1 @@
+"""BT, block tridiagonal systems: its C sources and its declarations."""

@@ -1,0 +1,1 @@
+"""CG, conjugate gradients: its C sources and its declarations."""

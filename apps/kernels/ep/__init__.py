@@ -1,0 +1,1 @@
+"""EP, random pairs: its C source and its declarations."""

@@ -1,0 +1,1 @@
+"""FT, three-dimensional FFTs: its C sources and its declarations."""

@@ -1,0 +1,1 @@
+"""IS, the integer sort: its C sources and its declarations."""

@@ -1,0 +1,1 @@
+"""LU, SSOR with wavefronts: its C sources and its declarations."""

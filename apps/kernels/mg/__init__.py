@@ -1,0 +1,1 @@
+"""MG, multigrid: its C sources and its declarations."""

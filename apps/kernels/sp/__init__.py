@@ -1,0 +1,1 @@
+"""SP, scalar pentadiagonal systems: its C sources and its declarations."""
