@@ -21,13 +21,14 @@ from apps.options.settings import (
     wall_limit_from_request,
 )
 from apps.options.shares import SharesOption, with_asked_shares
+from apps.options.timeline import TIMELINE, TimelineOption, timelines
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import print_cautions
 from apps.results.record import RunRecord
 from apps.spec.choices import MODES
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from apps.timelines.files import TIMELINE, TimelineOption, check_timeline, write_timeline
+from platforms.addons import provided
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
 from platforms.command.request import option
@@ -176,7 +177,7 @@ def _spec(request: ProgramRequest) -> RunSpec:
     """Return the run that the options ask for."""
     asked = _asked(request)
     if request.timeline is not None:
-        check_timeline(TIMELINE, request.timeline)
+        timelines().check_timeline(TIMELINE, request.timeline)
     machine = machine_from_request(request)
     settings = settings_from_request(request, machine, request.repeats)
     mode = request.mode or "skeleton"
@@ -311,7 +312,9 @@ def _after(request: ProgramRequest, ran: Ran) -> None:
     shown = None if request.json else extrapolation_caution(record)  # a line of the summary
     print_cautions(caution for caution in record.cautions if caution != shown)
     if request.timeline is not None:
-        written = write_timeline(TIMELINE, request.timeline, ran.spec, record, wall_limit_from_request(request))
+        written = timelines().write_timeline(
+            TIMELINE, request.timeline, ran.spec, record, wall_limit_from_request(request)
+        )
         print(f"timeline: {written}", file=sys.stderr)
     if record.verified is False:
         print(f"error: {ran.spec.target.problem.on(record.ranks)}: verification failed", file=sys.stderr)
@@ -320,12 +323,9 @@ def _after(request: ProgramRequest, ran: Ran) -> None:
 def _say_plan(request: ProgramRequest, spec: RunSpec) -> int:
     """Print what would be run on a machine, or simulated: once more under the recorder for a timeline."""
     if spec.machine is not None:
-        # Imported here for a quick start: it is slow to import.
-        from apps.measuring.rehearsal import planned_run
-
         if request.reuse and _kept(request, spec) is not None:
             print("--reuse   the store has a record of this run, which would be taken: nothing would be started")
-        print("\n".join(planned_run(spec, wall_limit_from_request(request))))
+        print("\n".join(provided("apps.measuring.rehearsal:planned_run")(spec, wall_limit_from_request(request))))
         return 0
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Plan, for_timeline

@@ -15,8 +15,8 @@ from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
 from predictor.answers.answers import predict
-from predictor.dpgraph.li_predictor import DPGRAPH_LI, DPGRAPH_LI_DUPLEX, recorded_counts
 from predictor.evidence.broker import Broker
+from predictor.graph.li_predictor import DPGRAPH_LI, DPGRAPH_LI_DUPLEX, recorded_counts
 from predictor.li.predictor import DPGRAPH_LI_SIZE, DPGRAPH_LI_SIZE_DUPLEX
 
 NODES = (2, 4, 6, 8, 10, 12, 14, 16)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from platforms.addons import is_there
+
 
 @dataclass(frozen=True)
 class Variant:
@@ -28,7 +30,7 @@ class Family:
 
 
 _DPGRAPH = "predictor.dpgraph.predictors"
-_LI, _LI_SIZE = "predictor.dpgraph.li_predictor", "predictor.li.predictor"
+_LI, _LI_SIZE = "predictor.graph.li_predictor", "predictor.li.predictor"
 _NPT = "predictor.npt.predictor"
 _HIERARCHICAL = "predictor.hierarchical.predictor"
 _BLOCKS = "predictor.blocks.predictor"
@@ -114,7 +116,10 @@ FAMILIES: dict[str, Family] = {
 }
 
 VARIANTS: dict[str, Variant] = {
-    name: variant for family, method in FAMILIES.items() for name, variant in method.named(family).items()
+    name: variant
+    for family, method in FAMILIES.items()
+    for name, variant in method.named(family).items()
+    if is_there(variant.place)
 }
 
 # What predictors were called before, and are called now.  Kept results may have the names of before.

@@ -15,9 +15,9 @@ from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
 from apps.options.settings import cautions, settings_from_request
 from apps.options.shares import SharesOption, with_asked_shares
+from apps.options.timeline import TIMELINE, TimelineOption, timelines
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
-from apps.timelines.files import TIMELINE, TimelineOption, check_timeline, write_timeline
 from platforms.command.command import Command, show
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import given, option
@@ -172,7 +172,7 @@ def run(request: RunRequest) -> int:
             report.add(outcome)
         if request.timeline is not None and output.status not in (1, 2):  # the run of the target has not failed
             spec = settings.spec(targets[0])
-            written = write_timeline(TIMELINE, request.timeline, spec, runner.record(spec))
+            written = timelines().write_timeline(TIMELINE, request.timeline, spec, runner.record(spec))
             print(f"timeline: {written}", file=sys.stderr)
     return output.status
 
@@ -186,7 +186,7 @@ def _check_timeline(request: RunRequest, targets: Sequence[Target]) -> None:
         raise UserError(where, "times from a file have no timeline", "Leave out --truth, or the timeline")
     if request.machine is not None:
         raise UserError(where, "shows a simulation, and does not go with --machine", "Drop one")
-    check_timeline(TIMELINE, given(request.timeline))
+    timelines().check_timeline(TIMELINE, given(request.timeline))
 
 
 def _with_timeline(plan: Plan) -> Plan:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from apps.calibration.points import Measured
-from apps.calibration.segments import Array, Curve, Segment, fitted, simplified
+from apps.probes.segments import Array, Curve, Segment, fitted, simplified
 
 NEVER = 2**31 - 1  # a threshold above all messages: SMPI reads them as an int
 SMPI_DEFAULT_BYTES = 65536  # smpi/send-is-detached-thresh

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apps.calibration.model import HEADER_BYTES, NEVER, Model
-from apps.calibration.segments import Curve
+from apps.probes.segments import Curve
 from platforms.grids.xml import number_text, root_element, written_root
 
 _LEAST_FACTOR = 1e-3  # of latency: SimGrid shares links by it, and 0 would starve a message

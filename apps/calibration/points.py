@@ -8,7 +8,7 @@ from itertools import groupby
 
 import numpy as np
 
-from apps.calibration.segments import Array
+from apps.probes.segments import Array
 
 CALLS = ("send", "isend", "recv", "pingpong")
 

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.calibration.points import Measured, Points
-from apps.calibration.segments import Array
 from apps.probes.pointtopoint.measure import call_times
+from apps.probes.segments import Array
 from platforms.model.platform import Platform
 
 _NEIGHBOURS = 10  # sizes whose measured times make the spread at a size between them

@@ -10,12 +10,10 @@ from typing import Any, Protocol
 from apps.child.failure import INFINITE
 from apps.child.process import Finished
 from apps.errors import SimulationError
-from apps.measuring import engine as machine
 from apps.results.record import RunRecord
-from apps.s4u import engine as s4u
-from apps.smpi import engine as smpi
 from apps.spec.choices import MACHINE
 from apps.spec.run_spec import RunSpec
+from platforms.addons import provided
 from platforms.simgrid.repairs import simgrid_identity
 
 
@@ -64,12 +62,22 @@ class Engine(Protocol):
         """Return the identity of the code that the spec's run executes."""
 
 
-ENGINES: dict[str, Engine] = {"smpi": smpi, "s4u": s4u, MACHINE: machine}
+ENGINES = {"smpi": "apps.smpi.engine", "s4u": "apps.s4u.engine", MACHINE: "apps.measuring.engine"}
+
+
+def engine_named(name: str) -> Engine:
+    """Return an engine.
+
+    Raises:
+        UserError: It is of an add-on that is not there.
+    """
+    found: Engine = provided(ENGINES[name])
+    return found
 
 
 def run_identity(spec: RunSpec) -> dict[str, Any]:
     """Return everything that determines the result of a run: the spec, the program and the simulator, if it has one."""
-    program_hash = ENGINES[spec.engine].program_hash(spec)
+    program_hash = engine_named(spec.engine).program_hash(spec)
     if spec.source == "measurement":
         return {**spec.identity(), "kernel_hash": program_hash}
     return {**spec.identity(), "kernel_hash": program_hash, "simgrid": simgrid_identity()}
@@ -83,7 +91,7 @@ def run_iterations(
     Raises:
         SimulationError: Also if the simulated time is not a finite number.
     """
-    engine = ENGINES[spec.engine]
+    engine = engine_named(spec.engine)
     record = engine.run_iterations(spec, iterations, identity=run_identity(spec), time_limit_s=time_limit_s, stop=stop)
     if not all(map(math.isfinite, (record.time_s, record.flops, *record.compute_s, *record.comm_s))):
         raise SimulationError(f"{spec.target}: {INFINITE}")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from apps.measuring import engine as machine
 from apps.programs.compile import kernel_hash
 from apps.programs.kernel import named_kernel
 from apps.recording.recorder.library import real_recorder_hash, recorder_hash
 from apps.results.steady.growth import REPETITION_RULE
-from apps.s4u.layer import layer_hash
+from apps.runs.engines import engine_named
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import default_engine
+from platforms.addons import provided
 from platforms.model.platform import Platform
 from platforms.simgrid.repairs import simgrid_identity
 
@@ -29,7 +29,7 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
         target = spec.target
         return {
             **spec.identity(),
-            "kernel_hash": machine.program_hash(spec),
+            "kernel_hash": engine_named(spec.engine).program_hash(spec),
             "iterations": iterations,
             "recorder_hash": real_recorder_hash(),
             "speed_flops": [target.platform.host(host).speed_flops for host in target.placement],
@@ -55,9 +55,17 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
         "class": problem.preset,
         "iterations": iterations,
         "ranks": spec.target.nranks,
-        "recorder_hash": layer_hash() if default_engine(problem) == "s4u" else recorder_hash(),
+        "recorder_hash": provided("apps.s4u.layer:layer_hash")()
+        if default_engine(problem) == "s4u"
+        else recorder_hash(),
         "simgrid": simgrid_identity(),
     }
+
+
+def _layer_hash() -> str:
+    """Return the identity of the recorder of programs in Python."""
+    found: str = provided("apps.s4u.layer:layer_hash")()
+    return found
 
 
 def kept_options(spec: RunSpec) -> tuple[tuple[str, str], ...]:

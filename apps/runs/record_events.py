@@ -10,7 +10,7 @@ from typing import Any
 from apps.errors import KernelError, SimulationError
 from apps.recording.events import Elapse, Kind, Recording
 from apps.results.inputs import Inputs, merged
-from apps.runs.engines import ENGINES
+from apps.runs.engines import engine_named
 from apps.runs.neutral import kept_options, neutral_platform, recording_identity
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import default_engine
@@ -187,7 +187,9 @@ def _record_like_all(
     notes, events = (folder / name for name in ("few", "all"))
     notes.mkdir()
     events.mkdir()
-    done = ENGINES[plain.engine].note_events(plain, iterations, notes, what=what, time_limit_s=limits["time_limit_s"])
+    done = engine_named(plain.engine).note_events(
+        plain, iterations, notes, what=what, time_limit_s=limits["time_limit_s"]
+    )
     read.append(done.inputs)
     if done.inputs is not None and (done.inputs.asks or done.inputs.varies):
         return None, None
@@ -255,7 +257,7 @@ def run_recorded(
     with scratch_folder("recording") as folder:
         notes = folder / "notes"
         notes.mkdir()
-        done = ENGINES[spec.engine].note_events(
+        done = engine_named(spec.engine).note_events(
             spec, iterations, notes, what=what, time_limit_s=time_limit_s, stop=stop
         )
         if read is not None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from platforms.command.request import Request, option
+from apps.options.timeline import FORMATS, OTF2, timeline_formats
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_lines
 
@@ -15,30 +14,6 @@ if TYPE_CHECKING:
     from apps.results.record import RunRecord
     from apps.spec.run_spec import RunSpec
     from apps.timelines.activities import Activities
-
-TIMELINE = "--timeline"
-_CHROME, _PAJE, _OTF2 = "Chrome's trace format (Perfetto)", "Paje (ViTE)", "OTF2 (Vampir, otf2-print)"
-FORMATS = {".json": _CHROME, ".paje": _PAJE, ".trace": _PAJE, ".otf2": _OTF2}
-
-
-def timeline_formats() -> str:
-    """Return the endings and their formats in words."""
-    return ", ".join(
-        f"{' or '.join(ending for ending, one in FORMATS.items() if one == name)} for {name}"
-        for name in dict.fromkeys(FORMATS.values())
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TimelineOption(Request):
-    """The option --timeline, whose value check_timeline and write_timeline take."""
-
-    timeline: str | None = option(
-        None,
-        "FILE",
-        f"write what each rank does when, of the iterations that are simulated: {timeline_formats()} "
-        "(docs/programs/timelines.md); the run is simulated once more for it",
-    )
 
 
 def check_timeline(option: str, text: str) -> None:
@@ -51,7 +26,7 @@ def check_timeline(option: str, text: str) -> None:
     where, ending = f"{option} {text}", Path(text).suffix
     if ending not in FORMATS:
         raise UserError(where, f"no format for the ending {ending!r}", f"Give it the ending {timeline_formats()}")
-    if FORMATS[ending] != _OTF2:
+    if FORMATS[ending] != OTF2:
         return
     if find_spec("otf2") is None:
         raise UserError(
@@ -104,7 +79,7 @@ def write_activities(option: str, text: str, activities: Activities) -> str:
     from apps.timelines.paje import paje_lines
 
     name = FORMATS[Path(text).suffix]
-    if name == _OTF2:
+    if name == OTF2:
         # Imported here because it may not be installed.
         from apps.timelines.archive import write_archive
 
@@ -113,6 +88,6 @@ def write_activities(option: str, text: str, activities: Activities) -> str:
         except OSError as err:
             raise UserError(f"{option} {text}", f"cannot be written: {err}", "Choose another place") from err
     else:
-        write_lines(option, text, (chrome_lines if name == _CHROME else paje_lines)(activities))
+        write_lines(option, text, (chrome_lines if Path(text).suffix == ".json" else paje_lines)(activities))
     count = sum(len(one.begin_s) for one in activities.ranks)
     return f"{text} shows {activities.scope}: {count:,} activities, {len(activities.messages.sent_s):,} messages"

@@ -11,8 +11,8 @@ from apps.runs.runner import Runner
 from pictures.runs import Case, case
 from pictures.style import BLUE, COMPUTATION, GREEN, INK, NOTE, ORANGE, RED, card, percent, plain_log
 from predictor.base import Evidence
-from predictor.dpgraph.li_predictor import communication, message_plan, recorded_counts, send_models
-from predictor.dpgraph.scaling import Process, ScaledProcess, work_of
+from predictor.graph.li_predictor import communication, message_plan, recorded_counts, send_models
+from predictor.graph.scaling import Process, ScaledProcess, work_of
 from predictor.sends import tables
 from predictor.sends.send_model import SendModel, Side
 

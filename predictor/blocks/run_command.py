@@ -8,7 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
-from apps.timelines.files import TIMELINE, check_timeline, timeline_formats
+from apps.options.timeline import TIMELINE, timeline_formats
+from apps.timelines.files import check_timeline
 from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption
 from platforms.command.request import given, option

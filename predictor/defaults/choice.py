@@ -20,7 +20,7 @@ from predictor.structural.predictor import check_range
 
 PredictorsOf: TypeAlias = Callable[[Target], Sequence[Predictor]]
 
-CONTRAST = ("hcf-constant", "hcf")  # beside the best one: the published model, and without its growth in eq. (7)
+CONTRAST = ("hcf:constant", "hcf")  # beside the best one: the published model, and without its growth in eq. (7)
 DEFAULT_TEXT = f"structural, or dpgraph where structural does not know the program, then {', '.join(CONTRAST)}"
 BEST_TEXT = f"the first in its range of structural, dpgraph, {', '.join(CONTRAST)}"
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from apps.errors import OptionError
 from apps.programs.own_program import UserProgram
 from apps.programs.problem import Problem, own_problem
+from platforms.addons import provided
 from platforms.command.request import Request, fields_of, option
 from platforms.wording import number_of
 
@@ -96,11 +97,8 @@ def given_recording(path: str | Path, gflops: str | None) -> Given:
         TraceError: The trace cannot be read.
         OptionError: The speed is missing or wrong.
     """
-    # Imported here for a quick start: it is slow to import.
-    from apps.traces.read import recording_of
-
     path = Path(path)
-    recording = recording_of(path, gflops)
+    recording: Recording = provided("apps.traces.read:recording_of")(path, gflops)
     program = UserProgram(
         name=re.sub(r"[-_.]?0+$", "", path.stem) or path.stem,  # DUMPI's text of rank 0 is dumpi-0000.txt
         content_hash=_content_hash(recording),

@@ -21,8 +21,9 @@ from apps.programs.problem import Problem
 from apps.recording.events import Recording
 from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
-from predictor.dpgraph.graph import timed_section
-from predictor.dpgraph.li_predictor import (
+from predictor.dpgraph.program import Sections
+from predictor.graph.graph import timed_section
+from predictor.graph.li_predictor import (
     RECORDED_ITERATIONS,
     Communication,
     LiModel,
@@ -36,8 +37,7 @@ from predictor.dpgraph.li_predictor import (
     recorded_work,
     speed_flags,
 )
-from predictor.dpgraph.program import Sections
-from predictor.dpgraph.scaling import Process
+from predictor.graph.scaling import Process
 from predictor.li.scaling import Works, partner_shares, process_at
 from predictor.npt.smaller import Sized, program_equations, size_of, smaller
 from predictor.sends.send_model import SendModel, Side

@@ -3,7 +3,7 @@
 K.-C. Li, H.-H. Wang and J.-L. Gaudiot, "A Strategy for Point-to-point Node Communication Performance Prediction in
 Cluster Environments": "problem size and number of nodes are input to the model" (abstract).  The paper does not say
 which functions it fits; those here are this project's own: q(N, P) = g(P) (N / N_0)^x, with g fitted to the largest
-recorded size N_0 as in predictor.dpgraph.scaling, and the exponent x to the sizes recorded on equal numbers of nodes.
+recorded size N_0 as in predictor.graph.scaling, and the exponent x to the sizes recorded on equal numbers of nodes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.dpgraph.scaling import Curve, MessageKind, Process, Work
+from predictor.graph.scaling import Curve, MessageKind, Process, Work
 
 Works = Mapping[tuple[int, int], Work]  # by N and number of nodes
 

@@ -49,7 +49,7 @@ def measured_pieces(size_bytes: np.ndarray, time_s: np.ndarray) -> list[Piece]:
     """Return the lines through points of a simulation or of a real machine; none if they lie on no lines.
 
     Times of a simulation are exact: see ``pieces``.  Those of a machine scatter: they get the lines of a calibration
-    (apps/calibration/segments.py), on which no byte takes less time than at the highest rate seen.
+    (apps/probes/segments.py), on which no byte takes less time than at the highest rate seen.
 
     Args:
         size_bytes: The sizes, ascending.
@@ -59,7 +59,7 @@ def measured_pieces(size_bytes: np.ndarray, time_s: np.ndarray) -> list[Piece]:
     if sum(1 + one.last - one.first for one in exact) >= _ON_LINES * len(size_bytes):
         return exact
     # Imported here for a quick start: it is slow to import.
-    from apps.calibration.segments import fitted
+    from apps.probes.segments import fitted
 
     curve = fitted(size_bytes, time_s, least_per_byte_s=float(np.min(time_s / size_bytes)))
     if np.median(np.abs(curve.at(size_bytes) / time_s - 1)) > _MOST_SCATTER:

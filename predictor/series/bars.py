@@ -6,8 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from platforms.plotting.words import Row, texts_of
 from platforms.terminal.quantities import duration
-from predictor.series.words import Row, texts_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from platforms.plotting.styles import label_decades, style_of
+from platforms.plotting.words import Row, plain, shortened, texts_of
 from predictor.series.labels import place_labels
-from predictor.series.styles import label_decades, style_of
-from predictor.series.words import Row, plain, shortened, texts_of
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

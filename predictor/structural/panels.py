@@ -1,4 +1,4 @@
-"""HPL for the predictor ``structural``: its panels are followed by predictor/factorisation on a measured network.
+"""HPL for the predictor ``structural``: its panels on a measured network (predictor/structural/factorisation).
 
 A recurrence over steps does not describe HPL: with look-ahead, what a rank does next depends on which message has come.
 """
@@ -24,10 +24,10 @@ from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange
 from predictor.structural.notes import notes
 
 if TYPE_CHECKING:  # NumPy takes long to import
-    from predictor.factorisation.evaluate import Evaluated
-    from predictor.factorisation.evaluate import Problem as Run
-    from predictor.factorisation.machine import Curves, Machine
     from predictor.structural.calibration import Ground
+    from predictor.structural.factorisation.evaluate import Evaluated
+    from predictor.structural.factorisation.evaluate import Problem as Run
+    from predictor.structural.factorisation.machine import Curves, Machine
 
 _ALL_BYTES = 2**62  # instead of infinity
 _MOST_HOSTS = 32  # whose network is measured, because the nodes of a cluster are alike
@@ -123,7 +123,7 @@ class PanelSetting:
             OutOfRange: The probe computes nothing, or messages share links that are not those of single nodes.
         """
         # Imported here for a quick start: it is slow to import.
-        from predictor.factorisation.evaluate import evaluate
+        from predictor.structural.factorisation.evaluate import evaluate
 
         found = evaluate(_run_of(target), self._machine(target, slowdown or {}))
         evidence = [self.probe, *(e for e in (*self.lines, self.network) if e is not None and target.nodes > 1)]
@@ -141,7 +141,7 @@ class PanelSetting:
         # Imported here for a quick start: they are slow to import.
         import numpy as np
 
-        from predictor.factorisation.machine import Curves, Machine
+        from predictor.structural.factorisation.machine import Curves, Machine
 
         number = {host: i for i, host in enumerate(dict.fromkeys(target.placement))}
         node = np.array([number[host] for host in target.placement], np.int64)
@@ -217,9 +217,9 @@ def _curves_of(
 ) -> Curves:
     """Return the times of messages between two nodes of a cluster, and inside one, on the lines that they show."""
     # Imported here for a quick start: they are slow to import.
-    from predictor.factorisation.machine import Curves
     from predictor.network.survey import Survey, layout
     from predictor.structural.calls import Calls, merged
+    from predictor.structural.factorisation.machine import Curves
 
     where = layout(platform, hosts)
     survey, (cluster,) = Survey(where, results), where.hosts  # without lines its reason comes first
@@ -248,7 +248,7 @@ def _columns(target: Target) -> int:
 
 def _run_of(target: Target) -> Run:
     # Imported here for a quick start: it is slow to import.
-    from predictor.factorisation.evaluate import Problem as Run
+    from predictor.structural.factorisation.evaluate import Problem as Run
 
     given = dict(target.problem.params)
     n, rows = int(given["n"]), max(1, int(given["grid_rows"]))

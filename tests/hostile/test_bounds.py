@@ -16,7 +16,7 @@ from platforms.model.placement import read_host_file
 from platforms.system.description import read_system
 from predictor.blocks.expressions import Expression
 from predictor.design.request import read_request
-from predictor.dpgraph.graphml import NAMESPACE, read_graphml
+from predictor.graph.graphml import NAMESPACE, read_graphml
 from validation.campaign import read_campaign
 
 LITTLE_BYTES = 1 << 30

@@ -39,7 +39,7 @@ COMMANDS = {
     ("validation.checkpoints.cli", ""): CHECKPOINTS,
     ("predictor.check", ""): "no-such-predictor --no-store",
     ("predictor.design.cli", ""): f"{EXAMPLES}/grid-design.toml",
-    ("predictor.dpgraph.cli", ""): "--app is --class S --ranks 4",
+    ("predictor.graph.cli", ""): "--app is --class S --ranks 4",
     ("predictor.frequency.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
     ("predictor.hierarchical.cli", ""): MODEL.replace("hpl", "matrix-product"),  # a tenth of the work
     ("predictor.optimize.cli", ""): CHOICE,

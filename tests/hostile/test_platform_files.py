@@ -8,7 +8,7 @@ import pytest
 from platforms.errors import PlatformError, UserError
 from platforms.read.read import read_platform
 from platforms.read.xml_check import MOST_DEPTH, MOST_HOSTS, MOST_NAME, check_platform_xml
-from predictor.dpgraph.graphml import NAMESPACE, read_graphml
+from predictor.graph.graphml import NAMESPACE, read_graphml
 
 HEAD = '<?xml version=\'1.0\'?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n<platform version="4.1">'
 ZONE = '<zone id="z" routing="Full"><host id="a" speed="1Gf"/></zone>'

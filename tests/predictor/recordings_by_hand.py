@@ -10,7 +10,7 @@ from apps.runs.neutral import neutral_platform
 from apps.runs.record_events import record_events
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from predictor.dpgraph.graph import Relation
+from predictor.graph.graph import Relation
 
 
 def compute(flops):

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from predictor.dpgraph.faster import MeasuredNetwork
 from predictor.dpgraph.network import NetworkModel, Timing, Way
+from predictor.graph.faster import MeasuredNetwork
 
 # Two clusters of two hosts: 2 s inside of each, 7 s between them; nodes of 100 B/s, and 40 B/s between the clusters.
 CLUSTERS = {"a0": "a", "a1": "a", "b0": "b", "b1": "b"}

@@ -13,9 +13,9 @@ from recordings_by_hand import compute, figure_5, messages, receive, recorded, r
 from apps.programs.problem import problem
 from apps.recording.events import Kind, Mode
 from platforms.errors import UserError
-from predictor.dpgraph.cli import main
-from predictor.dpgraph.draw import MOST_NODES, draw_graph, graph_figure
-from predictor.dpgraph.graph import (
+from predictor.graph.cli import main
+from predictor.graph.draw import MOST_NODES, draw_graph, graph_figure
+from predictor.graph.graph import (
     DPGraph,
     Edge,
     Element,
@@ -23,8 +23,8 @@ from predictor.dpgraph.graph import (
     Relation,
     graph_of,
 )
-from predictor.dpgraph.graphml import NAMESPACE, read_graphml, write_graphml
-from predictor.dpgraph.places import places_of
+from predictor.graph.graphml import NAMESPACE, read_graphml, write_graphml
+from predictor.graph.places import places_of
 
 
 @pytest.mark.parametrize("expand", [False, True])

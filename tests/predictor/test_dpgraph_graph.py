@@ -11,7 +11,8 @@ from apps.runs.record_events import record_events
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.errors import UserError
-from predictor.dpgraph.graph import (
+from predictor.dpgraph.program import Sections
+from predictor.graph.graph import (
     DPGraph,
     Edge,
     Element,
@@ -24,7 +25,6 @@ from predictor.dpgraph.graph import (
     process_times_s,
     timed_section,
 )
-from predictor.dpgraph.program import Sections
 from predictor.sends.components import MessageComponents
 
 

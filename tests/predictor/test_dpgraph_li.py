@@ -22,7 +22,8 @@ from platforms.read.read import materialise
 from predictor.answers.answers import predict
 from predictor.base import Cost, Evidence, OutOfRange
 from predictor.dpgraph.left_out import left_out
-from predictor.dpgraph.li_predictor import (
+from predictor.evidence.broker import Broker
+from predictor.graph.li_predictor import (
     DPGRAPH_LI,
     DPGRAPH_LI_DUPLEX,
     MODES,
@@ -32,8 +33,7 @@ from predictor.dpgraph.li_predictor import (
     recorded_counts,
     send_models,
 )
-from predictor.dpgraph.scaling import Curve, MessageKind, work_of
-from predictor.evidence.broker import Broker
+from predictor.graph.scaling import Curve, MessageKind, work_of
 from predictor.registry import predictors
 from predictor.sends.send_model import Side
 from predictor.sends.tables import sizes_bytes

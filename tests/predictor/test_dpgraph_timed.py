@@ -23,19 +23,19 @@ from platforms.model.placement import block
 from platforms.model.platform import Cluster, Host, Platform
 from platforms.read.read import materialise
 from platforms.read.routes import routes_between
-from predictor.dpgraph.cli import main
-from predictor.dpgraph.dates import dates_of
 from predictor.dpgraph.evaluate import estimate
-from predictor.dpgraph.faster import DeclaredNetwork
-from predictor.dpgraph.graph import Element, owned_graph
-from predictor.dpgraph.graphml import read_graphml
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.li_times import li_times
 from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Way
-from predictor.dpgraph.places import places_of
 from predictor.dpgraph.program import Sections
-from predictor.dpgraph.timed import timed
-from predictor.dpgraph.what_if import Setting, what_if
+from predictor.graph.cli import main
+from predictor.graph.dates import dates_of
+from predictor.graph.faster import DeclaredNetwork
+from predictor.graph.graph import Element, owned_graph
+from predictor.graph.graphml import read_graphml
+from predictor.graph.li_times import li_times
+from predictor.graph.places import places_of
+from predictor.graph.timed import timed
+from predictor.graph.what_if import Setting, what_if
 
 LATENCY_S, BANDWIDTH_BPS = 0.5, 100.0  # of every message by hand, without an envelope
 SPEED_FLOPS = 1e9

@@ -13,8 +13,8 @@ from platforms.model.placement import block
 from platforms.read.read import materialise
 from predictor.answers.answers import predict
 from predictor.base import OutOfRange
-from predictor.dpgraph.scaling import MessageKind, Process, Work
 from predictor.evidence.broker import Broker
+from predictor.graph.scaling import MessageKind, Process, Work
 from predictor.li.predictor import DPGRAPH_LI_SIZE, DPGRAPH_LI_SIZE_DUPLEX, recorded_sizes
 from predictor.li.scaling import Surface, counterpart, partner_shares, process_at
 from predictor.sends.send_model import Side

@@ -15,10 +15,10 @@ from platforms.model.placement import block
 from platforms.read.read import materialise
 from predictor.check import main as conform
 from predictor.design.cli import main as design
-from predictor.dpgraph.cli import main as graph
 from predictor.evidence.plan import planned
 from predictor.frequency.cli import main as clock
 from predictor.frequency.levels import at_maximum
+from predictor.graph.cli import main as graph
 from predictor.optimize.cli import main as choose
 from predictor.predict import main as predict
 from predictor.registry import predictors

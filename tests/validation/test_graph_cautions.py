@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from predictor.dpgraph.cli import main as graph
+from predictor.graph.cli import main as graph
 from validation.graph.cli import main as compared
 
 TIMED = """#include <mpi.h>

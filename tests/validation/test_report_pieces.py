@@ -16,8 +16,8 @@ from matplotlib.figure import Figure
 
 from apps.runs.timeline import Timeline
 from platforms.grids.scenario import named_grid
+from platforms.plotting.styles import style_of
 from platforms.read.read import materialise, read_platform
-from predictor.series.styles import style_of
 from validation.options import asked_platforms
 from validation.presentation.dots import error_text
 from validation.presentation.plots import overview_figure, results_figure, write_figures

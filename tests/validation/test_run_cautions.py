@@ -10,8 +10,8 @@ from lxml import html
 from apps.run import main as run
 from platforms.read.read import read_platform
 from predictor.design.cli import main as design
-from predictor.dpgraph.cli import main as dpgraph
 from predictor.frequency.cli import main as frequency
+from predictor.graph.cli import main as dpgraph
 from predictor.optimize.cli import main as optimize
 from predictor.predict import main as predict
 from predictor.reliability.cli import main as reliability

@@ -1,4 +1,4 @@
-"""Command ``gridval blocks run --simulate``: evaluate and simulate an application of blocks, and compare the results."""
+"""Command ``gridval blocks run --simulate``: evaluate and simulate an application of blocks, and compare."""
 
 from __future__ import annotations
 
@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, ClassVar
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.runner import RunnerOptions, runner_from_request
+from apps.options.timeline import TIMELINE, TimelineOption
 from apps.results.cautions import Cautions
-from apps.timelines.files import TIMELINE, TimelineOption, check_timeline, write_timeline
+from apps.timelines.files import check_timeline, write_timeline
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
 from platforms.command.request import given, option

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+
+from platforms.addons import is_there
 
 SIMULATE, BACKGROUND, WHAT_IF = "--simulate", "--background", "--what-if"
 FILE = "FILE"  # stands for a first word that is no option
@@ -40,7 +42,7 @@ _PREDICT = Verb(
     {
         frozenset({BACKGROUND}): "predictor.shared.cli",
         frozenset({BACKGROUND, SIMULATE}): "validation.shared.cli",
-        frozenset({WHAT_IF}): "predictor.dpgraph.cli",
+        frozenset({WHAT_IF}): "predictor.graph.cli",
         frozenset({WHAT_IF, SIMULATE}): "validation.graph.cli",
     },
 )
@@ -125,8 +127,8 @@ _STORE = {
     "same": Verb("compare the results in two folders", "validation.same"),
 }
 
-# The verbs by group, in the order of the help.
-GROUPS: dict[str, dict[str, Verb]] = {
+# All verbs by group, in the order of the help.
+_GROUPS: dict[str, dict[str, Verb]] = {
     "Predict, and compare with simulations": {
         "run": Verb("predict, simulate, and report errors and costs of predictions", "validation.run"),
         "predict": _PREDICT,
@@ -139,7 +141,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "blocks": Verb("evaluate and calibrate applications described as blocks", verbs=_BLOCKS),
         "graph": _with_simulation(
             "draw a program's graph, its critical path, and what speeds it up",
-            "predictor.dpgraph.cli",
+            "predictor.graph.cli",
             "validation.graph.cli",
             "compare its times and what speeds it up with simulations",
         ),
@@ -157,6 +159,20 @@ GROUPS: dict[str, dict[str, Verb]] = {
     },
 }
 
+
+def _present(verbs: Mapping[str, Verb]) -> dict[str, Verb]:
+    """Return the verbs whose rooms are there: an add-on that is not there has no verb, and no --simulate."""
+    found = {}
+    for name, verb in verbs.items():
+        others = {options: place for options, place in verb.others.items() if is_there(place)}
+        choosers = {word: help for word, help in verb.choosers.items() if any(word in options for options in others)}
+        own = replace(verb, verbs=_present(verb.verbs), others=others, choosers=choosers)
+        if own.verbs or (verb.place and is_there(verb.place)):
+            found[name] = own
+    return found
+
+
+GROUPS = {title: present for title, group in _GROUPS.items() if (present := _present(group))}
 VERBS: dict[str, Verb] = {name: verb for group in GROUPS.values() for name, verb in group.items()}
 
 # What verbs were called before, and are called now.

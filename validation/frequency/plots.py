@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.files.writing import save_figure
-from predictor.series.styles import STYLES
+from platforms.plotting.styles import STYLES
 from validation.frequency.compare import Row
 
 if TYPE_CHECKING:

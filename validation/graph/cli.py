@@ -18,7 +18,7 @@ from apps.spec.target import Target
 from platforms.command.command import Command
 from platforms.command.request import option
 from platforms.errors import UserError
-from predictor.dpgraph.cli import (
+from predictor.graph.cli import (
     FIRST,
     RECORDED,
     check_arguments,
@@ -26,7 +26,7 @@ from predictor.dpgraph.cli import (
     problem_of,
     write_pictures,
 )
-from predictor.dpgraph.request import GraphRequest
+from predictor.graph.request import GraphRequest
 
 _ROWS = 3
 
@@ -68,8 +68,8 @@ def _check(request: GraphComparisonRequest) -> int:
 def _run(request: GraphComparisonRequest) -> int:
     rows = _check(request)
     # Imported here for a quick start: they are slow to import.
-    from predictor.dpgraph.on_platform import analysis, recorded, settings_of, target_from_request
-    from predictor.dpgraph.timed_text import analysis_json
+    from predictor.graph.on_platform import analysis, recorded, settings_of, target_from_request
+    from predictor.graph.timed_text import analysis_json
     from validation.graph.compare import compared, simulation
     from validation.graph.gains import changed_platforms
     from validation.graph.text import compared_json, compared_text
@@ -100,7 +100,7 @@ def _run(request: GraphComparisonRequest) -> int:
 def _print_plan(request: GraphComparisonRequest, target: Target, rows: int) -> int:
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Other, wall_s
-    from predictor.dpgraph.on_platform import iterations_of, plan_on_platform, settings_of
+    from predictor.graph.on_platform import iterations_of, plan_on_platform, settings_of
 
     spec = settings_of(request).spec(target)
     recorded = replace(spec, iterations=iterations_of(request, target)) if target.problem.iterative else spec

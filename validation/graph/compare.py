@@ -12,8 +12,8 @@ from apps.runs.record_events import run_recorded
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.terminal.progress import doing
-from predictor.dpgraph.on_platform import Analysis
-from predictor.dpgraph.places import places_of
+from predictor.graph.on_platform import Analysis
+from predictor.graph.places import places_of
 from validation.graph.elements import Elements, elements_of_analysis
 from validation.graph.gains import Changed, Gain, gains
 from validation.graph.simulated import simulated_elements

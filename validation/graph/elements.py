@@ -12,8 +12,8 @@ import numpy as np
 from predictor.dpgraph.instructions import COMPUTE, SEND, SLEEP
 
 if TYPE_CHECKING:
-    from predictor.dpgraph.dates import Step
-    from predictor.dpgraph.on_platform import Analysis
+    from predictor.graph.dates import Step
+    from predictor.graph.on_platform import Analysis
 
 COMPUTATION, MPI = "computation", "MPI"
 Element = tuple[str, str | None]  # COMPUTATION or MPI, and the place; None: not known

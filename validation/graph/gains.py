@@ -9,8 +9,8 @@ from apps.spec.target import Target
 from platforms.model.platform import Platform
 from platforms.read.changed import changed_platform
 from platforms.read.routes import routes_between
-from predictor.dpgraph.faster import DeclaredNetwork, MeasuredNetwork, Network
-from predictor.dpgraph.what_if import Answers, WhatIf
+from predictor.graph.faster import DeclaredNetwork, MeasuredNetwork, Network
+from predictor.graph.what_if import Answers, WhatIf
 
 PLATFORM_KINDS = ("link", "node", "cluster")  # the others are changes of the program
 

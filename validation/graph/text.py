@@ -11,7 +11,7 @@ from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, percent
 from platforms.terminal.table import Cell, table_lines
 from platforms.wording import number_of
-from predictor.dpgraph.timed_text import UNKNOWN_LATENCY
+from predictor.graph.timed_text import UNKNOWN_LATENCY
 from validation.graph.compare import Compared, by_cluster
 from validation.graph.elements import Element
 from validation.presentation.tables import error_cell

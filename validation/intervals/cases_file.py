@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from platforms.simgrid.installed import simgrid_version
 from predictor.intervals.cases import CASE_COLUMNS, Case
 from predictor.registry import SELF_CHECKS
+from validation.comparison.coverage import features_of_row
 from validation.comparison.dataframes import records
-from validation.intervals.coverage import features_of_row
 
 if TYPE_CHECKING:
     import pandas as pd

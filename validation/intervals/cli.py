@@ -91,9 +91,9 @@ def _run(request: IntervalsRequest) -> int:
     # Imported here for a quick start: they are slow to import.
     import pandas as pd
 
+    from validation.comparison.coverage import coverage, with_intervals
     from validation.intervals.cases_file import cases_text
-    from validation.intervals.coverage import coverage, with_intervals
-    from validation.intervals.text import coverage_text
+    from validation.presentation.coverage_text import coverage_text
 
     by = [] if request.by is None else list(dict.fromkeys(request.by.split(",")))
     for name in by:

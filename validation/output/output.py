@@ -156,7 +156,7 @@ class Output:
             parts.append(league_text(league, wide=self._wide))
         if self._decision_costs is None and self._rows:
             # Imported here for a quick start: they are slow to import.
-            from validation.intervals.text import interval_sentence
+            from validation.presentation.coverage_text import interval_sentence
             from validation.ranking.sentences import closing_sentences
 
             covered = None if league else interval_sentence(self._rows)  # the league has a table

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from predictor.series.styles import label_decades, style_of
+from platforms.plotting.styles import label_decades, style_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

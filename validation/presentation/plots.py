@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.files.writing import save_figure
-from predictor.series.styles import label_decades, style_of
+from platforms.plotting.styles import label_decades, style_of
 from validation.comparison.dataframes import records
 from validation.presentation.dots import draw_dots
 from validation.presentation.numbering import predictor_numbers

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from platforms.files.writing import write_csv
-from validation.intervals.coverage import coverage
-from validation.intervals.text import coverage_text
+from validation.comparison.coverage import coverage
+from validation.presentation.coverage_text import coverage_text
 from validation.ranking.deciding import decisions
 from validation.ranking.front import pareto
 from validation.ranking.plots import write_figures

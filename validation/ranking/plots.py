@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from platforms.files.writing import save_figure
+from platforms.plotting.styles import STYLES
 from predictor.series.labels import place_labels
-from predictor.series.styles import STYLES
 from validation.comparison.metrics import ALL_APPS
 from validation.ranking.deciding import ALL_HOSTS, CHANCE
 from validation.ranking.standing import SIMULATE

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from predictor.series.styles import style_of
+from platforms.plotting.styles import style_of
 from validation.regimes.thresholds import LIMITS_PCT, mean_curve
 
 if TYPE_CHECKING:

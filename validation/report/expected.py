@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from validation.intervals.coverage import coverage
+from validation.comparison.coverage import coverage
 from validation.report.tables import NOTHING, Cell, Table, interval, known, number, number_text, numbers, table, words
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from platforms.addons import provided
 from platforms.errors import UserError
 from platforms.terminal.quantities import duration
 from platforms.wording import number_of
@@ -16,8 +17,8 @@ from validation.report.svg import inline_svg
 from validation.report.tables import Cell, Table, number, numbers, table, words
 
 if TYPE_CHECKING:
-    from predictor.dpgraph.on_platform import Analysis
-    from predictor.dpgraph.timed import ElementTime, TimedGraph
+    from predictor.graph.on_platform import Analysis
+    from predictor.graph.timed import ElementTime, TimedGraph
 
 MOST_GRAPHS = 6
 MOST_INSTRUCTIONS = 2_000_000  # of a graph that is evaluated again for the page, which takes some seconds
@@ -47,7 +48,6 @@ def graph_part(note: GraphNote, place: int) -> GraphPart | str:
         place: The number of the graph in the page.
     """
     # Imported here for a quick start: they are slow to import.
-    from predictor.dpgraph.on_platform import analysis_of_model
     from predictor.dpgraph.predictors import GraphModel
     from predictor.registry import predictor
 
@@ -58,7 +58,7 @@ def graph_part(note: GraphNote, place: int) -> GraphPart | str:
     if instructions > MOST_INSTRUCTIONS:
         return f"{what}: not shown, because its graph has {instructions:,} instructions."
     try:
-        found = analysis_of_model(model, note.target)
+        found = provided("predictor.graph.on_platform:analysis_of_model")(model, note.target)
     except UserError as err:
         return f"{what}: {err}"
     if not found.timed.time_s > 0:
@@ -123,7 +123,7 @@ _Site = tuple[str, str]  # an element's name and its place in the program
 def _by_site(timed: TimedGraph) -> dict[_Site, list[tuple[int, ElementTime]]]:
     """Return the elements of each kind and place with their processes, those with the largest sum of times first."""
     # Imported here for a quick start: it is slow to import.
-    from predictor.dpgraph.timed import name_of
+    from predictor.graph.timed import name_of
 
     found: defaultdict[_Site, list[tuple[int, ElementTime]]] = defaultdict(list)
     for (node, rank), one in timed.elements.items():

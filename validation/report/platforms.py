@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from platforms.addons import provided
 from platforms.errors import UserError
 from platforms.model.platform import Platform
-from platforms.picture import platform_figure
 from platforms.wording import number_of
 from validation.report.gather import Gathered
 from validation.report.pictures import Picture
@@ -25,7 +25,13 @@ def platform_pictures(gathered: Gathered) -> Iterator[Picture | str]:
         hosts, clusters = number_of(len(platform.hosts), "host"), number_of(len(platform.clusters), "cluster")
         title = f"{platform.name}{network}: {hosts} in {clusters}"
         try:
-            svg = inline_svg(platform_figure(platform), f"n{place}", title=title, themed=False, scale=_SCALE)
+            svg = inline_svg(
+                provided("platforms.picture:platform_figure")(platform),
+                f"n{place}",
+                title=title,
+                themed=False,
+                scale=_SCALE,
+            )
         except UserError as err:
             yield f"{platform.name}: no picture: {err}"
             continue

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from predictor.series.styles import style_of
+from platforms.plotting.styles import style_of
 from validation.shared.judge import Judged
 
 if TYPE_CHECKING:

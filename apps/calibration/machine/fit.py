@@ -17,7 +17,7 @@ from apps.calibration.machine.routes import Kind, Pair, Routes
 from apps.calibration.machine.rows import Rows
 from apps.calibration.model import HEADER_BYTES, NEVER, Model, Thresholds
 from apps.calibration.points import Points, points_of
-from apps.calibration.segments import Array, Curve, Segment, fitted
+from apps.probes.segments import Array, Curve, Segment, fitted
 
 _MOST_OVERHEAD = 0.5  # share of half a ping-pong that both overheads may take
 _FEWEST_EAGER_BYTES = 64  # a smaller threshold of late receives means that they cannot tell it

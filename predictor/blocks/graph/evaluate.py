@@ -26,10 +26,10 @@ from predictor.blocks.graph.sources import Pairs, has_choices, settled
 from predictor.blocks.graph.stretch import stretches_of
 from predictor.blocks.machines.machine import Group
 from predictor.blocks.stream.instructions import Compute, Stream, executed
-from predictor.dpgraph.dates import moments_of
 from predictor.dpgraph.evaluate import estimate, execute
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program, Sections
+from predictor.graph.dates import moments_of
 
 MOST_PROCESSES = 16_384  # as in a simulation
 _KEY_BITS, _TAG_BITS = 34, 11  # of groups and tags together, and of tags, which are from 0 down to -1000 minus an Op

@@ -15,8 +15,8 @@ from apps.recording.events import Elapse, Mark
 from apps.results.steady.period import find_period
 from predictor.blocks.parts import COMPUTING, DISK, KINDS, SENDING, WAITING, StepTime, steps_in_order
 from predictor.blocks.stream.instructions import Stream
-from predictor.dpgraph.dates import Moments
 from predictor.dpgraph.instructions import COMPUTE, MARK, SLEEP
+from predictor.graph.dates import Moments
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 KIND = "evaluation"  # of apps.store.KINDS
 _SOURCES = (
     *("platforms", "apps/recording", "apps/results", "predictor/base.py"),
-    *("predictor/blocks", "predictor/dpgraph", "predictor/network", "predictor/native"),
+    *("predictor/blocks", "predictor/dpgraph", "predictor/graph", "predictor/network", "predictor/native"),
 )
 _OPTIONS = ("policy", "failure_rate", "evaluator", "power", "power_law", "shapes", "p_counts", "parts")
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from platforms.errors import UserError, nearest
+from platforms.plotting.words import value_text
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import table_lines
@@ -14,7 +15,6 @@ from predictor.blocks.parts import KINDS, total
 from predictor.blocks.series.points import OPTIONS, VARY, Point
 from predictor.series.curves import Quantity, lines_of
 from predictor.series.front import pareto_front
-from predictor.series.words import value_text
 
 TIME = Quantity("time_s", "time, s")
 ENERGY = Quantity("energy_j", "energy of the nodes in use, J")

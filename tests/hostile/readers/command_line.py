@@ -16,7 +16,7 @@ from readers.common import ROOT, fenced, seeds
 
 COMMANDS = (
     "platforms.generate", "platforms.inspect.cli", "platforms.system.cli", "apps.run", "apps.store.cli",
-    "predictor.blocks.cli", "predictor.design.cli", "predictor.dpgraph.cli", "predictor.frequency.cli",
+    "predictor.blocks.cli", "predictor.design.cli", "predictor.graph.cli", "predictor.frequency.cli",
     "predictor.hierarchical.cli", "predictor.optimize.cli", "predictor.predict", "predictor.reliability.cli",
     "validation.blocks.cli", "validation.campaign", "validation.frequency.cli", "validation.hierarchical.cli",
     "validation.league.cli", "validation.optimize.cli", "validation.regimes.cli", "validation.reliability.cli",

@@ -2,7 +2,7 @@
 
 from readers.common import file_of, seeds
 
-from predictor.dpgraph.graphml import read_graphml, write_graphml
+from predictor.graph.graphml import read_graphml, write_graphml
 
 SEEDS = seeds("tests/hostile/corpus/*.graphml")
 WORDS = (

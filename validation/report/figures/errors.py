@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from predictor.series.styles import label_decades, style_of
+from platforms.plotting.styles import label_decades, style_of
 from validation.presentation.numbering import predictor_numbers
 from validation.presentation.tables import truth_name
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from matplotlib.figure import Figure
 
-    from predictor.dpgraph.timed import TimedGraph
+    from predictor.graph.timed import TimedGraph
 
 _BINS = 720  # of the time axis
 _PATH = "black"  # the page gives it the colour of its text

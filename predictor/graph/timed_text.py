@@ -10,10 +10,10 @@ from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, percent
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
-from predictor.dpgraph.li_times import LiTimes
-from predictor.dpgraph.on_platform import Analysis
-from predictor.dpgraph.timed import PathPart
-from predictor.dpgraph.what_if import Answers
+from predictor.graph.li_times import LiTimes
+from predictor.graph.on_platform import Analysis
+from predictor.graph.timed import PathPart
+from predictor.graph.what_if import Answers
 
 UNKNOWN_LATENCY = (
     "links: as messages show them; saves: with the largest latency that each may have; or: with the least one"

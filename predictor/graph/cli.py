@@ -20,14 +20,14 @@ from platforms.command.command import Command
 from platforms.errors import UserError, known_names
 from platforms.files.writing import check_picture, check_writable
 from platforms.wording import number_of
-from predictor.dpgraph.request import COLLECTIVES, RANKS, TIMES, GraphRequest
 from predictor.evidence.given import given_from_request
+from predictor.graph.request import COLLECTIVES, RANKS, TIMES, GraphRequest
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem
     from apps.recording.events import Recording
-    from predictor.dpgraph.graph import DPGraph
-    from predictor.dpgraph.on_platform import Analysis, PaperTimes
+    from predictor.graph.graph import DPGraph
+    from predictor.graph.on_platform import Analysis, PaperTimes
 
 FIRST = (
     "--scenario", "--app", "--class", "--program", "--ranks", "--what-if", "--timeline", "--draw", "--graphml",
@@ -42,7 +42,7 @@ _ON_PLATFORM = (
 def summary(graph: DPGraph) -> dict[str, Any]:
     """Return the number of elements of each kind, the flops and the message bytes of the graph."""
     # Imported here for a quick start: it is slow to import.
-    from predictor.dpgraph.graph import Element
+    from predictor.graph.graph import Element
 
     return {
         "processes": graph.nranks,
@@ -123,8 +123,8 @@ def _run(request: GraphRequest) -> int:
     said = Cautions()
     problem, recording = _recording(request, said)
     # Imported here for a quick start: they are slow to import.
-    from predictor.dpgraph.graph import graph_of
-    from predictor.dpgraph.places import places_of
+    from predictor.graph.graph import graph_of
+    from predictor.graph.places import places_of
 
     expand, places = request.collectives == "messages", places_of(problem, recording.paths)
     graph = graph_of(recording, expand=expand, places=places)
@@ -132,12 +132,12 @@ def _run(request: GraphRequest) -> int:
         graph = graph.first(request.elements)
     if request.graphml is not None:
         # Imported here for a quick start: it is slow to import.
-        from predictor.dpgraph.graphml import write_graphml
+        from predictor.graph.graphml import write_graphml
 
         write_graphml(graph, request.graphml)
     if request.draw is not None:
         # Imported here for a quick start: it is slow to import.
-        from predictor.dpgraph.draw import draw_graph
+        from predictor.graph.draw import draw_graph
 
         draw_graph(graph, request.draw, title=_title(request, problem.on(recording.nranks)))
     numbers = summary(graph)
@@ -160,9 +160,9 @@ def has_platform(request: GraphRequest) -> bool:
 
 def _run_on_platform(request: GraphRequest) -> int:
     # Imported here for a quick start: they are slow to import.
-    from predictor.dpgraph.on_platform import Analysis, analysis, iterations_in, paper_times, recorded
-    from predictor.dpgraph.on_platform import target_from_request as target_of
-    from predictor.dpgraph.timed_text import analysis_json, analysis_text, li_json, li_text
+    from predictor.graph.on_platform import Analysis, analysis, iterations_in, paper_times, recorded
+    from predictor.graph.on_platform import target_from_request as target_of
+    from predictor.graph.timed_text import analysis_json, analysis_text, li_json, li_text
 
     said = Cautions()
     given = given_from_request(request)
@@ -195,14 +195,14 @@ def write_pictures(request: GraphRequest, found: Analysis | PaperTimes) -> None:
         graph, origin = graph.beginning(request.elements)
     if request.graphml is not None:
         # Imported here for a quick start: it is slow to import.
-        from predictor.dpgraph.graphml import write_graphml
+        from predictor.graph.graphml import write_graphml
 
         times = found.node_times()
         write_graphml(graph, request.graphml, {new: times.get(old, {}) for new, old in enumerate(origin)})
     if request.draw is not None:
         # Imported here for a quick start: they are slow to import.
         from platforms.terminal.quantities import duration
-        from predictor.dpgraph.draw import draw_graph
+        from predictor.graph.draw import draw_graph
 
         place, critical = {old: new for new, old in enumerate(origin)}, set(found.critical_nodes)
         notes = {
@@ -214,8 +214,8 @@ def write_pictures(request: GraphRequest, found: Analysis | PaperTimes) -> None:
         draw_graph(graph, request.draw, title=_title(request, str(found.target)), highlight=marked, notes=notes)
     if request.timeline is not None:
         # Imported here for a quick start: they are slow to import.
-        from predictor.dpgraph.on_platform import Analysis
-        from predictor.dpgraph.timeline import draw_timeline
+        from predictor.graph.on_platform import Analysis
+        from predictor.graph.timeline import draw_timeline
 
         assert isinstance(found, Analysis)  # check_arguments refuses the option with --times li
         draw_timeline(found.timed, request.timeline, title=str(found.target))
@@ -254,7 +254,7 @@ def _say_plan(request: GraphRequest) -> int:
         raise UserError("--dry-run", "a recording is given, so nothing is simulated", "Leave it out")
     if has_platform(request):
         # Imported here for a quick start: it is slow to import.
-        from predictor.dpgraph.on_platform import plan_on_platform, target_from_request
+        from predictor.graph.on_platform import plan_on_platform, target_from_request
 
         return print_plan(
             request, plan_on_platform(request, target_from_request(request, problem_of(request), request.ranks))

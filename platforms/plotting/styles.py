@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from predictor.series.words import plain
+from platforms.plotting.words import plain
 
 if TYPE_CHECKING:
     from matplotlib.axis import Axis

@@ -1,7 +1,7 @@
 """Pictures of small DP*Graphs in the manner of the Li paper's Figures 3 and 5: one column per process, downwards.
 
 An element stands below all elements that it waits for.  The symbols are this project's own, because the paper's
-Figure 2 is a picture (predictor.dpgraph.graph).
+Figure 2 is a picture (predictor.graph.graph).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from apps.recording.events import Mode
 from platforms.errors import UserError
 from platforms.files.writing import write_picture
-from predictor.dpgraph.graph import DPGraph, Element, Node, Relation
+from predictor.graph.graph import DPGraph, Element, Node, Relation
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

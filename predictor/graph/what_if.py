@@ -13,10 +13,10 @@ import numpy as np
 
 from apps.spec.target import Target
 from predictor.dpgraph.evaluate import execute
-from predictor.dpgraph.faster import Network
 from predictor.dpgraph.instructions import COMPUTE, SEND
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program
+from predictor.graph.faster import Network
 
 MOST_OF_A_KIND = 100  # links, nodes, calls and computations that are tried: those with the most bytes or flops
 _ENVELOPE_BYTES = 16  # of every message, in SimGrid
@@ -80,7 +80,7 @@ def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> A
     """Return how much time each link, node, cluster, call and computation saves that becomes faster.
 
     A faster link has ``factor`` times the bandwidth and 1 / ``factor`` of the latency; where the network was measured,
-    links are those that messages show (predictor.dpgraph.faster).  A faster node computes ``factor`` times as fast.
+    links are those that messages show (predictor.graph.faster).  A faster node computes ``factor`` times as fast.
     The messages of a faster call have 1 / ``factor`` of the bytes, those inside a collective too.  A faster computation
     has 1 / ``factor`` of the flops.
 

@@ -4,7 +4,7 @@ K.-C. Li, H.-H. Wang and J.-L. Gaudiot, "A Strategy for Point-to-point Node Comm
 Cluster Environments".  T_exec is the maximum over the processes of the sum of a process's segment and communication
 times (3.2).  A communication takes its process c n + k_l (3.3), by lines fitted to messages between two nodes (4.2).
 No process waits, and messages do not disturb each other.  The work of a process on numbers of nodes that were not
-recorded is fitted (predictor.dpgraph.scaling).  The paper's processes either send or receive: where a process does both
+recorded is fitted (predictor.graph.scaling).  The paper's processes either send or receive: where a process does both
 at the same time, ``dpgraph-li`` adds the two times, and ``dpgraph-li-duplex`` counts the longer one.
 
 The model assumes a homogeneous cluster and one process per node.  Where nodes differ, all nodes count as the slowest
@@ -24,7 +24,7 @@ from apps.recording.events import Kind, Mode, Op, Recording
 from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 from predictor.dpgraph.left_out import left_out
-from predictor.dpgraph.scaling import Curve, Process, ScaledProcess, Work, work_of
+from predictor.graph.scaling import Curve, Process, ScaledProcess, Work, work_of
 from predictor.network.survey import layout
 from predictor.sends import tables as li_tables
 from predictor.sends.components import MessageComponents, identify_components

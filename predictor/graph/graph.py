@@ -306,7 +306,7 @@ def graph_of(recording: Recording, *, expand: bool = False, places: Sequence[str
         recording: The recording.
         expand: False: a collective is one synchronisation node.  True: it is the messages that it consists of
             (predictor.network.collectives).
-        places: The place in the program of each of the recording's paths of calls (predictor.dpgraph.places); empty:
+        places: The place in the program of each of the recording's paths of calls (predictor.graph.places); empty:
             no element has one.
 
     Raises:

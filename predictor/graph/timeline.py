@@ -10,7 +10,7 @@ import numpy as np
 from platforms.errors import UserError
 from platforms.files.writing import write_picture
 from predictor.dpgraph.instructions import COMPUTE, SLEEP
-from predictor.dpgraph.timed import TimedGraph
+from predictor.graph.timed import TimedGraph
 
 if TYPE_CHECKING:
     from matplotlib.artist import Artist

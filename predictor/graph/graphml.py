@@ -2,7 +2,7 @@
 
 Node keys: element, ranks (separated by spaces), flops, size_bytes, mode, peer, op, place.  Edge keys: relation, rank,
 size_bytes.  A key that does not apply to an element is left out.  The graph of a program on a platform also has
-the times of its nodes: begin_s, end_s, time_s, late_s and slack_s, in s, and critical (predictor.dpgraph.timed); of a
+the times of its nodes: begin_s, end_s, time_s, late_s and slack_s, in s, and critical (predictor.graph.timed); of a
 synchronisation these are the first begin, the last end, the longest times and the least slack of its processes.
 """
 
@@ -18,7 +18,7 @@ from apps.recording.events import Mode, Op
 from platforms.errors import UserError
 from platforms.files.reading import input_bytes
 from platforms.files.writing import write_whole
-from predictor.dpgraph.graph import DPGraph, Edge, Element, Node, Relation
+from predictor.graph.graph import DPGraph, Edge, Element, Node, Relation
 
 if TYPE_CHECKING:
     from lxml import etree

@@ -15,10 +15,10 @@ import numpy as np
 
 from apps.recording.events import Recording
 from apps.spec.target import Target
-from predictor.dpgraph.dates import Dates, dates_of
-from predictor.dpgraph.graph import DPGraph, Element, Node, OwnedGraph, owned_graph
 from predictor.dpgraph.instructions import COMPUTE, SLEEP
 from predictor.dpgraph.network import NetworkModel
+from predictor.graph.dates import Dates, dates_of
+from predictor.graph.graph import DPGraph, Element, Node, OwnedGraph, owned_graph
 
 
 @dataclass(frozen=True)
@@ -214,7 +214,7 @@ def timed_graph(
         recording: The recording, of as many ranks as the target has.
         target: The target; its problem is that of the recording.
         network: The network between the target's hosts.
-        expand: As for ``predictor.dpgraph.graph.graph_of``.
+        expand: As for ``predictor.graph.graph.graph_of``.
         places: As there.
 
     Raises:

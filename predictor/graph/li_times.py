@@ -14,7 +14,7 @@ from apps.probes.network.measure import Measurement, NetworkPlan
 from apps.recording.events import Kind, Mode, Recording
 from apps.spec.target import Target
 from predictor.base import OutOfRange
-from predictor.dpgraph.graph import (
+from predictor.graph.graph import (
     CriticalPath,
     DPGraph,
     Relation,
@@ -23,8 +23,8 @@ from predictor.dpgraph.graph import (
     graph_of,
     process_times_s,
 )
-from predictor.dpgraph.li_predictor import MODES, Pair, message_plan, mode_lines, mode_plan, send_models
-from predictor.dpgraph.timed import PathPart, name_of
+from predictor.graph.li_predictor import MODES, Pair, message_plan, mode_lines, mode_plan, send_models
+from predictor.graph.timed import PathPart, name_of
 from predictor.sends.components import MessageComponents, execution_time_s, identify_components
 from predictor.sends.send_model import SendModel
 
@@ -86,7 +86,7 @@ def li_times(
     Args:
         target: The target.
         recording: The recording.
-        places: As for ``predictor.dpgraph.graph.graph_of``.
+        places: As for ``predictor.graph.graph.graph_of``.
         measure: Carries out a plan of messages.
 
     Raises:

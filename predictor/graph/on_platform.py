@@ -18,19 +18,19 @@ from platforms.errors import UserError
 from platforms.model.platform import Route
 from platforms.options import placement_from_request, platform_from_request
 from predictor.dpgraph.evaluate import estimate
-from predictor.dpgraph.faster import DeclaredNetwork, MeasuredNetwork, Network
-from predictor.dpgraph.graph import DPGraph, owned_graph
 from predictor.dpgraph.known import declared_cautions
-from predictor.dpgraph.li_times import LiTimes, li_times
 from predictor.dpgraph.network import NetworkModel
-from predictor.dpgraph.places import places_of
 from predictor.dpgraph.predictors import GraphModel, iterations_to_record
 from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
-from predictor.dpgraph.request import GraphRequest
-from predictor.dpgraph.timed import TimedGraph, timed
+from predictor.graph.faster import DeclaredNetwork, MeasuredNetwork, Network
+from predictor.graph.graph import DPGraph, owned_graph
+from predictor.graph.li_times import LiTimes, li_times
+from predictor.graph.places import places_of
+from predictor.graph.request import GraphRequest
+from predictor.graph.timed import TimedGraph, timed
 
 if TYPE_CHECKING:
-    from predictor.dpgraph.what_if import Answers
+    from predictor.graph.what_if import Answers
 
 MEASURED = "measured"  # of --times
 _FURTHER = "the measured messages decide whether more are sent"
@@ -64,7 +64,7 @@ class Analysis:
         return {at: one.time_s for at, one in self.timed.elements.items()}
 
     def node_times(self) -> dict[int, dict[str, float | bool]]:
-        """Return the times of each node, as ``predictor.dpgraph.graphml.write_graphml`` takes them."""
+        """Return the times of each node, as ``predictor.graph.graphml.write_graphml`` takes them."""
         found: dict[int, dict[str, float | bool]] = {}
         critical = set(self.critical_nodes)
         for (node, _), one in self.timed.elements.items():
@@ -108,7 +108,7 @@ class PaperTimes:
         return {(at, rank): time_s for at, time_s in enumerate(self.times.node_s) for rank in nodes[at].ranks}
 
     def node_times(self) -> dict[int, dict[str, float | bool]]:
-        """Return the time of each node, as ``predictor.dpgraph.graphml.write_graphml`` takes it."""
+        """Return the time of each node, as ``predictor.graph.graphml.write_graphml`` takes it."""
         critical = set(self.critical_nodes)
         return {at: {"time_s": time_s, "critical": at in critical} for at, time_s in enumerate(self.times.node_s)}
 
@@ -151,7 +151,7 @@ def plan_on_platform(request: GraphRequest, target: Target) -> Plan:
     recording = settings_of(request).spec(target), iterations_of(request, target)
     if request.times == "li":
         # Imported here for a quick start: it is slow to import.
-        from predictor.dpgraph.li_times import plans
+        from predictor.graph.li_times import plans
 
         return Plan(recordings=(recording,), experiments=tuple(plans(target)))
     if request.times == MEASURED:
@@ -177,7 +177,7 @@ def paper_times(request: GraphRequest, target: Target, recording: Recording, run
     """Return the graph of a recording with the Li paper's times on the target.
 
     Raises:
-        OutOfRange: As ``predictor.dpgraph.li_times.li_times``.
+        OutOfRange: As ``predictor.graph.li_times.li_times``.
         UserError: As ``graph_of``.
     """
     places = places_of(target.problem, recording.paths)
@@ -245,7 +245,7 @@ def analysed(
     answers = None
     if factor is not None:
         # Imported here for a quick start: it is needed only by this option.
-        from predictor.dpgraph.what_if import Setting, what_if
+        from predictor.graph.what_if import Setting, what_if
 
         answers = what_if(Setting(owned.program, target, network, places), factor)
     return Analysis(

@@ -1,0 +1,36 @@
+"""Add-ons: rooms that the core uses where they are there, and never imports (docs/architecture.md)."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from platforms.errors import UserError
+
+_ROOT = Path(__file__).parents[1]
+
+
+@cache
+def is_there(place: str) -> bool:
+    """Return whether the module of ``module`` or ``module:NAME`` is there; nothing is imported.
+
+    >>> is_there("platforms.addons:is_there"), is_there("platforms.nowhere")
+    (True, False)
+    """
+    path = _ROOT.joinpath(*place.partition(":")[0].split("."))
+    return path.with_suffix(".py").is_file() or path.is_dir()
+
+
+def provided(place: str) -> Any:
+    """Return what an add-on provides: a module, or with ``module:NAME`` an object of it.
+
+    Raises:
+        UserError: The add-on is not there.
+    """
+    module, _, name = place.partition(":")
+    if not is_there(module):
+        raise UserError(module, "this add-on is not installed", "Install the whole project, or do without it")
+    found = import_module(module)
+    return getattr(found, name) if name else found

@@ -1,0 +1,100 @@
+"""The core works without any add-on: it imports none (the contract in pyproject.toml), and runs the main job alone."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("platforms", "apps", "predictor", "validation")
+MOST_CORE_LINES = 45_000
+
+
+def contract():
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    return next(one for one in contracts if one["name"] == "The core imports no add-on")
+
+
+ADD_ONS = contract()["forbidden_modules"]
+
+
+def files_of(room):
+    path = ROOT.joinpath(*room.split("."))
+    return sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+
+
+def without(folder, rooms):
+    """Return a copy of the packages without these rooms."""
+    ignored = shutil.ignore_patterns("__pycache__")
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, folder / package, ignore=ignored)
+    for room in rooms:
+        path = folder.joinpath(*room.split("."))
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.with_suffix(".py").unlink()
+    return folder
+
+
+def run(folder, *words):
+    environment = {**os.environ, "PYTHONPATH": str(folder)}
+    command = [sys.executable, "-P", "-m", *words]
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True)
+
+
+def main_job(folder):
+    """Run a small main job with a page, and return the predicted times by predictor."""
+    done = run(
+        folder, "validation.run", "--scenario", "grid4x2", "--app", "cg", "--class", "S", "--no-store", "--json",
+        "--report", "page.html",
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert (folder / "page.html").stat().st_size > 10_000
+    return {row["predictor"]: (row["predicted_s"], row["simulated_s"]) for row in json.loads(done.stdout)["results"]}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    return main_job(without(tmp_path_factory.mktemp("whole"), []))
+
+
+def test_every_room_is_of_the_core_or_an_add_on():
+    rooms = {
+        f"{package}.{path.stem}"
+        for package in PACKAGES
+        for path in (ROOT / package).iterdir()
+        if (path.suffix == ".py" and path.stem != "__init__") or (path / "__init__.py").exists()
+    }
+    assert {*contract()["source_modules"], *ADD_ONS} == rooms
+
+
+def test_the_core_is_small():
+    lines = [
+        len(file.read_text("utf-8").splitlines()) for room in contract()["source_modules"] for file in files_of(room)
+    ]
+    assert sum(lines) <= MOST_CORE_LINES
+
+
+def test_the_main_job_needs_no_add_on(tmp_path, whole):
+    folder = without(tmp_path, ADD_ONS)
+    assert main_job(folder) == whole
+    for words, said in (
+        (["--predictor", "npt"], "no such model"),
+        (["--predictor", "dpgraph", "--timeline", "t.json"], "this add-on is not installed"),
+        (["--program", "x.py"], ""),
+    ):
+        done = run(folder, "validation.run", "--scenario", "grid4x2", "--app", "cg", "--class", "S", *words)
+        assert done.returncode == 2 and said in done.stderr
+        assert len(done.stderr.strip().splitlines()) == 1, done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("room", ADD_ONS)
+def test_the_main_job_does_without(tmp_path, whole, room):
+    assert main_job(without(tmp_path, [room])) == whole
