@@ -21,7 +21,7 @@ from urllib.parse import urlencode
 
 from validation.workbench.project.folder import open_project
 from validation.workbench.queue.states import Queue
-from validation.workbench.queue.suites import DONE, Case
+from validation.workbench.queue.suites import DONE, QueuedCase
 from validation.workbench.queue.tables import Tables
 
 RUNS, HOSTS, CLUSTERS = 10_000, 1_500, 5
@@ -71,7 +71,7 @@ def fill(folder: Path, store: Path) -> None:
     project = open_project(folder, str(store))
     queue = Queue(Tables(project.private / "queue.sqlite"))
     cases = [
-        Case(number, f"grid{number % 40}", "gigabit", ("cg", "lu", "mg")[number % 3], "SWAB"[number % 4],
+        QueuedCase(number, f"grid{number % 40}", "gigabit", ("cg", "lu", "mg")[number % 3], "SWAB"[number % 4],
              2 ** (number % 9), "block", "reference", "hash")
         for number in range(RUNS)
     ]  # fmt: skip

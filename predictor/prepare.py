@@ -21,7 +21,7 @@ from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from platforms.simgrid.installed import check_simgrid
 from predictor.dpgraph import fluid
-from predictor.structural import sharing
+from predictor.structural import contention as sharing
 from predictor.structural.factorisation import evaluate
 
 _COMPILERS = 2  # at a time

@@ -15,9 +15,9 @@ from pictures.runs import SETTINGS, Case, case
 from pictures.spacetime import Diagram, Message, Span
 from pictures.style import card, percent, seconds
 from predictor.base import Evidence
+from predictor.structural.contention import Shares, share
 from predictor.structural.schedule import COMPUTE, EXCHANGE, Schedule, schedule
 from predictor.structural.setting import ground_of, where_of
-from predictor.structural.sharing import Shares, share
 from predictor.structural.sharing_survey import EAGER, SYNCHRONOUS, read_sizes, reference
 
 TITLE = "The structural predictor: computations and messages of a product of CG, predicted beside simulated"

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from platforms.background.ground import Ground
+from platforms.background.ground import LoadableGrid
 from platforms.background.statement import Background, NodeLoad
 
 if TYPE_CHECKING:  # slow to import
@@ -77,7 +77,7 @@ class Draw:
     latency: Mapping[str, float]  # by wide-area link: factor
 
 
-def drawn(background: Background, grid: Ground, *, seed: int, stream: int, number: int) -> Draw:
+def drawn(background: Background, grid: LoadableGrid, *, seed: int, stream: int, number: int) -> Draw:
     """Return one draw; it does not depend on those that were made before.
 
     Args:

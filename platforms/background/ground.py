@@ -32,7 +32,7 @@ class LoadedLink(Protocol):
         """Its name."""
 
 
-class Ground(Protocol):
+class LoadableGrid(Protocol):
     """A grid, or the site of a platform file (site.py)."""
 
     @property

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from platforms.background.distributions import AVAILABILITY, BANDWIDTH, LATENCY, Distribution, read_distribution
-from platforms.background.ground import Ground
+from platforms.background.ground import LoadableGrid
 from platforms.errors import PlatformError, inside, known_names, matching
 from platforms.files.checked_toml import CheckedTable, read_placed, read_toml
 
@@ -52,7 +52,7 @@ class Background:
         """Return whether a wide-area link of this name has load."""
         return not self.links or any(fnmatchcase(link, pattern) for pattern in self.links)
 
-    def check(self, grid: Ground) -> None:
+    def check(self, grid: LoadableGrid) -> None:
         """Check that the grid has every cluster and wide-area link that is named.
 
         Raises:

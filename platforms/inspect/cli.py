@@ -40,7 +40,7 @@ class ShowRequest(FileOptions, WideOption, JsonOption):
 
 
 @dataclass(frozen=True)
-class Shown:
+class Inspected:
     """What is known of a platform."""
 
     inspection: Inspection
@@ -61,7 +61,7 @@ class Shown:
         return as_json(self.inspection)
 
 
-def answer(request: ShowRequest) -> Shown:
+def answer(request: ShowRequest) -> Inspected:
     """Inspect the platform, and draw it if that is asked for."""
     if request.picture is not None:
         check_picture("--picture", request.picture)
@@ -77,7 +77,7 @@ def answer(request: ShowRequest) -> Shown:
 
         with doing("drawing the platform"):
             write_picture("--picture", request.picture, platform_figure(platform))
-    return Shown(found, request.wide)
+    return Inspected(found, request.wide)
 
 
 def with_file(request: FileOptions) -> FileOptions:

@@ -20,7 +20,7 @@ The values are frozen and in SI units (``platforms.system.model``)::
     ComputeUnit name, kind "cpu" | "gpu", processor, speed_flops (of a core), cores, threads, power, bus, slots,
                 price_usd
     UnitGroup   node, unit, lan: the equal units of one kind on all nodes of a group;  units: their number, host(i) name
-    Way         kind "unit" | "node" | "lan" | "wan", level's name, latency_s, bandwidth_Bps, links
+    LinkPath         kind "unit" | "node" | "lan" | "wan", level's name, latency_s, bandwidth_Bps, links
 
     Schedule    counts, policy, placed: dict[label, tuple[Placed]];  place(label, index) -> (UnitGroup, unit number),
                 loads() -> tuple[Load], placement() -> host names in rank order (labels in order of counts, then index)
@@ -35,6 +35,6 @@ Public faces: ``System``, ``description.read_system``, ``named.system_named``, `
 """
 
 from platforms.system.model import System
-from platforms.system.parts import ComputeUnit, Level, Node, UnitGroup, Way
+from platforms.system.parts import ComputeUnit, Level, LinkPath, Node, UnitGroup
 
-__all__ = ["ComputeUnit", "Level", "Node", "System", "UnitGroup", "Way"]
+__all__ = ["ComputeUnit", "Level", "LinkPath", "Node", "System", "UnitGroup"]

@@ -15,7 +15,7 @@ from platforms.errors import PlatformError, nearest
 from platforms.model.platform import Route
 from platforms.system.checks import check_system
 from platforms.system.database import DiskArray
-from platforms.system.parts import Level, UnitGroup, Way
+from platforms.system.parts import Level, LinkPath, UnitGroup
 from platforms.system.ways import level_of, way
 
 
@@ -66,7 +66,7 @@ class System:
         first = (group.host(0) for group in self.groups)
         raise PlatformError(f"system {self.name!r}", f"no host {host!r}", nearest(host, first))
 
-    def way(self, here: UnitGroup, i: int, there: UnitGroup, j: int) -> Way:
+    def way(self, here: UnitGroup, i: int, there: UnitGroup, j: int) -> LinkPath:
         """Return the links that a message crosses from unit ``i`` of one group to unit ``j`` of another or the same.
 
         Raises:

@@ -158,7 +158,7 @@ class UnitGroup:
 
 
 @dataclass(frozen=True)
-class Way:
+class LinkPath:
     """The links that a message crosses from one unit to another, before any correction factor of a network model."""
 
     kind: str  # the lowest level that contains both: "unit" (a unit to itself), "node", "lan" or "wan"

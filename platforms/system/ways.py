@@ -10,10 +10,10 @@ from itertools import pairwise
 
 from platforms.grids.grid import WanLink, Wire
 from platforms.model.platform import Link
-from platforms.system.parts import Level, Node, UnitGroup, Way
+from platforms.system.parts import Level, LinkPath, Node, UnitGroup
 
 
-def way(top: Level, here: UnitGroup, i: int, there: UnitGroup, j: int) -> Way:
+def way(top: Level, here: UnitGroup, i: int, there: UnitGroup, j: int) -> LinkPath:
     """Return the links between two units; see System.way.
 
     Raises:
@@ -24,9 +24,9 @@ def way(top: Level, here: UnitGroup, i: int, there: UnitGroup, j: int) -> Way:
             raise IndexError(f"unit {number} of {group.name}, which has {group.units}")
     if here.node is there.node and i == j:
         kind, name = ("unit", here.name) if here.unit is there.unit else ("node", here.node.name)
-        return Way(kind, name, within_node(here, i, there))
+        return LinkPath(kind, name, within_node(here, i, there))
     if here.lan is there.lan:
-        return Way("lan", here.lan.name, _within(here, i, there, j))
+        return LinkPath("lan", here.lan.name, _within(here, i, there, j))
     up, down = _path(top, here.lan), _path(top, there.lan)
     shared = sum(one is other for one, other in zip(up, down, strict=False))  # levels that contain both
     links = _leaving(here, i)
@@ -36,7 +36,7 @@ def way(top: Level, here: UnitGroup, i: int, there: UnitGroup, j: int) -> Way:
     links += between(meeting, up[shared], down[shared])
     for level, below in list(pairwise(down))[shared:]:
         links += hub_link(level, below, forward=False)
-    return Way("wan", meeting.name, links + _entering(there, j))
+    return LinkPath("wan", meeting.name, links + _entering(there, j))
 
 
 def between(level: Level, first: Level, second: Level) -> tuple[Link, ...]:

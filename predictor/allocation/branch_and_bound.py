@@ -14,7 +14,7 @@ import numpy as np
 
 from predictor.allocation.configuration import Configuration
 from predictor.allocation.objectives import TIME, Objective
-from predictor.allocation.search import Choice, first_of_equals, nothing_found, time_flags
+from predictor.allocation.search import ChosenConfiguration, first_of_equals, nothing_found, time_flags
 from predictor.allocation.space import Space
 
 _BLOCK = 1 << 14  # number of children that are made at once
@@ -26,7 +26,7 @@ def branch_and_bound(
     objective: Objective = TIME,
     *,
     time_limit_s: float = np.inf,
-) -> Choice:
+) -> ChosenConfiguration:
     """Return the same choice as ``exhaustive(space, space.gather(table_s), objective, table_s=table_s)``, bit for bit.
 
     The configurations of the space are never listed.
@@ -51,7 +51,7 @@ def branch_and_bound(
     first = first_of_equals(pes, processes, table_s)
     configuration = Configuration(tuple(zip(pes[first].tolist(), processes[first].tolist(), strict=True)))
     time_s = float(max(table_s[i, configuration.shares[i][1], configuration.total] for i in configuration.used))
-    return Choice(configuration, time_s, float(search.best), search.examined, time_flags(time_s))
+    return ChosenConfiguration(configuration, time_s, float(search.best), search.examined, time_flags(time_s))
 
 
 # Partial configurations as arrays: options of the sub-clusters (configurations x sub-clusters), P, R, and bounds.

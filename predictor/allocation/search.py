@@ -15,7 +15,7 @@ from predictor.base import OutOfRange
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenConfiguration:
     """Result of a search."""
 
     configuration: Configuration
@@ -33,7 +33,7 @@ def exhaustive(
     table_s: np.ndarray | None = None,
     energies_j: np.ndarray | None = None,
     time_limit_s: float = np.inf,
-) -> Choice:
+) -> ChosenConfiguration:
     """Return the configuration with the smallest value, given the times of all configurations from any model.
 
     Negative times, which wrecked models give, are taken as they are (section 5.8) and flagged; a time of NaN, without a
@@ -69,12 +69,14 @@ def exhaustive(
     missing = int(np.count_nonzero(np.isnan(times_s)))
     flags = (f"{missing} of {len(space)} configurations have no model",) if missing else ()
     configuration = space.configuration(first)
-    return Choice(
+    return ChosenConfiguration(
         configuration, float(times_s[first]), float(best), len(space) - missing, time_flags(times_s[first]) + flags
     )
 
 
-def cheapest_within(find: Callable[..., Choice], objective: Objective, slack: float = 0.10) -> Choice:
+def cheapest_within(
+    find: Callable[..., ChosenConfiguration], objective: Objective, slack: float = 0.10
+) -> ChosenConfiguration:
     """Return the best configuration by ``objective`` within 1 + ``slack`` times the best estimated time (section 8).
 
     Args:

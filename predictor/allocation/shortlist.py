@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from predictor.allocation.search import Choice, exhaustive
+from predictor.allocation.search import ChosenConfiguration, exhaustive
 from predictor.allocation.space import Space
 
 
-def shortlist(space: Space, times_s: np.ndarray, count: int, *, table_s: np.ndarray | None = None) -> list[Choice]:
+def shortlist(
+    space: Space, times_s: np.ndarray, count: int, *, table_s: np.ndarray | None = None
+) -> list[ChosenConfiguration]:
     """Return the configurations with the least times, at most ``count``, no two with the same number of processes P.
 
     Models of T_i(N, P)|M_i distinguish configurations of the same P less than those of another P, and their errors are
@@ -24,7 +26,7 @@ def shortlist(space: Space, times_s: np.ndarray, count: int, *, table_s: np.ndar
         OutOfRange: No configuration has a time.
     """
     left_s = np.array(times_s, float)
-    found: list[Choice] = []
+    found: list[ChosenConfiguration] = []
     while len(found) < count and (not found or not np.isnan(left_s).all()):
         found.append(exhaustive(space, left_s, table_s=table_s))
         left_s[space.total == found[-1].configuration.total] = np.nan

@@ -27,7 +27,7 @@ MAP_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Row:
+class RegimeRow:
     """One range of the map."""
 
     share_from: float  # smallest predicted compute share in the range
@@ -41,7 +41,7 @@ class Row:
         return self.share_from <= compute_share < self.share_to or compute_share == self.share_to == 1
 
 
-Map = Mapping[tuple[str, str], tuple[Row, ...]]  # by predictor and app; shares ascend
+Map = Mapping[tuple[str, str], tuple[RegimeRow, ...]]  # by predictor and app; shares ascend
 
 
 def error_range(
@@ -109,7 +109,7 @@ def true_times(predicted_s: float, error: ErrorRange) -> tuple[float, float]:
     return predicted_s / (1 + error.high_pct / 100), predicted_s / (1 + error.low_pct / 100)
 
 
-def _outside(rows: tuple[Row, ...], share: float, target: Target) -> tuple[str, str] | None:
+def _outside(rows: tuple[RegimeRow, ...], share: float, target: Target) -> tuple[str, str] | None:
     """Return which property of the target lies outside the rows, and what the rows hold; None: none does."""
     if target.nranks != target.nodes:
         return f"{target.nranks} ranks on {target.nodes} nodes", "which has one rank per node"
@@ -141,10 +141,10 @@ def known_map() -> Map:
 
 def read_map(rows: Iterable[Mapping[str, str]]) -> Map:
     """Make a map from rows with the columns MAP_COLUMNS, whose values are texts or numbers."""
-    ranges: dict[tuple[str, str], list[Row]] = {}
+    ranges: dict[tuple[str, str], list[RegimeRow]] = {}
     for row in rows:
         low, high, samples = float(row["low_pct"]), float(row["high_pct"]), int(row["samples"])
-        made = Row(
+        made = RegimeRow(
             share_from=float(row["share_from"]),
             share_to=float(row["share_to"]),
             error=ErrorRange(low, high, samples),

@@ -89,7 +89,7 @@ def _described(problem: Problem, ranks: int) -> Description:
     own = kernel.optional(_MODULE, "layout")
     layout = Layout() if own is None else own(params, ranks)
     made = read_application(layout.description or kernel.folder / _FILE)
-    iterations = None if kernel.iterations_parameter is None else params[kernel.iterations_parameter]
+    iterations = None if kernel.iterations_parameter is None else int(params[kernel.iterations_parameter])
     made = made.changed(variables={**dict(_values(made, kernel, params, ranks)), **layout.variables})
     if made.name != kernel.name:  # kernels may share a description
         made = replace(made, name=kernel.name, labels=made.given)

@@ -24,7 +24,7 @@ from predictor.reliability.names import INTERVALS
 
 if TYPE_CHECKING:
     from predictor.checkpoints.placed import Placed
-    from predictor.checkpoints.report import Row
+    from predictor.checkpoints.report import CheckpointRow
 
 LONGEST_S = 1e15  # of a checkpoint and of a restart
 MOST_REPEATS = 1_000_000_000
@@ -52,7 +52,7 @@ class CheckpointsRequest(CheckpointOptions, WideOption, JsonOption):
     """An application whose times and energies with failures are expected."""
 
 
-def rows_from_request(request: CheckpointOptions) -> tuple[str, list[Row], list[str]]:
+def rows_from_request(request: CheckpointOptions) -> tuple[str, list[CheckpointRow], list[str]]:
     """Return a description of the runs, their rows, and why some points of a series have none.
 
     Raises:
@@ -62,14 +62,14 @@ def rows_from_request(request: CheckpointOptions) -> tuple[str, list[Row], list[
     # Imported here for a quick start: they are slow to import.
     from predictor.checkpoints.expectation import expectations
     from predictor.checkpoints.placed import Placed
-    from predictor.checkpoints.report import Row
+    from predictor.checkpoints.report import CheckpointRow
 
     intervals = _checked_intervals(request)
     points = points_of(request)
     rows, failures, failed = [], [], None
     for point, run in zip(points, _placements(request, points), strict=True):
         if isinstance(run, Placed):
-            rows.append(Row(point.values, run, expectations(run, intervals, restart_s=request.restart)))
+            rows.append(CheckpointRow(point.values, run, expectations(run, intervals, restart_s=request.restart)))
             continue
         failures.append(f"{point}: {run}")
         failed = failed or run

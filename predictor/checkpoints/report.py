@@ -17,7 +17,7 @@ _JOULES_PER_KWH = 3.6e6
 
 
 @dataclass(frozen=True)
-class Row:
+class CheckpointRow:
     """One placement and its expectations by strategy."""
 
     varied: Mapping[str, Any]  # values that were changed, by name
@@ -30,7 +30,7 @@ class Row:
         return math.exp(-self.run.rate_per_s * self.run.work_s)
 
 
-def as_text(source: str, rows: Sequence[Row], *, restart_s: float, wide: bool = False) -> str:
+def as_text(source: str, rows: Sequence[CheckpointRow], *, restart_s: float, wide: bool = False) -> str:
     """Return the best placement of each strategy, and a table of all placements.
 
     Args:
@@ -66,7 +66,7 @@ def as_text(source: str, rows: Sequence[Row], *, restart_s: float, wide: bool = 
     return "\n".join([*lines, *([""] * bool(cautions)), *cautions])
 
 
-def cautions_of(rows: Sequence[Row]) -> list[str]:
+def cautions_of(rows: Sequence[CheckpointRow]) -> list[str]:
     """Return the cautions of the placements, and one where the best of several is the first or the last of them."""
     texts = list(dict.fromkeys(text for row in rows for text in row.run.cautions))
     for name in dict.fromkeys(name for row in rows for name in row.expected):
@@ -76,7 +76,7 @@ def cautions_of(rows: Sequence[Row]) -> list[str]:
     return texts
 
 
-def as_json(source: str, rows: Sequence[Row], *, restart_s: float) -> dict[str, Any]:
+def as_json(source: str, rows: Sequence[CheckpointRow], *, restart_s: float) -> dict[str, Any]:
     """Return the results as JSON values; infinite values are None."""
     strategies = dict.fromkeys(name for row in rows for name in row.expected)
     found = [row.expected for row in rows]
@@ -104,7 +104,7 @@ def _values(one: Expectation) -> dict[str, float | None]:
     return {name: value if value is not None and math.isfinite(value) else None for name, value in values.items()}
 
 
-def _said(row: Row, name: str) -> str:
+def _said(row: CheckpointRow, name: str) -> str:
     varied = "".join(f"{key} {value}, " for key, value in row.varied.items())
     nodes = f"{row.run.nodes:,} {'node' if row.run.nodes == 1 else 'nodes'}"
     one = row.expected[name]

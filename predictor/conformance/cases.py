@@ -31,7 +31,7 @@ _UNKNOWN_PROGRAM = Path(__file__).with_name("unknown_program.c")
 
 
 @dataclass(frozen=True)
-class Case:
+class ConformanceCase:
     """Problems on all nodes of a grid, a rank on each."""
 
     clusters: int
@@ -59,14 +59,14 @@ class Case:
 
 # A predictor is checked on the first of these of which it answers at least two targets.
 CASES = (
-    Case(4, 2, (("cg", "S"), ("ep", "S"), ("mg", "S"))),  # the least ranks that the validity map has
-    Case(1, 4, (("cg", "S"), ("ep", "S"), ("mg", "S"))),  # equal nodes
-    Case(2, 3, (("ep", "A"),), ranks=(6, 4)),  # smaller classes, and several nodes per cluster
-    Case(3, 4, (("cg", "S"), ("ep", "S"))),  # many smaller numbers of nodes
+    ConformanceCase(4, 2, (("cg", "S"), ("ep", "S"), ("mg", "S"))),  # the least ranks that the validity map has
+    ConformanceCase(1, 4, (("cg", "S"), ("ep", "S"), ("mg", "S"))),  # equal nodes
+    ConformanceCase(2, 3, (("ep", "A"),), ranks=(6, 4)),  # smaller classes, and several nodes per cluster
+    ConformanceCase(3, 4, (("cg", "S"), ("ep", "S"))),  # many smaller numbers of nodes
 )
 
 
-def scaled(case: Case, targets: tuple[Target, ...], factor: float) -> tuple[Target, ...]:
+def scaled(case: ConformanceCase, targets: tuple[Target, ...], factor: float) -> tuple[Target, ...]:
     """Return the targets on a grid with speeds and bandwidths times ``factor``, and latencies divided by it."""
 
     def wire(one: Wire) -> Wire:
@@ -81,7 +81,7 @@ def scaled(case: Case, targets: tuple[Target, ...], factor: float) -> tuple[Targ
     return tuple(replace(one, platform=platform) for one in targets)
 
 
-def renamed(case: Case, targets: tuple[Target, ...]) -> tuple[Target, ...]:
+def renamed(case: ConformanceCase, targets: tuple[Target, ...]) -> tuple[Target, ...]:
     """Return the targets on the same grid with other names, whose alphabetical order is the reverse."""
     clusters = case.grid.clusters
     names = {one.name: f"site{len(clusters) - i}" for i, one in enumerate(clusters)}
@@ -90,7 +90,7 @@ def renamed(case: Case, targets: tuple[Target, ...]) -> tuple[Target, ...]:
     return _moved(targets, materialise(grid), hosts)
 
 
-def permuted(case: Case, targets: tuple[Target, ...]) -> tuple[Target, ...]:
+def permuted(case: ConformanceCase, targets: tuple[Target, ...]) -> tuple[Target, ...]:
     """Return the targets on the same grid with its clusters, and the hosts of each, in the reverse order.
 
     Every rank stays on an equal host.

@@ -17,7 +17,7 @@ from apps.spec.target import Target
 from platforms.errors import UserError
 from predictor.answers.answers import Answer, predict
 from predictor.base import Cost, Evidence, EvidenceRequest, Prediction, Predictor
-from predictor.conformance.cases import CASES, SETTINGS, Case
+from predictor.conformance.cases import CASES, SETTINGS, ConformanceCase
 from predictor.evidence.broker import Broker, RefusedEvidence
 
 LEAST_TARGETS = 2  # that a predictor has to answer in a case
@@ -77,7 +77,7 @@ def _listen() -> None:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedTarget:
     """The answers of a predictor to some targets."""
 
     answers: tuple[Answer, ...]  # in the order of the targets
@@ -101,7 +101,7 @@ class Asked:
         return found.prediction
 
 
-def ask(predictor: Predictor, targets: Sequence[Target], runner: Runner) -> Asked:
+def ask(predictor: Predictor, targets: Sequence[Target], runner: Runner) -> AskedTarget:
     """Return a predictor's answers to targets, with evidence from a broker that refuses runs of them.
 
     Raises:
@@ -111,7 +111,7 @@ def ask(predictor: Predictor, targets: Sequence[Target], runner: Runner) -> Aske
     with watch.watching():
         answers = predict(predictor, targets, watch)
     evidence = {one.id: one for one in watch.evidence}
-    return Asked(tuple(answers), tuple(evidence.values()), tuple(watch.started))
+    return AskedTarget(tuple(answers), tuple(evidence.values()), tuple(watch.started))
 
 
 class NoCase(UserError):
@@ -124,11 +124,11 @@ class Subject:
 
     predictor: Predictor
     runner: Runner
-    case: Case
+    case: ConformanceCase
     targets: tuple[Target, ...]
-    _kept: dict[tuple[Target, ...], Asked] = field(default_factory=dict)
+    _kept: dict[tuple[Target, ...], AskedTarget] = field(default_factory=dict)
 
-    def asked(self, *targets: Target) -> Asked:
+    def asked(self, *targets: Target) -> AskedTarget:
         """Return the answers to these targets; each combination of targets is asked once."""
         if targets not in self._kept:
             self._kept[targets] = ask(self.predictor, targets, self.runner)

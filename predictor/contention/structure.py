@@ -11,10 +11,10 @@ from apps.programs.problem import Problem
 from apps.spec.target import Target
 from predictor.base import Evidence
 from predictor.contention.traffic import traffic_of
+from predictor.structural.contention import share
 from predictor.structural.recurrence import runs
 from predictor.structural.schedule import Schedule, schedule_of
 from predictor.structural.setting import ground_of, sizes_of
-from predictor.structural.sharing import share
 
 LEAST_SHARE = 0.05  # of a measured time that its operations take at least
 _EXACT = 1e-9  # relative, of the time of an operation

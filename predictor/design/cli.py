@@ -28,7 +28,7 @@ from platforms.terminal.progress import Progress
 from platforms.wording import number_of
 from predictor.base import OutOfRange
 from predictor.design.output import as_json, text
-from predictor.design.request import Request, read_request
+from predictor.design.request import DesignQuestion, read_request
 from predictor.design.scenario_file import scenario_text
 from predictor.design.search import Search
 from predictor.design.space import affordable
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 DEFAULT_PREDICTOR = "dpgraph-known"  # a grid that does not exist cannot be measured, only described
 
 
-def _graph_times(request: Request, settings: Settings, runner: Runner) -> Times:
+def _graph_times(request: DesignQuestion, settings: Settings, runner: Runner) -> Times:
     # Imported here for a quick start: it is slow to import.
     from predictor.design.graph_times import GraphTimes
 
@@ -52,7 +52,7 @@ def _graph_times(request: Request, settings: Settings, runner: Runner) -> Times:
 
 
 # Predictors that evaluate many grids without a SimGrid process for each, and give bounds of the times.
-_QUICK: Mapping[str, Callable[[Request, Settings, Runner], Times]] = {"dpgraph-known": _graph_times}
+_QUICK: Mapping[str, Callable[[DesignQuestion, Settings, Runner], Times]] = {"dpgraph-known": _graph_times}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,7 +75,7 @@ class GridRequest(JsonOption, KernelSettingsOptions, RunnerOptions, DryRunOption
     write_hostfile: str | None = option(None, "FILE", "write its hosts, one per line in rank order")
 
 
-def design_from_request(request: GridRequest) -> Request:
+def design_from_request(request: GridRequest) -> DesignQuestion:
     """Read the design file, with the budget of --budget if it is given.
 
     Raises:
@@ -87,7 +87,7 @@ def design_from_request(request: GridRequest) -> Request:
     return design if request.budget is None else design.with_budget(request.budget)
 
 
-def times_for(name: str, request: Request, settings: Settings, runner: Runner) -> Times:
+def times_for(name: str, request: DesignQuestion, settings: Settings, runner: Runner) -> Times:
     """Return the source of the programs' times on candidate grids, for a predictor by name.
 
     Raises:
@@ -98,7 +98,7 @@ def times_for(name: str, request: Request, settings: Settings, runner: Runner) -
     return PredictorTimes(model, request, settings, runner) if quick is None else quick(request, settings, runner)
 
 
-def plan(name: str, request: Request, settings: Settings, candidates: Sequence[Candidate]) -> Plan:
+def plan(name: str, request: DesignQuestion, settings: Settings, candidates: Sequence[Candidate]) -> Plan:
     """Return the simulations for the evidence of a predictor by name.
 
     Raises:

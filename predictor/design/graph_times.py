@@ -35,7 +35,7 @@ from platforms.grids.grid import Grid, GridCluster, wan_ends
 from platforms.read.read import materialise
 from predictor.base import Cost, EvidenceRequest, OutOfRange
 from predictor.design.offer import NetworkKind
-from predictor.design.request import Program, Request
+from predictor.design.request import DesignQuestion, Program
 from predictor.design.space import Candidate
 from predictor.design.times import GridTimes, NoAnswer, Report
 from predictor.dpgraph.evaluate import SETTLED_REL, estimate
@@ -65,7 +65,7 @@ class _Recorded:
 class GraphTimes:
     """Times and bounds of the candidates of a request."""
 
-    request: Request
+    request: DesignQuestion
     settings: Settings
     runner: Runner
     levels: int = 3
@@ -201,7 +201,7 @@ class GraphTimes:
         return self._layouts[key]
 
 
-def recorded_targets(request: Request, candidates: Sequence[Candidate]) -> list[Target]:
+def recorded_targets(request: DesignQuestion, candidates: Sequence[Candidate]) -> list[Target]:
     """Return every program on every number of ranks, on a platform that serves for recordings."""
     platform = _charged_platform(request, max(candidate.ranks for candidate in candidates))
     every = sorted({candidate.ranks for candidate in candidates})
@@ -212,7 +212,7 @@ def _recorded_target(program: Program, platform: Platform, ranks: int) -> Target
     return Target(program.problem, platform, tuple(host.name for host in platform.hosts[:ranks]))
 
 
-def _charged_platform(request: Request, ranks: int) -> Platform:
+def _charged_platform(request: DesignQuestion, ranks: int) -> Platform:
     """Return a cluster of the slowest nodes, one per rank: a recording takes no more node-seconds on any grid."""
     speed_flops = min(kind.speed_flops for kind in request.nodes)
     network = request.networks[0]

@@ -11,12 +11,12 @@ from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
 from predictor.base import Cost
 from predictor.design.offer import NetworkKind
-from predictor.design.request import Request
+from predictor.design.request import DesignQuestion
 from predictor.design.search import Evaluated, Search
 from predictor.design.space import Refused
 
 
-def text(request: Request, search: Search, refused: Refused, *, predictor: str, cost: Cost) -> str:
+def text(request: DesignQuestion, search: Search, refused: Refused, *, predictor: str, cost: Cost) -> str:
     """Return tables of the best grids and of the front, with counts of the search, cautions and the evidence's cost."""
     money = f" {request.currency}" if request.currency else ""
     lines = prose_lines(f"grids for at most {request.budget:g}{money}, by {predictor}: {_counts(search)}")
@@ -34,7 +34,7 @@ def text(request: Request, search: Search, refused: Refused, *, predictor: str, 
     return "\n".join(lines)
 
 
-def as_json(request: Request, search: Search, refused: Refused, *, predictor: str, cost: Cost) -> dict[str, Any]:
+def as_json(request: DesignQuestion, search: Search, refused: Refused, *, predictor: str, cost: Cost) -> dict[str, Any]:
     """Return the results as JSON values."""
     return {
         "design": request.name,
@@ -56,7 +56,7 @@ def as_json(request: Request, search: Search, refused: Refused, *, predictor: st
     }
 
 
-def _grid_to_json(request: Request, one: Evaluated) -> dict[str, Any]:
+def _grid_to_json(request: DesignQuestion, one: Evaluated) -> dict[str, Any]:
     candidate = one.candidate
     return {
         "price": candidate.price,
@@ -85,7 +85,7 @@ def _counts(search: Search) -> str:
     return ", ".join(parts)
 
 
-def _ranks(request: Request) -> str:
+def _ranks(request: DesignQuestion) -> str:
     if request.ranks_per_node is None:
         return "a rank on each core"
     return f"{request.ranks_per_node} rank{'s' if request.ranks_per_node > 1 else ''} on each node"
@@ -108,7 +108,7 @@ def _cautions(search: Search) -> list[str]:
     return lines + ([f"caution: and {hidden} more reasons for no answer (--json has them)"] if hidden > 0 else [])
 
 
-def _table(request: Request, rows: Sequence[Evaluated]) -> list[str]:
+def _table(request: DesignQuestion, rows: Sequence[Evaluated]) -> list[str]:
     heads = ["price", "grid", "network", "ranks", "full W", *(f"{p.problem} s" for p in request.programs)]
     cells = [[*heads, "sum s"]]
     for one in rows:

@@ -46,7 +46,7 @@ class Program:
 
 
 @dataclass(frozen=True)
-class Request:
+class DesignQuestion:
     """Contents of a design file."""
 
     name: str
@@ -62,7 +62,7 @@ class Request:
         """Return the number of ranks on each node of a kind."""
         return kind.cores if self.ranks_per_node is None else self.ranks_per_node
 
-    def with_budget(self, budget: float) -> Request:
+    def with_budget(self, budget: float) -> DesignQuestion:
         """Return the request with another budget.
 
         Raises:
@@ -73,7 +73,7 @@ class Request:
         return replace(self, budget=budget)
 
 
-def read_request(path: str | Path) -> Request:
+def read_request(path: str | Path) -> DesignQuestion:
     """Read a request from a TOML file, whose keys are described in docs/planning/grid-design.md.
 
     Raises:
@@ -82,7 +82,7 @@ def read_request(path: str | Path) -> Request:
     path = Path(path)
     top = read_checked(path, _KEYS, "design file")
     top.text("source", "")  # information for readers of the file; only its type is checked
-    request = Request(
+    request = DesignQuestion(
         name=path.stem,
         budget=top.number("budget"),
         currency=top.text("currency", ""),
@@ -246,7 +246,7 @@ def _check_names(top: CheckedTable, key: str, names: list[str]) -> None:
         raise PlatformError(top.at(key), f"{min(twice)!r} is given twice", "Keep one")
 
 
-def _check_hardware(top: CheckedTable, request: Request) -> None:
+def _check_hardware(top: CheckedTable, request: DesignQuestion) -> None:
     """Check that every kind of node makes a valid grid on every network, and that its ranks have a core each."""
     offers = len(request.nodes) * len(request.networks)
     if offers > MOST_OFFERS:

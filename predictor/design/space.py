@@ -12,7 +12,7 @@ from platforms.errors import UserError
 from platforms.grids.grid import Grid, wan_ends
 from platforms.model.placement import Placement
 from predictor.design.offer import NetworkKind, NodeKind
-from predictor.design.request import Request
+from predictor.design.request import DesignQuestion
 
 MOST_CANDIDATES = 200_000  # limit of the list: some hundred megabytes, and minutes for the bounds alone
 MOST_AFFORDABLE = 2_000_000  # limit of the grids within the budget, of which few may suit the programs
@@ -68,7 +68,7 @@ class Candidate:
         return " + ".join(f"{nodes} {kind.name}" for kind, nodes in self.parts)
 
 
-def price_of(request: Request, network: NetworkKind, parts: Parts) -> float:
+def price_of(request: DesignQuestion, network: NetworkKind, parts: Parts) -> float:
     """Return the price of a grid: nodes with their ports, clusters with their backbones, and wide-area links."""
     return (
         sum(nodes * (kind.price + network.node_port_price) for kind, nodes in parts)
@@ -96,7 +96,7 @@ class Affordable:
     refused: Refused
 
 
-def candidates(request: Request) -> list[Candidate]:
+def candidates(request: DesignQuestion) -> list[Candidate]:
     """Return every grid of the lattice that the budget allows and on which every program of the mix runs.
 
     Raises:
@@ -105,7 +105,7 @@ def candidates(request: Request) -> list[Candidate]:
     return affordable(request).candidates
 
 
-def affordable(request: Request) -> Affordable:
+def affordable(request: DesignQuestion) -> Affordable:
     """List the grids of the lattice that the budget allows, without those whose ranks a program of the mix refuses.
 
     The clusters of a grid are unordered: they are listed in the order of the kinds in the file, larger ones first.
@@ -176,7 +176,7 @@ def _lone_key(candidate: Candidate) -> tuple[Hashable, ...]:
     return candidate.parts, network.node, network.backbone, network.options
 
 
-def _lattice(request: Request, network: NetworkKind) -> Iterator[Parts]:
+def _lattice(request: DesignQuestion, network: NetworkKind) -> Iterator[Parts]:
     """Yield the grids that the budget allows, each followed by those that begin with its clusters."""
     limits = request.clusters
     nothing: Parts = ()
@@ -193,7 +193,7 @@ def _lattice(request: Request, network: NetworkKind) -> Iterator[Parts]:
 
 
 def _extended(
-    request: Request, network: NetworkKind, parts: Parts, first: int, sizes: int
+    request: DesignQuestion, network: NetworkKind, parts: Parts, first: int, sizes: int
 ) -> Iterator[tuple[Parts, int, int]]:
     """Yield ``parts`` extended by one cluster, with its kind and size in the form of ``first`` and ``sizes``.
 

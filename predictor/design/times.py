@@ -12,7 +12,7 @@ from apps.spec.target import Target
 from platforms.read.read import materialise
 from predictor.answers.answers import predict
 from predictor.base import Cost, Evidence, Predictor
-from predictor.design.request import Request
+from predictor.design.request import DesignQuestion
 from predictor.design.space import Candidate
 from predictor.evidence.broker import Broker, RefusedEvidence
 
@@ -61,7 +61,7 @@ class Times(Protocol):
         """Cost of the evidence so far."""
 
 
-def candidate_targets(request: Request, candidate: Candidate) -> list[Target]:
+def candidate_targets(request: DesignQuestion, candidate: Candidate) -> list[Target]:
     """Return the programs of a mix on a candidate."""
     grid = candidate.grid()
     platform, placement = materialise(grid), candidate.placement(grid)
@@ -73,7 +73,7 @@ class PredictorTimes:
     """Times from any predictor, one grid after the other.  There are no bounds, so every grid is evaluated."""
 
     predictor: Predictor
-    request: Request
+    request: DesignQuestion
     settings: Settings
     runner: Runner
     levels: int = 0

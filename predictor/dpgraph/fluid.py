@@ -26,11 +26,11 @@ from predictor.dpgraph.instructions import (
     NO_LOOKS,
     Choices,
     Instructions,
-    Looks,
     Loop,
     Messages,
     Paths,
     Polling,
+    Polls,
 )
 from predictor.native.layout import Layout
 from predictor.native.library import Library
@@ -94,7 +94,7 @@ def evaluate(
     s_per_flop: np.ndarray,
     marks_s: np.ndarray,
     loop: Loop | None = None,
-    looking: tuple[Looks, Polling] = (NO_LOOKS, Polling()),
+    looking: tuple[Polls, Polling] = (NO_LOOKS, Polling()),
     *,
     done_s: np.ndarray | None = None,
     choices: Choices = NO_CHOICES,

@@ -15,7 +15,7 @@ WAIT_RECEIVED = 4  # argument: message
 PROBE = 5  # argument: message
 MARK = 6
 SLEEP = 7  # value: seconds; argument: apps.recording.events.Elapse, or from OWN on, bytes of NetworkModel.own_ways
-LOOK = 8  # argument: index in Looks; where it finds, the rank goes on so many instructions behind it as `skip` says
+LOOK = 8  # argument: index in Polls; where it finds, the rank goes on so many instructions behind it as `skip` says
 BACK = 9  # argument: the number of instructions by which the rank goes back
 
 OWN = 16  # plus the number of a way: the argument of a SLEEP that moves bytes
@@ -79,7 +79,7 @@ EACH, ANY, FOR, AGAIN = range(4)
 SENT, RECEIVED, FOUND = range(3)
 
 
-class Looks(NamedTuple):
+class Polls(NamedTuple):
     """The looks of a program at messages: look i is at the operations ``first[i]`` to ``first[i + 1]`` of ``want``.
 
     A look that has not found as many operations as it needs, all that were found before included, is in vain.
@@ -95,7 +95,7 @@ class Looks(NamedTuple):
 
 
 _NONE, _NO_NUMBER = np.empty(0, np.uint8), np.empty(0, np.int32)
-NO_LOOKS = Looks(_NONE, _NO_NUMBER, _NO_NUMBER, np.zeros(1, np.int64), _NO_NUMBER, _NONE, np.zeros(1, np.int64))
+NO_LOOKS = Polls(_NONE, _NO_NUMBER, _NO_NUMBER, np.zeros(1, np.int64), _NO_NUMBER, _NONE, np.zeros(1, np.int64))
 
 
 class Polling(NamedTuple):

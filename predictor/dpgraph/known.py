@@ -18,7 +18,7 @@ from platforms.model.platform import Route
 from platforms.simgrid.option_names import under_smpi_names
 from predictor.base import OutOfRange
 from predictor.dpgraph.instructions import Polling
-from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Way
+from predictor.dpgraph.network import DirectedPath, NetworkModel, Protocol, Timing
 from predictor.network.collectives import SELECTOR
 
 DEFAULTS = {
@@ -82,7 +82,7 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
             for link in by_pair[pair[::-1]].links:
                 if link.name in capacity:
                     crossed[link.name] = crossed.get(link.name, 0.0) + back
-        ways[pair] = Way(
+        ways[pair] = DirectedPath(
             timing_class=latencies[route.latency_s],
             bound_Bps=_bound_Bps(route, gamma),
             penalty=_penalty(route, weight_S),

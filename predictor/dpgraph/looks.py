@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from apps.recording.events import Kind, Look, Recording
-from predictor.dpgraph.instructions import AGAIN, ANY, EACH, FOR, FOUND, RECEIVED, SEND, SENT, Looks
+from predictor.dpgraph.instructions import AGAIN, ANY, EACH, FOR, FOUND, RECEIVED, SEND, SENT, Polls
 
 _MOST_OTHERS = 64  # messages that a look is given beside its own
 BACK_EVENT = 250  # kind of an event that the recording does not have: `request` is the number of events to go back
@@ -72,7 +72,7 @@ def looks_at(
     *,
     code: np.ndarray,
     argument: np.ndarray,
-) -> Looks:
+) -> Polls:
     """Return the looks of all ranks at the messages of a program.
 
     Args:
@@ -103,7 +103,7 @@ def looks_at(
             wants.append(want)
             expected += found
         begin += len(events)
-    return Looks(
+    return Polls(
         style=np.array(styles, np.uint8),
         need=np.array(needs, np.int32),
         skip=np.array([look.skip for own in looks for look in own], np.int32),

@@ -23,9 +23,9 @@ from apps.recording.events import Mode
 from platforms.model.platform import Platform
 from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.instructions import RECV, SEND, WAIT_RECEIVED, WAIT_SENT
-from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Way
+from predictor.dpgraph.network import DirectedPath, NetworkModel, Protocol, Timing
 from predictor.dpgraph.program import Program
-from predictor.network.sharing import Shown
+from predictor.network.shared_links import SharedCapacity
 from predictor.network.survey import LARGE_BYTES, HostsByCluster, Survey, alone_s, layout, loads
 
 # Flows that share a link get rates about in inverse proportion to their round-trip times.  Where no experiment shows
@@ -101,7 +101,7 @@ class _Fit:
         a, b = pair
         return self.cluster[a], a, self.cluster[b], b
 
-    def way(self, c: str, a: str, d: str, b: str) -> Way:
+    def way(self, c: str, a: str, d: str, b: str) -> DirectedPath:
         """Return the way from host a of cluster c to host b of cluster d."""
         row = self.row[c] if a == b else self.survey.row_of(a, b)
         links: dict[str, float] = {}
@@ -117,7 +117,7 @@ class _Fit:
         if c != d:
             links |= {f"in {d}": 1.0, f"{c} to {d}": 1.0, "{} and {}".format(*sorted((c, d))): 1.0}
             links |= {f"out of {c}": 1.0, f"out of {d}": 1.0}
-        return Way(row, self.bound_Bps[row], self.penalty[row], links)
+        return DirectedPath(row, self.bound_Bps[row], self.penalty[row], links)
 
     def _add_crossed(self, links: dict[str, float], c: str, a: str, b: str) -> None:
         """Add the links inside a cluster that messages from a to b share with others, and those of the way back."""
@@ -145,7 +145,7 @@ class _Fit:
                 if found and name.startswith(f"{c}: ") and name[len(c) + 2 :] not in shown:
                     self.capacity_Bps[name] = float(np.median(found))
 
-    def _fit_crossing(self, c: str, name: str, shown: Shown) -> None:
+    def _fit_crossing(self, c: str, name: str, shown: SharedCapacity) -> None:
         exchanges = self.survey.crossing.exchanges(c, shown.flows)
 
         def excess(capacity_Bps: float) -> float:
@@ -157,7 +157,7 @@ class _Fit:
         if abs(excess(self.capacity_Bps.get(name, max(bounds)))) > _UNSHARED and abs(excess(max(bounds))) > _UNSHARED:
             excess(_root(excess, max(bounds) / 1e4, 2 * max(bounds)))
 
-    def _network(self, ways: dict[tuple[str, str], Way]) -> NetworkModel:
+    def _network(self, ways: dict[tuple[str, str], DirectedPath]) -> NetworkModel:
         return NetworkModel(ways, self.capacity_Bps, self.timing, self.protocol)
 
     def _takes_s(self, exchanges: Sequence[Exchange]) -> np.ndarray:

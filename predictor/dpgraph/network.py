@@ -36,7 +36,7 @@ class Timing:
 
 
 @dataclass(frozen=True)
-class Way:
+class DirectedPath:
     """The path between two hosts in one direction."""
 
     timing_class: int  # row of Timing
@@ -49,7 +49,7 @@ class Way:
 class NetworkModel:
     """The ways between the hosts that a program uses, and the capacities of their links."""
 
-    ways: Mapping[tuple[str, str], Way]  # by source and destination host
+    ways: Mapping[tuple[str, str], DirectedPath]  # by source and destination host
     capacity_Bps: Mapping[str, float]  # by link
     timing: Timing
     protocol: Protocol = field(default_factory=Protocol)
@@ -59,7 +59,7 @@ class NetworkModel:
     polling: Polling = field(default_factory=Polling)  # a measurement does not tell it
     # Of what a rank moves by itself, without an envelope: to and from disks.  A SLEEP whose argument is OWN + i moves
     # as many bytes as its value over way i.
-    own_ways: tuple[Way, ...] = ()
+    own_ways: tuple[DirectedPath, ...] = ()
 
     def without_contention(self) -> NetworkModel:
         """Return the same network with links that are never shared."""
@@ -113,7 +113,7 @@ class NetworkModel:
             flows["path"] = len(paths.bound_Bps) - len(self.own_ways) + way
         return which, flows
 
-    def _paths(self, ways: list[Way]) -> Paths:
+    def _paths(self, ways: list[DirectedPath]) -> Paths:
         names = {name: i for i, name in enumerate(self.capacity_Bps)}
         return Paths(
             bound_Bps=np.array([way.bound_Bps for way in ways]),

@@ -27,8 +27,8 @@ from predictor.dpgraph.instructions import (
     WAIT_RECEIVED,
     WAIT_SENT,
     Choices,
-    Looks,
     Loop,
+    Polls,
 )
 from predictor.dpgraph.looks import BACK_EVENT, OneLook, has_looks, looks_at, with_loops
 from predictor.network.collectives import Call, steps
@@ -68,7 +68,7 @@ class Program:
     loop: Loop | None = None  # the instructions that are repeated
     # i8, by instruction: the path of calls that leads to it, as in EVENT; without a loop
     site: np.ndarray | None = None
-    looks: Looks = NO_LOOKS
+    looks: Polls = NO_LOOKS
     choices: Choices = NO_CHOICES
 
     @property

@@ -18,7 +18,7 @@ import numpy as np
 
 from platforms.model.platform import Link, Route
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.network import NetworkModel, Timing, Way
+from predictor.dpgraph.network import DirectedPath, NetworkModel, Timing
 
 _DIRECTIONS = ("_UP", "_DOWN")  # endings of the two directions of a link, in SimGrid's names
 _EXPLAINED = 0.98  # a path is as fast as its narrowest known link, if its rate is at least this share of the link's
@@ -168,7 +168,7 @@ class MeasuredNetwork:
             pair for pair in self.model.ways if pair[0] != pair[1] and self._crosses(pair, self._parts[part])
         )
 
-    def _rate(self, way: Way, capacity_Bps: Mapping[str, float], old_s: float, new_s: float) -> float:
+    def _rate(self, way: DirectedPath, capacity_Bps: Mapping[str, float], old_s: float, new_s: float) -> float:
         """Return by what the largest rate on a way is multiplied, with other capacities and another latency."""
         narrowest = self._narrowest_Bps(way, capacity_Bps)
         if self._explained(way):
@@ -176,11 +176,11 @@ class MeasuredNetwork:
         window = old_s / new_s if new_s > 0 and old_s > 0 else 1.0
         return min(window, narrowest / way.bound_Bps)
 
-    def _explained(self, way: Way) -> bool:
+    def _explained(self, way: DirectedPath) -> bool:
         """Tell whether the narrowest known link of a way is as slow as the way."""
         return way.bound_Bps >= _EXPLAINED * self._narrowest_Bps(way, self.model.capacity_Bps)
 
-    def _narrowest_Bps(self, way: Way, capacity_Bps: Mapping[str, float]) -> float:
+    def _narrowest_Bps(self, way: DirectedPath, capacity_Bps: Mapping[str, float]) -> float:
         return min((capacity_Bps[name] / share for name, share in way.links.items() if share >= 1), default=np.inf)
 
     def _crosses(self, pair: tuple[str, str], part: _Part) -> bool:

@@ -20,7 +20,7 @@ from predictor.hierarchical.surface import Surface
 
 
 @dataclass(frozen=True)
-class Question:
+class AllocationQuestion:
     """A program on a machine, with the settings of the model."""
 
     system: MulticoreCluster
@@ -45,10 +45,10 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class AllocationAnswer:
     """The answer to a question; speed-ups are relative to one core at its full speed."""
 
-    question: Question
+    question: AllocationQuestion
     equation: str
     operations: float
     asked: Allocation
@@ -78,7 +78,7 @@ class Answer:
         return batch_lines(batch, self.smallest, self.wall_time_s, exclusive=question.whole_nodes)
 
 
-def answer(question: Question) -> Answer:
+def answer(question: AllocationQuestion) -> AllocationAnswer:
     """Answer a question.
 
     Raises:
@@ -92,18 +92,18 @@ def answer(question: Question) -> Answer:
     charged = question.system.cores if question.whole_nodes else None
     smallest = smallest_within(surface, cores, nodes, of=top, share=question.within, charged=charged)
     asked = _asked(question, surface, cores, nodes)
-    return Answer(
+    return AllocationAnswer(
         question, surface.source, operations, asked, top, smallest, allocation(surface, 1, 1),
         *_optima(question, asked), cautions=_cautions(question, asked, top, smallest),
     )  # fmt: skip
 
 
-def surface_of(question: Question) -> Surface:
+def surface_of(question: AllocationQuestion) -> Surface:
     """Return the speed-up surface of the question's program on its machine."""
     return _surface(question)[0]
 
 
-def is_counted(question: Question) -> bool:
+def is_counted(question: AllocationQuestion) -> bool:
     """Return whether the answer uses the counts of this project's kernels, not the paper's table."""
     return question.variant == COUNTED and not question.has_classes
 
@@ -114,7 +114,7 @@ class _Choices(TypedDict):
     overlap: bool
 
 
-def _surface(question: Question) -> tuple[Surface, float]:
+def _surface(question: AllocationQuestion) -> tuple[Surface, float]:
     if question.variant != COUNTED:
         check_variant(question.variant, others=(COUNTED,))
     choices = _Choices(variant=question.variant, beta=question.beta, overlap=question.overlap)
@@ -153,7 +153,7 @@ MOST_KERNEL_NODES = 20_000  # limit of p for kernels, whose #x is computed separ
 MOST_COUNTED = 20_000  # limit of the pairs of q and p whose messages are counted, each separately
 
 
-def _ranges(question: Question) -> tuple[range, range]:
+def _ranges(question: AllocationQuestion) -> tuple[range, range]:
     system, most = question.system, question.most_nodes
     if most is not None and not 1 <= most <= system.nodes:
         problem = f"{system.name} has {system.nodes} nodes"
@@ -169,7 +169,7 @@ def _ranges(question: Question) -> tuple[range, range]:
     return range(1, system.cores + 1), range(1, nodes + 1)
 
 
-def _asked(question: Question, surface: Surface, cores: range, nodes: range) -> Allocation:
+def _asked(question: AllocationQuestion, surface: Surface, cores: range, nodes: range) -> Allocation:
     """Return the allocation in question; a number that is not given takes its best value."""
     for option, value, allowed, what in (
         ("--cores-per-node", question.cores_per_node, cores, "cores per node"),
@@ -190,7 +190,7 @@ def _asked(question: Question, surface: Surface, cores: range, nodes: range) -> 
     return found
 
 
-def _optima(question: Question, asked: Allocation) -> tuple[Optimum, Optimum]:
+def _optima(question: AllocationQuestion, asked: Allocation) -> tuple[Optimum, Optimum]:
     if question.has_classes or question.n is None or is_counted(question):
         return Optimum(None, NO_FORM), Optimum(None, NO_FORM)
     return application(question.app).optima(
@@ -207,7 +207,7 @@ _WITHIN_NODES = "several cores per node: the ranks of a node are assumed to hold
 _THIN_SHARE = 0.5  # largest share of a node's cores that counts as thin use
 
 
-def _thin_use(question: Question, advised: tuple[Allocation, ...]) -> list[str]:
+def _thin_use(question: AllocationQuestion, advised: tuple[Allocation, ...]) -> list[str]:
     """Return a caution if advised allocations use at most half of the cores of several nodes."""
     cores = question.system.cores
     thin = [one for one in advised if one.nodes > 1 and one.cores_per_node <= _THIN_SHARE * cores]
@@ -226,7 +226,7 @@ def _thin_use(question: Question, advised: tuple[Allocation, ...]) -> list[str]:
 SIMULATED_NODES, SIMULATED_RANKS = 32, 512  # the most on which the counts were compared with simulations
 
 
-def _counted_cautions(question: Question, shown: tuple[Allocation, ...]) -> tuple[str, ...]:
+def _counted_cautions(question: AllocationQuestion, shown: tuple[Allocation, ...]) -> tuple[str, ...]:
     found = []
     if max(one.nodes for one in shown) > SIMULATED_NODES or max(one.cores for one in shown) > SIMULATED_RANKS:
         found.append(
@@ -242,7 +242,9 @@ def _counted_cautions(question: Question, shown: tuple[Allocation, ...]) -> tupl
 _PEAK = "l_c is the platform's stated speed; the paper's is what DGEMM sustains (--efficiency)"
 
 
-def _cautions(question: Question, asked: Allocation, top: Allocation, smallest: Allocation) -> tuple[str, ...]:
+def _cautions(
+    question: AllocationQuestion, asked: Allocation, top: Allocation, smallest: Allocation
+) -> tuple[str, ...]:
     shown = tuple(dict.fromkeys((asked, top, smallest)))
     if is_counted(question):
         return _counted_cautions(question, shown)

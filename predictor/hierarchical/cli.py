@@ -108,7 +108,7 @@ def _derivation(as_json: bool) -> int:
 
 def _answer(request: CoresRequest) -> int:
     # Imported here for a quick start: they are slow to import.
-    from predictor.hierarchical.answer import Question, answer, surface_of
+    from predictor.hierarchical.answer import AllocationQuestion, answer, surface_of
     from predictor.hierarchical.multicore_cluster import BATCH_SYSTEMS, read_cluster
     from predictor.hierarchical.output import as_json, text
 
@@ -121,7 +121,7 @@ def _answer(request: CoresRequest) -> int:
         raise UserError(f"--batch {request.batch}", "no such batch system", known_names(request.batch, BATCH_SYSTEMS))
     if request.beta is None and request.beta0 is not None:
         raise UserError(f"--beta0 {request.beta0:g}", "goes with --beta", "Give the form too")
-    question = Question(
+    question = AllocationQuestion(
         system=read_cluster(given(request.system), memory_gbyte_s=request.memory, efficiency=request.efficiency),
         app=given(request.app),
         n=request.n,

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from mpl_toolkits.mplot3d.axes3d import Axes3D
 
-    from predictor.hierarchical.answer import Answer
+    from predictor.hierarchical.answer import AllocationAnswer
 
 # n by equation; only the sizes of (6) are the paper's.
 SIZES = {6: (10**6, 10**7), 7: (2_000, 10_000), 8: (10_000, 40_000), 9: (2_000, 20_000)}
@@ -174,7 +174,7 @@ def write_paper_figures(folder: str) -> list[Path]:
     return [place / f"{name}.png" for name in drawn]
 
 
-def draw_answer(made: Answer, surface: Surface, path: str) -> None:
+def draw_answer(made: AllocationAnswer, surface: Surface, path: str) -> None:
     """Draw the surface of an answer, with the allocation in question, the best and the smallest one.
 
     Raises:

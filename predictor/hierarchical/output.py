@@ -8,10 +8,10 @@ from typing import Any
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration
 from predictor.hierarchical.allocation import Allocation
-from predictor.hierarchical.answer import Answer, is_counted
+from predictor.hierarchical.answer import AllocationAnswer, is_counted
 
 
-def text(made: Answer) -> str:
+def text(made: AllocationAnswer) -> str:
     """Return the answer as text, with the lines of the batch script at the end."""
     question, system = made.question, made.question.system
     size = f"n = {question.n}" if question.n is not None else f"class {question.preset}"
@@ -49,7 +49,7 @@ def text(made: Answer) -> str:
     return "\n".join([*folded_lines(lines), *made.batch_script])
 
 
-def _line(what: str, made: Answer, one: Allocation) -> str:
+def _line(what: str, made: AllocationAnswer, one: Allocation) -> str:
     ratio = one.speedup / made.one_core.speedup
     return (
         f"{what} {_counted(one.cores_per_node, 'core')} of {_counted(one.nodes, 'node')}: speed-up {one.speedup:.4g} "
@@ -61,7 +61,7 @@ def _counted(number: int, thing: str) -> str:
     return f"{number} {thing}{'' if number == 1 else 's'}"
 
 
-def as_json(made: Answer) -> dict[str, Any]:
+def as_json(made: AllocationAnswer) -> dict[str, Any]:
     """Return the answer as JSON values."""
     asked, top, question = made.asked, made.best, made.question
     return {

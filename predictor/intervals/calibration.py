@@ -21,7 +21,7 @@ from functools import cached_property
 
 import numpy as np
 
-from predictor.intervals.cases import Case
+from predictor.intervals.cases import CalibrationCase
 from predictor.intervals.features import Features
 
 LEVEL = 0.9
@@ -44,7 +44,7 @@ class Expected:
 class Calibration:
     """The calibration of one predictor."""
 
-    cases: Sequence[Case]
+    cases: Sequence[CalibrationCase]
     level: float = LEVEL
     _stretches: dict[bool, float] = field(default_factory=dict, repr=False)
 

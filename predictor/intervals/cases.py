@@ -20,7 +20,7 @@ CASE_COLUMNS = ("predictor", "app", "grid", "compute_share", "ratio", "fit_resid
 
 
 @dataclass(frozen=True)
-class Case:
+class CalibrationCase:
     """A prediction and its truth."""
 
     predictor: str
@@ -34,7 +34,7 @@ class Case:
         return re.sub(r"^(random-\d+)-\d+$", r"\1", self.grid).rpartition(" ")[2]
 
 
-def case_of_row(row: Mapping[str, str]) -> Case:
+def case_of_row(row: Mapping[str, str]) -> CalibrationCase:
     """Return the case of a row of a file with CASE_COLUMNS.
 
     Raises:
@@ -47,7 +47,7 @@ def case_of_row(row: Mapping[str, str]) -> Case:
     if ratio is not None and ratio <= 0:
         raise ValueError(f"ratio is {ratio:g}")
     features = Features(row["app"], *(_number(row, name) for name in ("compute_share", "ratio", "fit_residual")))
-    return Case(row["predictor"], row["grid"], features, error)
+    return CalibrationCase(row["predictor"], row["grid"], features, error)
 
 
 def _number(row: Mapping[str, str], name: str) -> float | None:
@@ -60,7 +60,7 @@ def _number(row: Mapping[str, str], name: str) -> float | None:
     return value
 
 
-def read_cases(path: str | Path) -> list[Case]:
+def read_cases(path: str | Path) -> list[CalibrationCase]:
     """Return the cases of a file.
 
     Raises:
@@ -76,16 +76,16 @@ def read_cases(path: str | Path) -> list[Case]:
     return cases
 
 
-def by_predictor(cases: Iterable[Case]) -> dict[str, list[Case]]:
+def by_predictor(cases: Iterable[CalibrationCase]) -> dict[str, list[CalibrationCase]]:
     """Return the cases of each predictor."""
-    found: dict[str, list[Case]] = {}
+    found: dict[str, list[CalibrationCase]] = {}
     for case in cases:
         found.setdefault(case.predictor, []).append(case)
     return found
 
 
 @functools.cache
-def known_cases(predictor: str) -> tuple[Case, ...]:
+def known_cases(predictor: str) -> tuple[CalibrationCase, ...]:
     """Return the cases of a predictor that come with the project."""
     columns, lines = _known_lines()
     rows = csv.reader(lines.get(predictor, ()))

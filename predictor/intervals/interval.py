@@ -12,7 +12,7 @@ from apps.recording.events import Recording
 from apps.results.record import RunRecord
 from apps.spec.target import Target
 from predictor.base import Evidence, Interval, Prediction
-from predictor.intervals.cases import Case, known_cases
+from predictor.intervals.cases import CalibrationCase, known_cases
 from predictor.intervals.features import Features, features_of
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def calibration_of(predictor: str) -> Calibration | None:
     return calibration_or_none(known_cases(predictor))
 
 
-def calibration_or_none(cases: Sequence[Case]) -> Calibration | None:
+def calibration_or_none(cases: Sequence[CalibrationCase]) -> Calibration | None:
     """Return the calibration by these cases of one predictor, or None if there are too few."""
     if len(cases) < LEAST_CASES:
         return None

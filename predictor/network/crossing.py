@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from apps.probes.network.measure import Exchange, Measurement
 from predictor.network.distances import Distances
 from predictor.network.mesh import Mesh, hops
-from predictor.network.sharing import Answer, Flow, Question, Structure, packed
+from predictor.network.shared_links import Flow, SharingExperiment, SharingTimes, Structure, packed
 from predictor.network.tree import Tree, is_tree
 
 _CHECKS = 3  # experiments in which all hosts send at the same moment, to check what was found
@@ -56,7 +56,7 @@ class Crossing:
         self.size_bytes = {c: size_bytes(c, one.latencies) for c, one in self.structures.items()}
         self.checks: dict[str, list[Check]] = {}
         self._found, self._alone_s = found, alone_s
-        self._open: dict[str, list[list[Question]]] = {}
+        self._open: dict[str, list[list[SharingExperiment]]] = {}
         self._next_round()
 
     def experiments(self) -> list[Experiment]:
@@ -85,9 +85,9 @@ class Crossing:
             self.structures[c].take([answers[question] for question in self._asked[c]])
         self._next_round()
 
-    def _answer(self, c: str, question: Question, times_s: tuple[float, ...]) -> Answer:
+    def _answer(self, c: str, question: SharingExperiment, times_s: tuple[float, ...]) -> SharingTimes:
         alone = (self._alone_s(flow, self.size_bytes[c]) for flow in question.flows)
-        return Answer(question, times_s, tuple(time / one for time, one in zip(times_s, alone, strict=True)))
+        return SharingTimes(question, times_s, tuple(time / one for time, one in zip(times_s, alone, strict=True)))
 
     def _next_round(self) -> None:
         asked = {c: one.questions() for c, one in self.structures.items()}

@@ -14,7 +14,7 @@ from itertools import islice, permutations
 import numpy as np
 
 from predictor.network.distances import Distances
-from predictor.network.sharing import Answer, Flow, Question, Shown
+from predictor.network.shared_links import Flow, SharedCapacity, SharingExperiment, SharingTimes
 
 _EVEN = 0.1  # of a link: the most by which latencies may miss whole numbers of links
 _MOST_WAYS = 60  # number of shortest ways between two switches that are told apart
@@ -90,12 +90,12 @@ class Mesh:
         unlike = any(self._shortest[ends] != self._hops[ends] for ends in self._ways)
         self._unlike = {ends for ends, ways in self._ways.items() if ways != [(ends,)]} if unlike else set()
         self._unknown: set[Link] = {ends for ends, ways in self._ways.items() if len(ways) != 1} | self._unlike
-        self._shown: dict[str, Shown] = {}
+        self._shown: dict[str, SharedCapacity] = {}
         self._trials: list[_Trial] = []
         self._own_links = True  # a host has links of its own to its switch, which all its messages share
         self._rounds = iter((self._ask_own_links, self._ask_ways, self._ask_capacities))
 
-    def shown(self) -> dict[str, Shown]:
+    def shown(self) -> dict[str, SharedCapacity]:
         """Return two messages that share it for each link over which two were sent."""
         return self._shown
 
@@ -126,7 +126,7 @@ class Mesh:
                 for way in self._onward(c, b):
                     yield ((a, c), *way)
 
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[SharingExperiment]:
         """Return the next questions: whether hosts have links of their own, then ways, then links not seen so far."""
         for ask in self._rounds:
             asked = list(ask())
@@ -135,16 +135,16 @@ class Mesh:
                 return [question for _, question in asked]
         return []
 
-    def _ask_own_links(self) -> Iterator[tuple[_Trial, Question]]:
+    def _ask_own_links(self) -> Iterator[tuple[_Trial, SharingExperiment]]:
         """Yield the messages of a host to two neighbours, if each host may be a switch."""
         if all(len(members) == 1 for members in self._members):
             for a, near in self._links.items():
                 if len(near) > 1:
                     flows = tuple((self._members[a][0], self._members[b][0]) for b in near[:2])
-                    yield _Trial(None, ()), Question(flows, frozenset((a, b) for b in near[:2]))
+                    yield _Trial(None, ()), SharingExperiment(flows, frozenset((a, b) for b in near[:2]))
                     return
 
-    def _ask_ways(self) -> Iterator[tuple[_Trial, Question]]:
+    def _ask_ways(self) -> Iterator[tuple[_Trial, SharingExperiment]]:
         """Yield the messages that tell shortest ways apart."""
         for a, b in sorted(self._unknown):
             ways = self._ways[a, b]
@@ -154,7 +154,7 @@ class Mesh:
             if asked:
                 yield asked
 
-    def _ask_capacities(self) -> Iterator[tuple[_Trial, Question]]:
+    def _ask_capacities(self) -> Iterator[tuple[_Trial, SharingExperiment]]:
         """Yield two messages over each link that was not seen shared, where two hosts can send them."""
         for a, near in self._links.items():
             for b in near:
@@ -166,14 +166,14 @@ class Mesh:
                 if first:
                     yield first
 
-    def _trial(self, ends: tuple[int, int], links: Sequence[Link]) -> tuple[_Trial, Question] | None:
+    def _trial(self, ends: tuple[int, int], links: Sequence[Link]) -> tuple[_Trial, SharingExperiment] | None:
         """Return a message between two switches together with messages over links; None if there are none."""
         source, target = self._members[ends[0]][0], self._members[ends[1]][-1]
         flows, crossed = self._witnesses(links, source, target)
         if not flows:
             return None
         touched = frozenset(link for way in self._ways[ends] for link in way)
-        return _Trial(ends, tuple(crossed)), Question(((source, target), *flows), touched)
+        return _Trial(ends, tuple(crossed)), SharingExperiment(((source, target), *flows), touched)
 
     def _witnesses(self, links: Sequence[Link], source: str, target: str) -> tuple[list[Flow], list[Link]]:
         """Return messages over single links that share no other link with one another or with a message."""
@@ -191,7 +191,7 @@ class Mesh:
                 to.add(ends[0])
         return flows, crossed
 
-    def take(self, answers: Sequence[Answer]) -> None:
+    def take(self, answers: Sequence[SharingTimes]) -> None:
         """Take the answers to the questions."""
         for trial, answer in zip(self._trials, answers, strict=True):
             if trial.ends is None:
@@ -209,11 +209,11 @@ class Mesh:
             if trial.ends not in self._unknown:
                 self._show(trial, answer, self._ways[trial.ends][0])
 
-    def _show(self, trial: _Trial, answer: Answer, way: Way) -> None:
+    def _show(self, trial: _Trial, answer: SharingTimes, way: Way) -> None:
         flows, times_s = answer.question.flows, answer.times_s
         for i, link in enumerate(trial.links, start=1):
             if link in way and answer.slower[i] > _SLOWED:
-                self._shown.setdefault(self._name(link), Shown((flows[0], flows[i]), (times_s[0], times_s[i])))
+                self._shown.setdefault(self._name(link), SharedCapacity((flows[0], flows[i]), (times_s[0], times_s[i])))
 
     def _name(self, link: Link) -> str:
         a, b = link

@@ -15,7 +15,7 @@ from itertools import combinations, product
 import numpy as np
 
 from predictor.network.distances import Distances
-from predictor.network.sharing import Answer, Flow, Question, Shown
+from predictor.network.shared_links import Flow, SharedCapacity, SharingExperiment, SharingTimes
 
 _MOST_SOURCES = 4  # pairs of sources that are tried until messages to two destinations share a link
 
@@ -47,7 +47,7 @@ class _Classes:
     comparable: Callable[[str, str], bool]
     mates: Mapping[str, set[str]]  # hosts that are of one class for another group: compared first
     classes: list[list[str]] = field(init=False)
-    sharing: list[Answer] = field(init=False, default_factory=list)
+    sharing: list[SharingTimes] = field(init=False, default_factory=list)
     _differ: set[frozenset[str]] = field(init=False, default_factory=set)
 
     def __post_init__(self) -> None:
@@ -83,7 +83,7 @@ class _Classes:
             return None
         return next((pair for pair in pairs if self.comparable(*pair)), None)
 
-    def take(self, a: str, b: str, answer: Answer) -> None:
+    def take(self, a: str, b: str, answer: SharingTimes) -> None:
         """Take the result of a comparison."""
         if not answer.shared:
             self._differ.add(frozenset((a, b)))
@@ -153,15 +153,15 @@ class _Side:
             return None
         return f"{self.name} from {self._sources.first_of(a)} to {self._targets.first_of(b)}"
 
-    def shown(self) -> dict[str, Shown]:
+    def shown(self) -> dict[str, SharedCapacity]:
         """Return two messages that share it for each link over which two were sent."""
-        found: dict[str, Shown] = {}
+        found: dict[str, SharedCapacity] = {}
         for classes in (self._targets, self._sources):
             for answer in classes.sharing if classes is not None else ():
                 first, second = answer.question.flows
                 name = self.link(*first)
                 if name is not None and name == self.link(*second):
-                    found.setdefault(name, Shown((first, second), (answer.times_s[0], answer.times_s[1])))
+                    found.setdefault(name, SharedCapacity((first, second), (answer.times_s[0], answer.times_s[1])))
         return found
 
 
@@ -200,7 +200,7 @@ class Tree:
         self._waves = [list(first.values()), [key for key in self._sides if key not in first.values()]]
         self._asked: list[tuple[_Classes, str, str]] = []
 
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[SharingExperiment]:
         """Return the next comparisons of hosts: those of one group of each size first, which show what to expect."""
         while self._waves:
             sides = [self._sides[key] for key in self._waves[0]]
@@ -212,21 +212,21 @@ class Tree:
             self._waves.pop(0)
         return []
 
-    def _question(self, flows: Flows) -> Question:
+    def _question(self, flows: Flows) -> SharingExperiment:
         # Acknowledgements cross the same groups the other way, where they would be slowed down by other messages.
-        return Question(flows, frozenset(group for flow in flows for _, group in self._crossed(*flow)))
+        return SharingExperiment(flows, frozenset(group for flow in flows for _, group in self._crossed(*flow)))
 
     def _crossed(self, a: str, b: str) -> Iterator[tuple[str, Group]]:
         for group in self._groups:
             if (a in group) != (b in group):
                 yield ("leave" if a in group else "enter"), group
 
-    def take(self, answers: Sequence[Answer]) -> None:
+    def take(self, answers: Sequence[SharingTimes]) -> None:
         """Take the answers to the questions."""
         for (classes, a, b), answer in zip(self._asked, answers, strict=True):
             classes.take(a, b, answer)
 
-    def shown(self) -> dict[str, Shown]:
+    def shown(self) -> dict[str, SharedCapacity]:
         """Return two messages that share it for each link over which two were sent."""
         return {name: shown for side in self._sides.values() for name, shown in side.shown().items()}
 

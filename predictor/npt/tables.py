@@ -74,7 +74,7 @@ def class_size(asked: Problem) -> int:
     size, where = _declared(asked.name).size, f"{asked}, N of {_FILE}"
     if size is None:
         raise UserError(where, "not declared", "Give size")
-    params = dict(asked.params)
+    params: dict[str, Any] = dict(asked.params)
     size.check_names(params, where)
     return size.whole(params, where)
 

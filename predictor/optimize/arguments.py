@@ -21,7 +21,7 @@ from platforms.wording import number_of
 from predictor.allocation.branch_and_bound import branch_and_bound
 from predictor.allocation.configuration import Limits
 from predictor.allocation.objectives import TIME, Objective, cost, edp, energy
-from predictor.allocation.search import Choice, cheapest_within, check_slack
+from predictor.allocation.search import ChosenConfiguration, cheapest_within, check_slack
 from predictor.allocation.sizes import kernel_sizes, names_with_sizes
 from predictor.allocation.space import Space
 from predictor.evidence.broker import Broker
@@ -218,7 +218,7 @@ class Search:
     objective: Objective
     slack: float | None  # not None: only configurations within 1 + slack of the best time count
 
-    def choose(self, driver: Driver, space: Space, size: int) -> Choice:
+    def choose(self, driver: Driver, space: Space, size: int) -> ChosenConfiguration:
         """Return the best configuration by the driver's estimates.
 
         Raises:
@@ -229,7 +229,7 @@ class Search:
             return find(self.objective)
         return cheapest_within(find, self.objective, self.slack)
 
-    def _find(self, driver: Driver, space: Space, size: int) -> Callable[..., Choice]:
+    def _find(self, driver: Driver, space: Space, size: int) -> Callable[..., ChosenConfiguration]:
         if self.how == "branch-and-bound":
             if not isinstance(driver, NptDriver):
                 raise ValueError("branch and bound needs the models of an NptDriver")
@@ -237,7 +237,9 @@ class Search:
         return partial(driver.estimate(space, size).choose, space)
 
 
-def _bounded(driver: NptDriver, space: Space, size: int, objective: Objective = TIME, **limit: float) -> Choice:
+def _bounded(
+    driver: NptDriver, space: Space, size: int, objective: Objective = TIME, **limit: float
+) -> ChosenConfiguration:
     """Return the choice of branch and bound, with the reasons to distrust the models."""
     choice = branch_and_bound(space, driver.models.table_s(space, size), objective, **limit)
     return replace(choice, flags=(*choice.flags, *driver.flags(size)))

@@ -21,7 +21,7 @@ from platforms.model.placement import Placement, configured, write_host_file
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration
 from predictor.allocation.configuration import remaining
-from predictor.allocation.search import Choice
+from predictor.allocation.search import ChosenConfiguration
 from predictor.base import Cost
 from predictor.npt.predictability import FINE, REFUSED, checks
 from predictor.optimize.arguments import (
@@ -58,7 +58,7 @@ NOTHING = Gathered()
 class Found:
     """The choice of one search, and the times of the search."""
 
-    choice: Choice
+    choice: ChosenConfiguration
     configurations: int  # number of configurations in the space
     search_s: float  # wall time of estimating and choosing, without gathering evidence
     gather_s: float  # wall time of gathering evidence during the search
@@ -335,6 +335,6 @@ def said_of(found: Found, request: SearchOptions) -> list[str]:
     return said
 
 
-def _value(how: Search, choice: Choice) -> str:
+def _value(how: Search, choice: ChosenConfiguration) -> str:
     objective = how.objective
     return "" if objective.name == "time" else f", {objective.name} {choice.value:.4g} {objective.unit}".rstrip()

@@ -14,7 +14,7 @@ from platforms.errors import UserError
 from platforms.wording import number_of
 from predictor.allocation.configuration import Configuration
 from predictor.allocation.objectives import TIME, Objective
-from predictor.allocation.search import Choice, exhaustive
+from predictor.allocation.search import ChosenConfiguration, exhaustive
 from predictor.allocation.space import Space
 from predictor.base import Cost, EvidenceRequest, OutOfRange
 from predictor.evidence.broker import Broker
@@ -56,7 +56,7 @@ class Estimates:
     own_flags: Mapping[int, tuple[str, ...]] = field(default_factory=dict)  # reasons to distrust one estimate, by row
     refusals: tuple[str, ...] = ()  # reasons of all configurations without an answer
 
-    def choose(self, space: Space, objective: Objective = TIME, *, time_limit_s: float = np.inf) -> Choice:
+    def choose(self, space: Space, objective: Objective = TIME, *, time_limit_s: float = np.inf) -> ChosenConfiguration:
         """Return the best configuration (predictor.allocation.search.exhaustive), with the reasons to distrust it.
 
         Raises:

@@ -17,7 +17,7 @@ from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.terminal.quantities import significant
 from predictor.allocation.configuration import Configuration
-from predictor.allocation.search import Choice
+from predictor.allocation.search import ChosenConfiguration
 from predictor.allocation.shortlist import shortlist
 from predictor.allocation.space import Space
 from predictor.base import Cost, EvidenceRequest
@@ -54,7 +54,7 @@ class Probed:
 class ProbedChoice:
     """The choice among the probed configurations."""
 
-    choice: Choice
+    choice: ChosenConfiguration
     probed: tuple[Probed, ...]  # by increasing probed time
     gathered: Gathered
 

@@ -28,7 +28,7 @@ from predictor.reliability.names import INTERVALS, SEGMENTS
 
 if TYPE_CHECKING:
     from predictor.reliability.outlook import Failures
-    from predictor.reliability.run_times import Asked, RunTimes
+    from predictor.reliability.run_times import FailureQuestion, RunTimes
 
 MOST_NUMBERS = 5_000_000  # largest length of the list of numbers of nodes
 MOST_REPEATS = 1_000_000_000
@@ -228,13 +228,13 @@ def _predicted(request: FailuresRequest, said: Cautions) -> RunTimes:
         return predicted(asked, runner)
 
 
-def _asked(request: FailuresRequest) -> Asked:
+def _asked(request: FailuresRequest) -> FailureQuestion:
     """Return the runs whose times a predictor is asked for."""
     # Imported here for a quick start: they are slow to import.
     from apps.options.settings import settings_from_request
     from platforms.options import platform_from_request
     from predictor.registry import predictor
-    from predictor.reliability.run_times import Asked
+    from predictor.reliability.run_times import FailureQuestion
 
     if request.app is None:
         raise UserError("--app", "is not given", "Name the program whose times are to be predicted")
@@ -245,7 +245,7 @@ def _asked(request: FailuresRequest) -> Asked:
     most = len(platform.hosts)
     powers = [2**i for i in range(most.bit_length()) if 2**i < most]
     nodes = [*powers, most] if request.nodes is None else parse_nodes(request.nodes)
-    return Asked(model, problem, platform, tuple(nodes), settings)
+    return FailureQuestion(model, problem, platform, tuple(nodes), settings)
 
 
 def _say_plan(request: FailuresRequest) -> int:

@@ -107,7 +107,7 @@ def _number(text: str | None, where: str, name: str, most: float) -> float:
 
 
 @dataclass(frozen=True)
-class Asked:
+class FailureQuestion:
     """Runs whose times a predictor is asked for: one rank per node, and nodes in even shares from the clusters."""
 
     model: Predictor
@@ -127,7 +127,7 @@ class Asked:
             yield count, Target(self.problem, self.platform, block(self.platform, count)) if runs else None
 
 
-def predicted(asked: Asked, runner: Runner) -> RunTimes:
+def predicted(asked: FailureQuestion, runner: Runner) -> RunTimes:
     """Predict run times.
 
     Numbers of nodes that the kernel refuses, or that are out of the predictor's range, are left out, with a caution.

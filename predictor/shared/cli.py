@@ -54,7 +54,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True)
-class Asked:
+class BackgroundQuestion:
     """Targets, predictors, load and settings that the options ask for."""
 
     targets: tuple[Target, ...]  # on the quiet grid
@@ -118,7 +118,7 @@ def check_number(option: str, value: int, least: int, most: int) -> None:
         raise UserError(f"{option} {value}", "out of its range", f"Give {least} to {most}")
 
 
-def asked_from_request(request: BackgroundOptions) -> Asked:
+def asked_from_request(request: BackgroundOptions) -> BackgroundQuestion:
     """Return what the options ask for.
 
     Raises:
@@ -135,7 +135,7 @@ def asked_from_request(request: BackgroundOptions) -> Asked:
     targets = tuple(Target(one, platform, placement) for one in problems)
     for target in targets:
         settings.spec(target)  # raises an error for impossible settings before anything runs
-    return Asked(targets, models, Load(grid, background, request.draws, request.seed), settings)
+    return BackgroundQuestion(targets, models, Load(grid, background, request.draws, request.seed), settings)
 
 
 def _ground(request: BackgroundOptions, background: Background) -> tuple[Platform, Loadable]:
@@ -161,7 +161,7 @@ def _ground(request: BackgroundOptions, background: Background) -> tuple[Platfor
     return platform, site
 
 
-def forecasts(asked: Asked, broker: Gatherer) -> list[Forecast | Refused]:
+def forecasts(asked: BackgroundQuestion, broker: Gatherer) -> list[Forecast | Refused]:
     """Return the distributions, or why there is none, of each target by each predictor.
 
     Raises:

@@ -46,7 +46,7 @@ from predictor.shares.advice import BY_SPEED, Advice, advise, compute_times, idl
 
 
 @dataclass(frozen=True)
-class Asked:
+class SharesQuestion:
     """Targets, predictor and settings that the options ask for."""
 
     targets: tuple[Target, ...]  # divided evenly
@@ -84,7 +84,7 @@ class PlanSharesRequest(ShareSearchOptions):
     """What ``gridval plan shares`` is asked for."""
 
 
-def asked_from_request(request: ShareSearchOptions) -> Asked:
+def asked_from_request(request: ShareSearchOptions) -> SharesQuestion:
     """Return the targets, the predictor and the settings.
 
     Raises:
@@ -108,7 +108,7 @@ def asked_from_request(request: ShareSearchOptions) -> Asked:
     if not takes(model, replace(targets[0], problem=_one_share(targets[0]))):
         problem = "the model divides the work evenly among the ranks"
         raise UserError(f"--predictor {model.name}", problem, f"Give {knowing_shares()}")
-    return Asked(targets, model, settings)
+    return SharesQuestion(targets, model, settings)
 
 
 def _default_apps(request: ShareSearchOptions) -> list[str]:

@@ -17,10 +17,10 @@ from apps.probes.network.measure import Exchange as Message
 from apps.probes.network.measure import Measurement
 from apps.traffic.steps import Exchange
 from predictor.network.survey import HostsByCluster
+from predictor.structural.contention import share
 from predictor.structural.paths import Paths, PlaceOfLinks
 from predictor.structural.recurrence import runs
 from predictor.structural.schedule import flattened, rounds
-from predictor.structural.sharing import share
 from predictor.structural.sharing_survey import LARGE_BYTES, Lines, LoadName, Sizes, loads, read_lines
 
 # Relative: an experiment that takes at most this much longer than the links known so far explain shows no further link.
@@ -33,14 +33,14 @@ _PENALTY_BYTES = 9000
 
 
 @dataclass(frozen=True, eq=False)
-class Ground:
+class BareNetwork:
     """A network between the hosts in use, without the effects of message sizes."""
 
     hosts: tuple[str, ...]  # cluster by cluster
     lines: Lines
     paths: Paths  # paths for the sizes of the experiments under load
 
-    def on(self, hosts: Mapping[str, Sequence[str]]) -> Ground:
+    def on(self, hosts: Mapping[str, Sequence[str]]) -> BareNetwork:
         """Return the same network between other hosts of the same clusters, in the same order of clusters.
 
         Nodes of a cluster are alike, and what their links share does not depend on their number.
@@ -51,7 +51,7 @@ class Ground:
         first = np.searchsorted(old.cluster, np.arange(len(hosts)))
         node_Bps = [old.capacity_Bps[way * len(self.hosts) + first][cluster] for way in range(2)]
         capacity_Bps = np.concatenate([*node_Bps, old.capacity_Bps[2 * len(self.hosts) :]])
-        return Ground(names, self.lines, old._replace(cluster=cluster, capacity_Bps=capacity_Bps))
+        return BareNetwork(names, self.lines, old._replace(cluster=cluster, capacity_Bps=capacity_Bps))
 
     def at(self, sizes: Sizes, wanted_bytes: np.ndarray) -> tuple[Paths, np.ndarray]:
         """Return the paths and the protocol for these sizes; times are interpolated between the measured sizes.
@@ -71,7 +71,7 @@ class Ground:
         return paths, sizes.protocol[nearest]
 
 
-def read_ground(where: HostsByCluster, measurement: Measurement) -> Ground:
+def read_ground(where: HostsByCluster, measurement: Measurement) -> BareNetwork:
     """Return the network from the result of ``survey.network_plan``.
 
     Raises:
@@ -108,7 +108,7 @@ class _Fit:
         """Return the row of the paths between two clusters; the row inside a cluster of one host is never used."""
         return self.lines.row_between(c, d) if c != d else self.lines.row.get((c, c), 0)
 
-    def ground(self) -> Ground:
+    def ground(self) -> BareNetwork:
         """Return the fitted network."""
         count = range(len(self.clusters))
         for c in count:
@@ -129,7 +129,7 @@ class _Fit:
             self._fit_mixed(c)
         for c in count:
             self._fit_self(c)
-        return Ground(tuple(self.host), self.lines, self.paths)
+        return BareNetwork(tuple(self.host), self.lines, self.paths)
 
     def _fit_nodes(self, c: int) -> None:
         """Fit the links of a node, from two messages that leave it."""

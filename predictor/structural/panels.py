@@ -24,7 +24,7 @@ from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange
 from predictor.structural.notes import notes
 
 if TYPE_CHECKING:  # NumPy takes long to import
-    from predictor.structural.calibration import Ground
+    from predictor.structural.calibration import BareNetwork
     from predictor.structural.factorisation.evaluate import Evaluated
     from predictor.structural.factorisation.evaluate import Problem as Run
     from predictor.structural.factorisation.machine import Curves, Machine
@@ -183,7 +183,7 @@ class PanelSetting:
         return record.compute_s[at] / record.rank_flops[at]
 
     @cached_property
-    def _ground(self) -> Ground:
+    def _ground(self) -> BareNetwork:
         # Imported here for a quick start: it is slow to import.
         from predictor.structural.setting import ground_of
 

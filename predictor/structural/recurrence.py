@@ -14,9 +14,9 @@ from ctypes import Structure
 import numpy as np
 
 from predictor.native.layout import Layout
+from predictor.structural.contention import LIBRARY, PATHS, PLACEMENTS, SCHEDULE, SHARES, Shares, parts
 from predictor.structural.paths import Paths
 from predictor.structural.schedule import Schedule
-from predictor.structural.sharing import LIBRARY, PATHS, PLACEMENTS, SCHEDULE, SHARES, Shares, parts
 
 _MOST_ITERATIONS = 14  # of each message: MOST_ITERATIONS of native/run.c and those before and after them
 

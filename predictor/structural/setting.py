@@ -16,12 +16,12 @@ from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, HostLoad, OutOfRange, Prediction
 from predictor.network.survey import HostsByCluster, layout
 from predictor.network.unmeasured import UNCALIBRATED, unmeasured
-from predictor.structural.calibration import Ground, read_ground
-from predictor.structural.meeting import Meeting
+from predictor.structural.calibration import BareNetwork, read_ground
+from predictor.structural.contention import share
+from predictor.structural.followed import FollowedProgram
 from predictor.structural.paths import Paths, PlaceOfLinks, no_paths
 from predictor.structural.recurrence import runs
 from predictor.structural.schedule import Schedule, partners, schedule
-from predictor.structural.sharing import share
 from predictor.structural.sharing_survey import MOST_HOSTS, SYNCHRONOUS, Sizes, read_sizes, reference
 
 # Share of the time from which messages of different steps are followed together; below it, the recurrence differs from
@@ -43,9 +43,9 @@ class _Plan:
     flags: tuple[str, ...]
 
     @cached_property
-    def meeting(self) -> Meeting:
+    def meeting(self) -> FollowedProgram:
         """The program whose messages are followed through all steps."""
-        return Meeting(self.schedule, self.protocol)
+        return FollowedProgram(self.schedule, self.protocol)
 
 
 class Setting:
@@ -158,7 +158,7 @@ class Setting:
         return (f"a link that it takes more than {MOST_HOSTS} nodes of {', '.join(names)} to fill is not seen",)
 
     @cached_property
-    def _ground(self) -> Ground | None:
+    def _ground(self) -> BareNetwork | None:
         """The measured network, between all hosts of the clusters of which only some were measured."""
         if self._network is None:
             return None
@@ -230,7 +230,7 @@ class Setting:
         return ground.at(sizes_of(self._network, ground, self._sizes), steps.size_bytes)
 
 
-def ground_of(network: Evidence) -> Ground:
+def ground_of(network: Evidence) -> BareNetwork:
     """Return the measured network.
 
     Raises:
@@ -240,12 +240,12 @@ def ground_of(network: Evidence) -> Ground:
 
 
 @lru_cache(maxsize=64)
-def _ground(hosts: tuple[tuple[str, tuple[str, ...]], ...], measurement: Measurement) -> Ground:
+def _ground(hosts: tuple[tuple[str, tuple[str, ...]], ...], measurement: Measurement) -> BareNetwork:
     """Return the measured network; programs on the same hosts share it, although their evidence is not the same."""
     return read_ground(HostsByCluster(dict(hosts)), measurement)
 
 
-def sizes_of(network: Evidence, ground: Ground, sizes: Evidence) -> Sizes:
+def sizes_of(network: Evidence, ground: BareNetwork, sizes: Evidence) -> Sizes:
     """Return the effects of the sizes that were measured between two near nodes of a network."""
     if sizes.request.plan is None:
         raise ValueError("evidence of an exchange comes with its plan")

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from apps.calibration.cli import main
+from apps.calibration.patterns.link_rates import fitted_rows, sharing_of
 from apps.calibration.patterns.rows import read_rows
-from apps.calibration.patterns.sharing import fitted_rows, sharing_of
 from platforms.read.read import read_platform
 
 TAURUS = Path(__file__).parents[2] / "examples" / "real" / "saturation-taurus.csv"

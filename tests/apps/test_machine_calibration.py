@@ -11,12 +11,12 @@ import pytest
 
 from apps.calibration.cli import main
 from apps.calibration.machine import command
-from apps.calibration.machine.calibrate import Request, calibrated
+from apps.calibration.machine.calibrate import CalibrationInput, calibrated
 from apps.calibration.machine.judge import ALL_TO_ALL, Judged, Judgement, all_to_all_notes, median_error, worst
 from apps.calibration.machine.page import machine_page
 from apps.calibration.machine.picture import machine_figure
 from apps.calibration.machine.report import as_json, as_text, error_rows
-from apps.calibration.machine.rows import Row, Rows, read_rows, written
+from apps.calibration.machine.rows import MachineTime, Rows, read_rows, written
 from apps.calibration.machine.speeds import remarks, speeds_of
 from apps.errors import KernelError
 from apps.machines.launch import Launched
@@ -72,7 +72,7 @@ def rows_of(platform, *hosts):
 
 def request(rows, **more):
     names = [f"c{c}" for c in range(rows.clusters)]
-    made = Request(rows, "made", names, [1] * rows.clusters, None, "ompi", 4, ["By hand."])
+    made = CalibrationInput(rows, "made", names, [1] * rows.clusters, None, "ompi", 4, ["By hand."])
     return replace(made, **more)
 
 
@@ -209,7 +209,9 @@ def test_slow_nodes_and_drift_are_named(measured):
     assert remarks(rows, speeds_of(rows)) == ("a2 computes at 50% of the median of its cluster",)
     end = measured.rows[-1]
     for change, said in ((1.5, "50% longer"), (0.5, "50% less")):
-        late = [Row("alone", 1, "a1", "", 10**6, 1e-3 * (change if at > 66 else 1), at) for at in range(1, 100, 5)]
+        late = [
+            MachineTime("alone", 1, "a1", "", 10**6, 1e-3 * (change if at > 66 else 1), at) for at in range(1, 100, 5)
+        ]
         drifted = Rows(measured.nodes, (*late, replace(end, at_s=100.0)))
         told = remarks(drifted, speeds_of(measured))
         assert told == (f"drift: computing on a1 took {said} in the last third of the time than in the first",)
@@ -334,7 +336,7 @@ def test_the_program_runs_under_a_real_mpi(tmp_path):
 def test_speeds_of_kernels_are_in_the_platform_the_json_the_table_and_the_page(measured):
     # By hand: hosts of 1 and 2 Gflop/s; cg at 0.5 and mg at 0.25 Gop/s on every node.
     kernels = [
-        Row("kernel-alone", 0, node.name, name, 1000, 1000 / speed, 1.0)
+        MachineTime("kernel-alone", 0, node.name, name, 1000, 1000 / speed, 1.0)
         for name, speed in (("cg", 0.5e9), ("mg", 0.25e9))
         for node in measured.nodes
     ]

@@ -4,7 +4,7 @@ import pytest
 
 from apps.calibration.machine.command import kernels_from
 from apps.calibration.machine.kernels import KernelSpeed, efficiencies, kernels_of, memory_Bps, spread
-from apps.calibration.machine.rows import Node, Row, Rows, read_rows, written
+from apps.calibration.machine.rows import MachineTime, Node, Rows, read_rows, written
 from apps.calibration.machine.speeds import remarks, speeds_of
 from apps.errors import OptionError
 from apps.measuring.solo import solo_problem
@@ -34,15 +34,15 @@ def target(*hosts, app="cg", on=None):
 
 
 def kernel_row(experiment, node, kernel, operations, time_s, group=0):
-    return Row(experiment, group, node, kernel, operations, time_s, 1.0)
+    return MachineTime(experiment, group, node, kernel, operations, time_s, 1.0)
 
 
 def rows(*kernels):
     """Four nodes of two ranks whose multiply-adds are alike, and rows of kernels."""
     names = ("a", "b", "c", "d")
-    nodes = [Row("node", 0, name, "", 2, 0.0, 0.0) for name in names]
-    work = [Row("alone", 0, name, "", 100, 1.0, 1.0) for name in names]
-    end = Row("end", 0, "a", "", 1, 0.0, 2.0)
+    nodes = [MachineTime("node", 0, name, "", 2, 0.0, 0.0) for name in names]
+    work = [MachineTime("alone", 0, name, "", 100, 1.0, 1.0) for name in names]
+    end = MachineTime("end", 0, "a", "", 1, 0.0, 2.0)
     return Rows(tuple(Node(name, 0, 2) for name in names), (*nodes, *kernels, *work, end))
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from predictor.dpgraph.network import NetworkModel, Timing, Way
+from predictor.dpgraph.network import DirectedPath, NetworkModel, Timing
 from predictor.graph.faster import MeasuredNetwork
 
 # Two clusters of two hosts: 2 s inside of each, 7 s between them; nodes of 100 B/s, and 40 B/s between the clusters.
@@ -18,7 +18,7 @@ def network(between_Bps=40.0):
             links = {f"up {a}": 1.0, f"down {b}": 1.0, f"in {c}": 1.0}
             if c != d:
                 links |= {f"in {d}": 1.0, f"{c} to {d}": 1.0, "a and b": 1.0}
-            ways[a, b] = Way(int(c != d), 100.0 if c == d else 40.0, 1.0, links)
+            ways[a, b] = DirectedPath(int(c != d), 100.0 if c == d else 40.0, 1.0, links)
     capacity_Bps = dict.fromkeys((name for way in ways.values() for name in way.links), np.inf)
     capacity_Bps |= {name: 100.0 for name in capacity_Bps if name.startswith(("up", "down"))}
     capacity_Bps |= {"a to b": between_Bps, "b to a": between_Bps}

@@ -8,7 +8,7 @@ from platforms.errors import UserError
 from platforms.model.platform import Link, Route
 from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Way
+from predictor.dpgraph.network import DirectedPath, NetworkModel, Protocol, Timing
 from predictor.dpgraph.program import Sections
 
 # The one timing of these tests: no latency, and every byte counts as one.
@@ -50,7 +50,7 @@ def shared_link(penalties, *, bounds=None, capacity=300.0, protocol=None):
     """Hosts 0 and 1, 2 and 3, ...: a way for each pair, all over one link."""
     bounds = bounds or [1e9] * len(penalties)
     ways = {
-        (f"h{2 * i}", f"h{2 * i + 1}"): Way(0, bound, penalty, {"link": 1.0})
+        (f"h{2 * i}", f"h{2 * i + 1}"): DirectedPath(0, bound, penalty, {"link": 1.0})
         for i, (penalty, bound) in enumerate(zip(penalties, bounds, strict=True))
     }
     return NetworkModel(ways, {"link": capacity}, PLAIN, protocol or Protocol(envelope_bytes=0))
@@ -76,7 +76,7 @@ def test_what_a_bounded_flow_leaves_goes_to_the_others():
 def test_a_flow_counts_on_a_link_by_its_weight():
     # Both ways over one link, each with 5 % on the way back: 300 / 1.05 for one alone, half of it for two.
     both = {"link": 1.05}
-    ways = {("h0", "h1"): Way(0, 300.0, 1.0, both), ("h1", "h0"): Way(0, 300.0, 1.0, both)}
+    ways = {("h0", "h1"): DirectedPath(0, 300.0, 1.0, both), ("h1", "h0"): DirectedPath(0, 300.0, 1.0, both)}
     network = NetworkModel(ways, {"link": 300.0}, PLAIN, Protocol(envelope_bytes=0))
     alone = ends(network, send(1, 1000, 0), receive(0, 0))
     assert alone[1] == pytest.approx(1000 * 1.05 / 300)
@@ -87,9 +87,9 @@ def test_a_flow_counts_on_a_link_by_its_weight():
 def test_a_second_bottleneck_gets_what_the_first_leaves():
     # Flow a over links 1 (100) and 2 (300), flow b over link 1, flow c over link 2: 50, 50, 250.
     ways = {
-        ("h0", "h1"): Way(0, 1e9, 1.0, {"1": 1.0, "2": 1.0}),
-        ("h2", "h3"): Way(0, 1e9, 1.0, {"1": 1.0}),
-        ("h4", "h5"): Way(0, 1e9, 1.0, {"2": 1.0}),
+        ("h0", "h1"): DirectedPath(0, 1e9, 1.0, {"1": 1.0, "2": 1.0}),
+        ("h2", "h3"): DirectedPath(0, 1e9, 1.0, {"1": 1.0}),
+        ("h4", "h5"): DirectedPath(0, 1e9, 1.0, {"2": 1.0}),
     }
     network = NetworkModel(ways, {"1": 100.0, "2": 300.0}, PLAIN, Protocol(envelope_bytes=0))
     ranks = [send(1, 50, 0), receive(0, 0), send(3, 50, 0), receive(2, 0), send(5, 250, 0), receive(4, 0)]

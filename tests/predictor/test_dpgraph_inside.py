@@ -21,7 +21,7 @@ from predictor.evidence.broker import Broker
 from predictor.network.crossing import structure_of
 from predictor.network.distances import Distances, distances
 from predictor.network.mesh import Mesh
-from predictor.network.sharing import Answer, Question, packed
+from predictor.network.shared_links import SharingExperiment, SharingTimes, packed
 from predictor.network.survey import next_plan
 from predictor.network.tree import Tree
 
@@ -141,7 +141,7 @@ class Imagined:
             2.0 if any(one & other for j, other in enumerate(crossed) if j != i) else 1.0
             for i, one in enumerate(crossed)
         ]
-        return Answer(question, tuple(slower), tuple(slower))
+        return SharingTimes(question, tuple(slower), tuple(slower))
 
 
 @cache
@@ -208,8 +208,8 @@ def test_latencies_within_their_scatter_are_alike():
 
 
 def test_questions_at_the_same_moment_have_no_part_in_common():
-    first = Question((("a", "b"),), frozenset([1]))
-    same_part = Question((("c", "d"),), frozenset([1, 2]))
-    answer = Question((("b", "a"),), frozenset([3]))  # the answer to the first would wait for its message
-    apart = Question((("e", "f"),), frozenset([4]))
+    first = SharingExperiment((("a", "b"),), frozenset([1]))
+    same_part = SharingExperiment((("c", "d"),), frozenset([1, 2]))
+    answer = SharingExperiment((("b", "a"),), frozenset([3]))  # the answer to the first would wait for its message
+    apart = SharingExperiment((("e", "f"),), frozenset([4]))
     assert packed([first, same_part, answer, apart]) == [[first, apart], [same_part, answer]]

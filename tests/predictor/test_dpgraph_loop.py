@@ -8,7 +8,7 @@ import pytest
 from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Recording
 from predictor.dpgraph.busy import BusyTime, watch_computation
 from predictor.dpgraph.evaluate import execute
-from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Way
+from predictor.dpgraph.network import DirectedPath, NetworkModel, Protocol, Timing
 from predictor.dpgraph.program import Sections
 
 RANKS = 4
@@ -19,7 +19,7 @@ MARK = {"kind": Kind.MARK, "op": Mark.ITERATION}
 def network(eager_below_bytes):
     """Two shared links, a latency, and rendezvous from 100 bytes on."""
     ways = {
-        (a, b): Way(0, 200.0, 1.0 + 0.1 * i, {f"link{(i + j) % 2}": 1.0})
+        (a, b): DirectedPath(0, 200.0, 1.0 + 0.1 * i, {f"link{(i + j) % 2}": 1.0})
         for i, a in enumerate(HOSTS)
         for j, b in enumerate(HOSTS)
     }
@@ -108,7 +108,7 @@ def test_drawn_programs_have_the_dates_of_all_their_copies(seed):
 def test_computations_that_share_cores_belong_to_the_loop():
     sections = drawn(3)
     same_host = NetworkModel(
-        {("h0", "h0"): Way(0, 200.0, 1.0, {})}, {}, network(0).timing, Protocol(100, 0, envelope_bytes=0)
+        {("h0", "h0"): DirectedPath(0, 200.0, 1.0, {})}, {}, network(0).timing, Protocol(100, 0, envelope_bytes=0)
     )
     both = sections.program(20), sections.looped(20)
     one, other = (execute(program, same_host, ("h0",) * RANKS, np.ones(RANKS), [1] * RANKS) for program in both)

@@ -25,7 +25,7 @@ from platforms.read.read import materialise
 from platforms.read.routes import routes_between
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Way
+from predictor.dpgraph.network import DirectedPath, NetworkModel, Protocol, Timing
 from predictor.dpgraph.program import Sections
 from predictor.graph.cli import main
 from predictor.graph.dates import dates_of
@@ -44,7 +44,7 @@ SPEED_FLOPS = 1e9
 def network(ranks, **protocol):
     """A network of lone links: a message of n bytes takes LATENCY_S + n / BANDWIDTH_BPS."""
     hosts = [f"h{rank}" for rank in range(ranks)]
-    ways = {(a, b): Way(0, BANDWIDTH_BPS, 1.0, {}) for a in hosts for b in hosts}
+    ways = {(a, b): DirectedPath(0, BANDWIDTH_BPS, 1.0, {}) for a in hosts for b in hosts}
     timing = Timing(np.array([-1.0]), np.array([[LATENCY_S]]), np.array([[1.0]]))
     return NetworkModel(ways, {}, timing, Protocol(envelope_bytes=0, **protocol))
 

@@ -18,7 +18,7 @@ from predictor.answers.text import answer_lines
 from predictor.base import Cost, Evidence, EvidenceRequest, Interval, Prediction
 from predictor.intervals import interval as module
 from predictor.intervals.calibration import Calibration
-from predictor.intervals.cases import CASE_COLUMNS, CASES_FILE, Case, by_predictor, known_cases, read_cases
+from predictor.intervals.cases import CASE_COLUMNS, CASES_FILE, CalibrationCase, by_predictor, known_cases, read_cases
 from predictor.intervals.features import Features, features_of
 from predictor.intervals.interval import calibration_of, with_interval
 from predictor.registry import SELF_CHECKS
@@ -38,7 +38,7 @@ def drawn(seed, *, grids=40, each=5, apps=("a", "b", "c"), sigma=lambda share: 0
         for number in range(each):
             app, share = apps[(grid + number) % len(apps)], float(draw.uniform(0.05, 0.95))
             error = float(draw.normal(0.3, sigma(share)))
-            cases.append(Case("p", f"grid-{grid}", Features(app, share, 2.0, None), error))
+            cases.append(CalibrationCase("p", f"grid-{grid}", Features(app, share, 2.0, None), error))
     return cases
 
 
@@ -83,7 +83,7 @@ def test_cases_of_a_kind_of_grids_are_left_out_together():
     # Two kinds of grids whose errors differ by 1: a grid of a third kind may be as far away, one of these is not.
     def case(number):
         kind, error = 11 + number % 2, 0.01 * math.sin(number) + number % 2
-        return Case("p", f"random-{kind}-{number}", Features("a", 0.5, 2.0, None), error)
+        return CalibrationCase("p", f"random-{kind}-{number}", Features("a", 0.5, 2.0, None), error)
 
     cases = [case(number) for number in range(60)]
     alone = [replace(one, grid=f"site{number}") for number, one in enumerate(cases)]
@@ -114,7 +114,7 @@ def test_features_are_the_predictions_own_or_those_of_the_largest_run(target, re
 
 
 def test_the_interval_is_the_time_times_the_expected_errors(target, monkeypatch):
-    same = [Case("p", f"g{number}", Features("cg", None, None, None), math.log(2.0)) for number in range(60)]
+    same = [CalibrationCase("p", f"g{number}", Features("cg", None, None, None), math.log(2.0)) for number in range(60)]
     monkeypatch.setattr(module, "known_cases", lambda predictor: same if predictor == "p" else ())
     module.calibration_of.cache_clear()
     made = with_interval(Prediction(5.0), "p", target, []).interval

@@ -33,7 +33,8 @@ from predictor.dpgraph.instructions import (
 from predictor.native import library
 from predictor.native.layout import Layout
 from predictor.native.library import Library
-from predictor.structural import recurrence, schedule, sharing, sharing_survey
+from predictor.structural import contention as sharing
+from predictor.structural import recurrence, schedule, sharing_survey
 
 ROOT = Path(__file__).parents[2]
 GRAPH_H = ROOT / "predictor" / "dpgraph" / "native" / "graph.h"

@@ -12,7 +12,7 @@ from platforms.model.platform import Cluster, Host, Platform
 from predictor.answers import regime
 from predictor.answers.answers import Answer
 from predictor.answers.regime import (
-    Row,
+    RegimeRow,
     error_range,
     holds_from,
     read_map,
@@ -24,11 +24,14 @@ from predictor.base import ErrorRange, Prediction
 from predictor.predict import answer_to_json
 
 ROWS = (
-    Row(0.1, 0.5, ErrorRange(100.0, 300.0, 20), (0.3, 0.7), (8, 48)),
-    Row(0.5, 0.9, ErrorRange(-20.0, 15.0, 19), (0.6, 0.95), (8, 48)),
-    Row(0.9, 1.0, ErrorRange(-1.0, 5.0, 30), (0.9, 1.0), (8, 32)),
+    RegimeRow(0.1, 0.5, ErrorRange(100.0, 300.0, 20), (0.3, 0.7), (8, 48)),
+    RegimeRow(0.5, 0.9, ErrorRange(-20.0, 15.0, 19), (0.6, 0.95), (8, 48)),
+    RegimeRow(0.9, 1.0, ErrorRange(-1.0, 5.0, 30), (0.9, 1.0), (8, 32)),
 )
-MAP = {("hcf", "cg"): ROWS, ("hcf-printed", "cg"): (Row(0.1, 1.0, ErrorRange(57.0, 75.0, 20), (0.1, 1.0), (8, 48)),)}
+MAP = {
+    ("hcf", "cg"): ROWS,
+    ("hcf-printed", "cg"): (RegimeRow(0.1, 1.0, ErrorRange(57.0, 75.0, 20), (0.1, 1.0), (8, 48)),),
+}
 
 
 @pytest.fixture
@@ -150,7 +153,7 @@ def test_the_command_says_range_and_true_time(small_map):
     ],
 )  # fmt: skip
 def test_a_time_outside_of_its_range_is_said_to_be_so(monkeypatch, low_pct, high_pct, headline, sentence):
-    row = Row(0.0, 1.0, ErrorRange(low_pct, high_pct, 20), (0.0, 1.0), (8, 48))
+    row = RegimeRow(0.0, 1.0, ErrorRange(low_pct, high_pct, 20), (0.0, 1.0), (8, 48))
     monkeypatch.setattr(regime, "known_map", lambda: {("hcf", "cg"): (row,)})
     made = with_error_range(saying(0.3), "hcf", target())
     answer = Answer("hcf", target(), made, None, (), 0.0)
@@ -183,7 +186,7 @@ def test_rows_are_read_in_the_order_of_their_shares():
 
     made = read_map([row("0.5", "1"), row("0.1", "0.5")])["hcf", "cg"]
     assert [(one.share_from, one.share_to) for one in made] == [(0.1, 0.5), (0.5, 1.0)]
-    assert made[0] == Row(0.1, 0.5, ErrorRange(-5.0, 7.5, 24), (0.2, 0.4), (4, 48))
+    assert made[0] == RegimeRow(0.1, 0.5, ErrorRange(-5.0, 7.5, 24), (0.2, 0.4), (4, 48))
 
 
 def test_the_map_of_the_project_has_no_gaps_and_reaches_to_computation_alone():

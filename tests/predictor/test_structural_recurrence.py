@@ -10,13 +10,13 @@ from apps.recording.events import Op
 from apps.traffic.algorithms import all_to_all_algorithm
 from apps.traffic.steps import AllToAll, Collective, Compute, Exchange, Sweep
 from predictor.network.collectives import Call, steps
-from predictor.structural import meeting
+from predictor.structural import followed as meeting
 from predictor.structural.collectives import exchanges
-from predictor.structural.meeting import Meeting
+from predictor.structural.contention import share
+from predictor.structural.followed import FollowedProgram
 from predictor.structural.paths import Paths, PlaceOfLinks
 from predictor.structural.recurrence import runs
 from predictor.structural.schedule import flattened
-from predictor.structural.sharing import share
 from predictor.structural.sharing_survey import BUFFERED, EAGER, SYNCHRONOUS
 
 RATE_BPS = 100.0  # of every path
@@ -61,7 +61,7 @@ def step_by_step(steps, nranks, *, mode=BUFFERED, s_per_flop=1.0, iterations=Non
     shares = share(schedule, paths, host, protocol)
     speeds = np.broadcast_to(np.asarray(s_per_flop, float), (1, nranks)).copy()
     if whole and flows:
-        found = Meeting(schedule, protocol).evaluate(paths, host[0], speeds[0], iterations or 1)
+        found = FollowedProgram(schedule, protocol).evaluate(paths, host[0], speeds[0], iterations or 1)
         assert found[1] <= 1e-9 * found[0]
         return found[0]
     placed = (paths, host) if flows else None
@@ -208,7 +208,7 @@ def test_too_many_messages_are_not_followed(monkeypatch):
     steps = [Exchange.of([(0, 1, 300), (1, 0, 300)])]
     schedule = flattened([[], [], steps, steps, []], 2)
     paths, host = two_clusters(schedule, nodes=1), np.arange(2, dtype=np.int32)
-    program = Meeting(schedule, np.zeros(len(schedule.size_bytes), np.uint8))
+    program = FollowedProgram(schedule, np.zeros(len(schedule.size_bytes), np.uint8))
     assert program.evaluate(paths, host, np.ones(2), 2) is not None  # four messages
     assert program.evaluate(paths, host, np.ones(2), 3) is None
 

@@ -17,14 +17,14 @@ from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.objectives import cost
-from predictor.allocation.search import Choice, exhaustive
+from predictor.allocation.search import ChosenConfiguration, exhaustive
 from predictor.allocation.space import Space
 from validation.optimize import campaign, command, output
 from validation.optimize.campaign_file import read_allocation_campaign
 from validation.optimize.cli import main
 from validation.optimize.errors import best_constant, estimation_error, judge, time_error
 from validation.optimize.output import summarise, summary_text
-from validation.optimize.row import Row
+from validation.optimize.row import AllocationRow
 from validation.optimize.truth import Truth
 
 SMALL = """
@@ -110,7 +110,9 @@ def truth():
 
 
 def test_a_choice_is_judged_by_the_simulated_times(truth):
-    choice = Choice(Configuration.parse("(1,1,0,0)"), time_s=3.0, value=3.0, examined=3, flags=("a caution",))
+    choice = ChosenConfiguration(
+        Configuration.parse("(1,1,0,0)"), time_s=3.0, value=3.0, examined=3, flags=("a caution",)
+    )
     judged = judge(choice, truth)
     assert str(judged.optimum) == "(1,1,1,1)"
     assert judged.epsilon == pytest.approx((4 - 1.9) / 1.9)
@@ -121,7 +123,7 @@ def test_a_choice_is_judged_by_the_simulated_times(truth):
 
 def test_with_another_objective_epsilon_is_of_its_value(truth):
     prices = cost([3600.0, 3600.0])  # per hour: 1 per second
-    choice = Choice(Configuration.parse("(1,1,1,1)"), time_s=1.9, value=3.8, examined=3)
+    choice = ChosenConfiguration(Configuration.parse("(1,1,1,1)"), time_s=1.9, value=3.8, examined=3)
     # By hand: 2 s on one node cost 2, 1.9 s on two nodes cost 3.8; within 10 % of 1.9 s, the former is the cheapest.
     assert str(judge(choice, truth, prices).optimum) == "(0,0,1,1)"
     assert judge(choice, truth, prices).epsilon == pytest.approx(0.9)
@@ -234,7 +236,7 @@ def test_a_campaign_end_to_end(run, finished):
     tables, printed = run()
     assert finished[SMALL, time_s][2]  # pictures
     choices = tables["choices"]
-    assert list(choices) == [*Row.__dataclass_fields__]
+    assert list(choices) == [*AllocationRow.__dataclass_fields__]
     # By hand, for each of 3 sizes: npt without noise and with 2 seeds of noise, ls with 2 seeds, nt, hcf, 2 static
     # and the best constant configuration.
     assert len(choices) == 3 * (1 + 2 + 2 + 1 + 1 + 2 + 1)
@@ -347,7 +349,11 @@ def test_a_fit_that_cannot_be_made_is_a_row_without_answer(run, monkeypatch):
 
 def test_a_model_that_does_not_answer_everywhere_says_so():
     chosen = {32: ("(1,1)", 0.0), 64: ("(2,1)", 0.0), 128: (None, None)}
-    shared = dict.fromkeys(Row.__dataclass_fields__, 0.0) | {"app": "himeno", "model": "hcf", "optimum": "(1,1)"}
+    shared = dict.fromkeys(AllocationRow.__dataclass_fields__, 0.0) | {
+        "app": "himeno",
+        "model": "hcf",
+        "optimum": "(1,1)",
+    }
     table = pd.DataFrame(
         shared | {"size": size, "chosen": where, "epsilon": epsilon, "delta": epsilon}
         for size, (where, epsilon) in chosen.items()

@@ -13,7 +13,7 @@ from validation.optimize.plots.choices import choice_figure, fits_figure, static
 from validation.optimize.plots.delta import delta_figure
 from validation.optimize.plots.fewer_sizes import fewer_sizes_figure
 from validation.optimize.plots.models import models_figure
-from validation.optimize.row import Row
+from validation.optimize.row import AllocationRow
 
 LS, NNLS = "NP-T/LS", "NP-T/NNLS"
 ALWAYS = "always (4,1,0,0,0,0)"
@@ -28,7 +28,7 @@ def row(model=NNLS, size=32, *, app="himeno", epsilon=0.0, delta=None, noise=0.0
         **{"simulated_s": None if epsilon is None else (1 + epsilon) * optimum_s, "optimum_s": optimum_s},
         **{"epsilon": epsilon, "delta": delta, "flags": ""},
     }
-    return {field.name: known.get(field.name) for field in fields(Row)}
+    return {field.name: known.get(field.name) for field in fields(AllocationRow)}
 
 
 def line(axes, label):

@@ -22,7 +22,7 @@ from validation.comparison.compare import COLUMNS
 from validation.comparison.metrics import summarise
 from validation.report import facts, pictures, platforms, repeat, runs, timelines
 from validation.report.errors import costs_table
-from validation.report.gather import Case, Gathered, Invocation, ListedRun, PredictionNote
+from validation.report.gather import Gathered, Invocation, ListedRun, PredictionNote, ReportedTarget
 from validation.report.lede import lede
 from validation.report.tables import number
 from validation.run import main
@@ -38,7 +38,7 @@ def a_case(platform, *, app="ep", ranks=4, messages=10, iterations=1):
     run = ListedRun(
         Settings().spec(target), iterations, 2.0, messages, ("python", "-m", "gridval", "program", "run"), ""
     )
-    return Case(target, "block", False, 2.0, 1.0, None, run)
+    return ReportedTarget(target, "block", False, 2.0, 1.0, None, run)
 
 
 def measured(case):

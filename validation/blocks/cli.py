@@ -144,9 +144,9 @@ def _print_plan(request: BlocksComparisonRequest, points: Sequence[Point]) -> in
     """Print what would be simulated, and why some points cannot be; return the exit status."""
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Plan, for_timeline
-    from validation.blocks.several import Asked, Failure, status_of
+    from validation.blocks.several import Failure, PointRun, status_of
 
-    asked = [Asked.of(point) for point in points]
+    asked = [PointRun.of(point) for point in points]
     failures = [Failure(one.point, one.error) for one in asked if one.error is not None]
     specs = tuple(dict.fromkeys(one.spec for one in asked if one.spec is not None))
     if not specs:

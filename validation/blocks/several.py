@@ -36,7 +36,7 @@ class Failure:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PointRun:
     """A point with the run that simulates it, as far as its options allow."""
 
     point: Point
@@ -45,16 +45,16 @@ class Asked:
     error: UserError | None = None  # why there is no run
 
     @staticmethod
-    def of(point: Point) -> Asked:
+    def of(point: Point) -> PointRun:
         """Return the run of a point, or the reason why it has none."""
         setting = None
         try:
             setting = setting_from_request(point.request)
             if not any(setting.application.counts().values()):
                 raise UserError(setting.application.where, "no processes", "Give a label a count of 1 or more")
-            return Asked(point, setting, simulation(setting))
+            return PointRun(point, setting, simulation(setting))
         except UserError as err:
-            return Asked(point, setting, error=err)
+            return PointRun(point, setting, error=err)
 
 
 def status_of(failures: Sequence[Failure]) -> int:
@@ -74,7 +74,7 @@ def comparisons(
     """
     asked = []
     for point in points:
-        asked.append(Asked.of(point))
+        asked.append(PointRun.of(point))
         if asked[-1].spec is not None:
             runner.start((asked[-1].spec,))
     rows, failures = [], []
@@ -86,7 +86,7 @@ def comparisons(
 
 
 def _compared(
-    one: Asked, timed: Timed | UserError, runner: Runner
+    one: PointRun, timed: Timed | UserError, runner: Runner
 ) -> tuple[Comparison, list[UserError | SimulationError]]:
     """Return the comparison of a point, and the distinct errors of its evaluation and its simulation."""
     errors: dict[str, UserError | SimulationError] = {}
@@ -117,7 +117,7 @@ def _compared(
     return row, list(errors.values())
 
 
-def _record(one: Asked, runner: Runner) -> RunRecord | UserError | SimulationError:
+def _record(one: PointRun, runner: Runner) -> RunRecord | UserError | SimulationError:
     if one.spec is None:
         assert one.error is not None
         return one.error

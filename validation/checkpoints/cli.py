@@ -22,7 +22,7 @@ from platforms.terminal.table import table_lines
 from predictor.checkpoints.cli import CheckpointOptions, rows_from_request, say_failures
 
 if TYPE_CHECKING:
-    from predictor.checkpoints.report import Row
+    from predictor.checkpoints.report import CheckpointRow
     from validation.reliability.checks import Check
 
 MOST_RUNS = 1_000_000
@@ -38,7 +38,7 @@ class CheckpointsComparisonRequest(CheckpointOptions, JsonOption):
     seed: int = option(1, "S", "seed of all draws (default: 1)")
 
 
-def checks(rows: Sequence[Row], *, restart_s: float, runs: int, seed: int) -> tuple[list[Check], list[str]]:
+def checks(rows: Sequence[CheckpointRow], *, restart_s: float, runs: int, seed: int) -> tuple[list[Check], list[str]]:
     """Return a check of the expected time, and of the energy if it is known, of each row and strategy.
 
     Runs that fail too often or too seldom are not drawn; the second list says which, and why.

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from predictor.intervals.cases import Case, by_predictor
+from predictor.intervals.cases import CalibrationCase, by_predictor
 from predictor.intervals.features import Features
 from predictor.intervals.interval import calibration_or_none, too_far
 from validation.comparison.dataframes import grouped, records
@@ -23,7 +23,7 @@ COVERAGE_COLUMNS = (
 _CONFIDENCE = 0.95
 
 
-def with_intervals(results: pd.DataFrame, cases: Iterable[Case]) -> pd.DataFrame:
+def with_intervals(results: pd.DataFrame, cases: Iterable[CalibrationCase]) -> pd.DataFrame:
     """Return results whose intervals are made from these cases instead.
 
     A result does not tell why a prediction had no interval, such as several ranks on a node: every prediction gets one

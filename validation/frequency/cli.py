@@ -32,7 +32,15 @@ from predictor.frequency.study import (
     study,
     targets_from_request,
 )
-from validation.frequency.compare import Optimum, Row, compare, known_runs, loss_pct, number_of_choices, optimum
+from validation.frequency.compare import (
+    FrequencyRow,
+    Optimum,
+    compare,
+    known_runs,
+    loss_pct,
+    number_of_choices,
+    optimum,
+)
 from validation.output.output import usable_folder
 from validation.presentation.tables import error_cell
 
@@ -97,7 +105,7 @@ def _plan(request: ClockComparisonRequest, grid: Grid, targets: Sequence[Target]
     return replace(asked, truths=known, others=(every,))
 
 
-def _to_json(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str) -> dict[str, Any]:
+def _to_json(one: Study, rows: Sequence[FrequencyRow], found: Optimum | None, objective: str) -> dict[str, Any]:
     data = {**to_json(one, objective), "compared": [row.to_json() for row in rows]}
     if found is not None:
         data["optimum"] = {
@@ -111,12 +119,12 @@ def _to_json(one: Study, rows: Sequence[Row], found: Optimum | None, objective: 
     return data
 
 
-def _text(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str, *, wide: bool) -> str:
+def _text(one: Study, rows: Sequence[FrequencyRow], found: Optimum | None, objective: str, *, wide: bool) -> str:
     answer = [f"{one.target}, by {rows[0].predictor}", *_answer(one, rows, found, objective)]
     return "\n".join([*folded_lines(answer), "", *_table(rows, wide=wide)])
 
 
-def _table(rows: Sequence[Row], *, wide: bool) -> list[str]:
+def _table(rows: Sequence[FrequencyRow], *, wide: bool) -> list[str]:
     """Return the lines of a table of all choices; the narrow one leaves out the predicted values."""
     cells: list[list[str | Cell]] = []
     for row in rows:
@@ -130,7 +138,7 @@ def _table(rows: Sequence[Row], *, wide: bool) -> list[str]:
     return table_lines([head, *cells], left={0, 1}, wide=wide)
 
 
-def _answer(one: Study, rows: Sequence[Row], found: Optimum | None, objective: str) -> list[str]:
+def _answer(one: Study, rows: Sequence[FrequencyRow], found: Optimum | None, objective: str) -> list[str]:
     lines = []
     highest = next(row for row in rows if row.choice == "highest")
     best = [row for row in rows if row.choice == "best"][-1]
@@ -149,7 +157,7 @@ def _answer(one: Study, rows: Sequence[Row], found: Optimum | None, objective: s
     return lines
 
 
-def _write(folder: Path, option: str, compared: Sequence[tuple[Study, list[Row], Optimum | None]]) -> None:
+def _write(folder: Path, option: str, compared: Sequence[tuple[Study, list[FrequencyRow], Optimum | None]]) -> None:
     # Imported here for a quick start: they are slow to import.
     import pandas as pd
 

@@ -25,7 +25,7 @@ MOST_SIMULATED = 50_000  # choices that --optimum simulates at most
 
 
 @dataclass(frozen=True)
-class Row:
+class FrequencyRow:
     """A choice of frequencies: predicted from evidence at the highest frequencies, and simulated."""
 
     app: str
@@ -77,7 +77,7 @@ def specs(levels: Clocks, points: Iterable[Frequency], settings: Settings) -> li
     return [settings.spec(_target(levels, frequencies_hz)) for frequencies_hz in points]
 
 
-def compare(study: Study, predictor: str, settings: Settings, runner: Runner) -> list[Row]:
+def compare(study: Study, predictor: str, settings: Settings, runner: Runner) -> list[FrequencyRow]:
     """Return a row with prediction and simulation for every choice of a study."""
     chosen = choices(study)
     wanted = specs(study.levels, [point.frequencies_hz for _, point in chosen], settings)
@@ -139,7 +139,7 @@ def number_of_choices(clocks: Clocks) -> int:
     return count
 
 
-def loss_pct(rows: Sequence[Row], found: Optimum, objective: str) -> float:
+def loss_pct(rows: Sequence[FrequencyRow], found: Optimum, objective: str) -> float:
     """Return how much worse the chosen frequencies are than the best ones, %, both simulated."""
     best = next(row for row in rows if row.choice == "best")
     value = OBJECTIVES[objective]
@@ -161,9 +161,9 @@ def _simulated(frequencies_hz: Frequency, spec: RunSpec, runner: Runner) -> Poin
     return Point(frequencies_hz, record.time_s, record.used_energy_j)
 
 
-def _row(study: Study, predictor: str, name: str, point: Point, simulated: Point) -> Row:
+def _row(study: Study, predictor: str, name: str, point: Point, simulated: Point) -> FrequencyRow:
     target = study.target
-    return Row(
+    return FrequencyRow(
         app=target.problem.name,
         preset=target.problem.label,
         scenario=target.platform.name,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from platforms.files.writing import save_figure
 from platforms.plotting.styles import STYLES
-from validation.frequency.compare import Row
+from validation.frequency.compare import FrequencyRow
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _NAMED = {"highest": "*", "lowest": "X", "best": "P"}
 
 
-def frequency_figure(rows: Sequence[Row]) -> Figure:
+def frequency_figure(rows: Sequence[FrequencyRow]) -> Figure:
     """Plot energy against time.
 
     Each cluster that is slowed alone has a line from the highest frequencies on; choices for all clusters are points.
@@ -60,7 +60,7 @@ def frequency_figure(rows: Sequence[Row]) -> Figure:
     return figure
 
 
-def write_figures(studies: Sequence[Sequence[Row]], folder: Path) -> list[Path]:
+def write_figures(studies: Sequence[Sequence[FrequencyRow]], folder: Path) -> list[Path]:
     """Write ``frequency-APP.png`` and ``.svg`` for every study and return their paths."""
     written = []
     for rows in studies:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from platforms.simgrid.installed import simgrid_version
-from predictor.intervals.cases import CASE_COLUMNS, Case
+from predictor.intervals.cases import CASE_COLUMNS, CalibrationCase
 from predictor.registry import SELF_CHECKS
 from validation.comparison.coverage import features_of_row
 from validation.comparison.dataframes import records
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
-def cases_of(results: pd.DataFrame) -> list[Case]:
+def cases_of(results: pd.DataFrame) -> list[CalibrationCase]:
     """Return the cases of results: every prediction with a positive time, except those of self-checks."""
     usable = results[(results["predicted_s"] > 0) & ~results["predictor"].isin(SELF_CHECKS)]
     return [
-        Case(
+        CalibrationCase(
             str(row["predictor"]),
             _grid(row),
             features_of_row(row),
@@ -60,7 +60,7 @@ def cases_text(results: pd.DataFrame, command: str) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _numbers(case: Case) -> tuple[str, ...]:
+def _numbers(case: CalibrationCase) -> tuple[str, ...]:
     features = case.features
     values = (features.compute_share, features.ratio, features.fit_residual)
     return tuple("" if value is None else f"{value:.5g}" for value in values)

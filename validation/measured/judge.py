@@ -22,7 +22,7 @@ from predictor.base import Prediction
 from predictor.contention.predictor import Contention
 from predictor.evidence.broker import Broker
 from validation.comparison.truth import measured_record
-from validation.measured.runs import Choice, Run, targets_of
+from validation.measured.runs import Run, RunSelector, targets_of
 
 LEFT_OUT, JUDGED, APART, OTHER_CLASS = "left out", "judged", "apart", "other class"
 ROLES = {
@@ -67,7 +67,7 @@ class Summary:
 
 
 def judged(
-    runs: Sequence[Run], platform: Platform, evidence: Sequence[Choice], apart: Sequence[Choice]
+    runs: Sequence[Run], platform: Platform, evidence: Sequence[RunSelector], apart: Sequence[RunSelector]
 ) -> list[Judged]:
     """Predict every run from the runs that are evidence, and those themselves from the rest of the evidence.
 

@@ -37,7 +37,7 @@ class Run:
 
 
 @dataclass(frozen=True)
-class Choice:
+class RunSelector:
     """A choice of runs: all on so many nodes, or only those of so many ranks there."""
 
     nodes: int
@@ -48,7 +48,7 @@ class Choice:
         return run.nodes == self.nodes and self.ranks in (None, run.ranks)
 
 
-def choices(option: str, text: str) -> tuple[Choice, ...]:
+def choices(option: str, text: str) -> tuple[RunSelector, ...]:
     """Return the choices of a list such as ``1,2,8@8``: nodes, or ranks @ nodes.
 
     Raises:
@@ -59,7 +59,7 @@ def choices(option: str, text: str) -> tuple[Choice, ...]:
         match = _CHOICE.fullmatch(part.strip())
         if match is None:
             raise UserError(f"{option} {text}", f"{part!r} is no choice", "Write for example 1,2,8@8: ranks @ nodes")
-        found.append(Choice(int(match[2]), None if match[1] is None else int(match[1])))
+        found.append(RunSelector(int(match[2]), None if match[1] is None else int(match[1])))
     return tuple(found)
 
 

@@ -27,12 +27,12 @@ from predictor.registry import predictor
 from validation.optimize.campaign_file import AllocationCampaign, ModelCase, StudyCase, read_allocation_campaign
 from validation.optimize.errors import best_constant, estimation_error, judge
 from validation.optimize.request import NodesComparisonRequest
-from validation.optimize.row import Row
+from validation.optimize.row import AllocationRow
 from validation.optimize.truth import Truth, simulate_space, specs
 
 if TYPE_CHECKING:
     from apps.runs.runner import Runner
-    from predictor.allocation.search import Choice
+    from predictor.allocation.search import ChosenConfiguration
 
 NO_NOISE = Noise()
 
@@ -48,7 +48,7 @@ class Outcomes:
         self.truths: dict[int, Truth] = {}  # by size
         self.measured: list[tuple[Noise, Measurements]] = []  # homogeneous runs that the models were fitted to
 
-    def rows(self) -> Iterator[Row]:
+    def rows(self) -> Iterator[AllocationRow]:
         """Yield a row for every choice and static allocation of the study."""
         case = self.case
         self.runner.start(specs(case.study, case.evaluation, case.settings))
@@ -80,7 +80,7 @@ class Outcomes:
         runs = everywhere(self.case)
         return measure(self.case.study, runs, self.brokers(())) if runs else None
 
-    def _by_model(self, model: ModelCase, seed: int, measured: Measured) -> Iterator[Row]:
+    def _by_model(self, model: ModelCase, seed: int, measured: Measured) -> Iterator[AllocationRow]:
         noise = replace(model.settings.noise, seed=seed)
         noisy = measured.with_noise(noise)
         quiet = replace(model.settings, noise=NO_NOISE)  # the measurements contain the noise already
@@ -112,7 +112,7 @@ class Outcomes:
         noise: Noise = NO_NOISE,
         fit_s: float = 0.0,
         probe: int = 0,
-    ) -> Row:
+    ) -> AllocationRow:
         """Return the row of a driver's choice, among the ``probe`` best configurations if it is not 0."""
         started, before_s = time.perf_counter(), driver.gathered.wall_s
         choice, refusal, space = None, "", self.truths[size].space
@@ -135,14 +135,14 @@ class Outcomes:
         self,
         size: int,
         name: str,
-        choice: Choice | None,
+        choice: ChosenConfiguration | None,
         refusal: str,
         gathered: Gathered,
         *,
         noise: Noise,
         fit_s: float = 0.0,
         search_s: float = 0.0,
-    ) -> Row:
+    ) -> AllocationRow:
         judged: dict[str, Any] = {"flags": refusal}
         if choice is not None:
             made = judge(choice, self.truths[size])
@@ -169,7 +169,7 @@ class Outcomes:
             **judged,
         )
 
-    def _static(self, name: str, configuration: Configuration) -> Iterator[Row]:
+    def _static(self, name: str, configuration: Configuration) -> Iterator[AllocationRow]:
         """Yield a row of the configuration for every size that allows its number of ranks (section 6.1)."""
         for size, truth in self.truths.items():
             if truth.space.rows([configuration])[0] < 0:
@@ -184,11 +184,11 @@ class Outcomes:
                 epsilon=estimation_error(simulated_s, truth.time_s(truth.optimum())),
             )
 
-    def _beside_truth(self, size: int, model: str, **said: Any) -> Row:
+    def _beside_truth(self, size: int, model: str, **said: Any) -> AllocationRow:
         """Return the row of an answer for a size, with the optimum of that size."""
         truth = self.truths[size]
         optimum = truth.optimum()
-        return Row(
+        return AllocationRow(
             app=self.case.study.app,
             size=size,
             small=size < self.case.small_below,

@@ -9,7 +9,7 @@ import numpy as np
 
 from predictor.allocation.configuration import Configuration
 from predictor.allocation.objectives import TIME, Objective
-from predictor.allocation.search import Choice
+from predictor.allocation.search import ChosenConfiguration
 from validation.optimize.truth import Truth
 
 
@@ -64,7 +64,7 @@ class Judged:
     flags: tuple[str, ...]
 
 
-def judge(choice: Choice, truth: Truth, objective: Objective = TIME, slack: float | None = None) -> Judged:
+def judge(choice: ChosenConfiguration, truth: Truth, objective: Objective = TIME, slack: float | None = None) -> Judged:
     """Compare a choice with the optimum.
 
     Args:

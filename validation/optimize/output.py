@@ -14,7 +14,7 @@ from platforms.terminal.table import table_lines
 from validation.comparison.dataframes import grouped, records, rows_of
 from validation.optimize.plots import write_figures
 from validation.optimize.plots.axes import WITHIN
-from validation.optimize.row import Row
+from validation.optimize.row import AllocationRow
 from validation.output.output import usable_folder
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from predictor.npt.measurements import Measurements
     from predictor.optimize.drivers import Noise
-    from validation.optimize.row import Row
+    from validation.optimize.row import AllocationRow
     from validation.optimize.truth import Truth
 
 _CONFIGURATION_COLUMNS = ("app", "size", "configuration", "time_s")
@@ -52,7 +52,7 @@ class AllocationOutput:
     def __enter__(self) -> AllocationOutput:
         return self
 
-    def add(self, row: Row) -> None:
+    def add(self, row: AllocationRow) -> None:
         """Keep a row."""
         self._rows.append(asdict(row))
 
@@ -83,7 +83,7 @@ class AllocationOutput:
         # Imported here for a quick start: it is slow to import.
         import pandas as pd
 
-        rows = pd.DataFrame(self._rows, columns=[field.name for field in fields(Row)])
+        rows = pd.DataFrame(self._rows, columns=[field.name for field in fields(AllocationRow)])
         summary = summarise(rows)
         if self._as_json:
             tables = {"choices": records(rows), "summary": records(summary)}

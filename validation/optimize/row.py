@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, kw_only=True)
-class Row:
+class AllocationRow:
     """A choice or a static allocation with its truth.  None: there is no estimate, or no answer."""
 
     app: str

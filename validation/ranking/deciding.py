@@ -48,7 +48,7 @@ DECISION_COLUMNS = (
 
 
 @dataclass(frozen=True)
-class Choice:
+class Candidates:
     """Candidates with their true times and the times by predictor; NaN: no answer."""
 
     app: str
@@ -121,7 +121,7 @@ def decisions(results: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(DECISION_COLUMNS))
 
 
-def _choices(cases: pd.DataFrame, predicted: pd.DataFrame, decision: Decision) -> Iterator[Choice]:
+def _choices(cases: pd.DataFrame, predicted: pd.DataFrame, decision: Decision) -> Iterator[Candidates]:
     """Yield the choices of a kind.
 
     The candidates are the cases as they are, except that scenarios are compared only with all their hosts in use.
@@ -138,10 +138,10 @@ def _choices(cases: pd.DataFrame, predicted: pd.DataFrame, decision: Decision) -
         if np.ptp(times_s) > _ALIKE * times_s.max():
             own = predicted.loc[group["case"]]
             answers = {str(name): own[name].to_numpy() for name in own}
-            yield Choice(group["app"].iloc[0], group["ranks"].to_numpy(), times_s, answers)
+            yield Candidates(group["app"].iloc[0], group["ranks"].to_numpy(), times_s, answers)
 
 
-def _outcome(choices: Sequence[Choice], name: str) -> dict[str, Any]:
+def _outcome(choices: Sequence[Candidates], name: str) -> dict[str, Any]:
     """Return the statistics of a predictor, CHANCE or ALL_HOSTS over the choices."""
     taken = [choice.taken(name) for choice in choices]
     decided = [(choice.regrets, mask) for choice, mask in zip(choices, taken, strict=True) if mask.any()]

@@ -20,7 +20,7 @@ _YEAR_S = 365.25 * _DAY_S
 
 
 @dataclass(frozen=True)
-class Case:
+class FailureCase:
     """A run on failing nodes."""
 
     nodes: int
@@ -42,16 +42,16 @@ class Case:
 
 # Galera+ for a month and for a year, then a larger system with a higher failure rate.
 _SUCCESS_CASES = (
-    Case(nodes=192, node_mtbf_s=1 / 5.03372e-10, work_s=30 * _DAY_S, checkpoint_s=0, restart_s=0),
-    Case(nodes=192, node_mtbf_s=1 / 5.03372e-10, work_s=365 * _DAY_S, checkpoint_s=0, restart_s=0),
-    Case(nodes=1024, node_mtbf_s=5 * _YEAR_S, work_s=1 * _DAY_S, checkpoint_s=0, restart_s=0),
+    FailureCase(nodes=192, node_mtbf_s=1 / 5.03372e-10, work_s=30 * _DAY_S, checkpoint_s=0, restart_s=0),
+    FailureCase(nodes=192, node_mtbf_s=1 / 5.03372e-10, work_s=365 * _DAY_S, checkpoint_s=0, restart_s=0),
+    FailureCase(nodes=1024, node_mtbf_s=5 * _YEAR_S, work_s=1 * _DAY_S, checkpoint_s=0, restart_s=0),
 )
 # A failure every two days with runs of three and of ten days; then failures so frequent that the time between failures
 # is of the order of a checkpoint and a restart.
 _TIME_CASES = (
-    Case(nodes=192, node_mtbf_s=_YEAR_S, work_s=3 * _DAY_S, checkpoint_s=600, restart_s=0),
-    Case(nodes=32, node_mtbf_s=_YEAR_S / 6, work_s=10 * _DAY_S, checkpoint_s=600, restart_s=1200),
-    Case(nodes=64, node_mtbf_s=2 * _DAY_S, work_s=10_000, checkpoint_s=300, restart_s=900),
+    FailureCase(nodes=192, node_mtbf_s=_YEAR_S, work_s=3 * _DAY_S, checkpoint_s=600, restart_s=0),
+    FailureCase(nodes=32, node_mtbf_s=_YEAR_S / 6, work_s=10 * _DAY_S, checkpoint_s=600, restart_s=1200),
+    FailureCase(nodes=64, node_mtbf_s=2 * _DAY_S, work_s=10_000, checkpoint_s=300, restart_s=900),
 )
 
 

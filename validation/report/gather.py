@@ -28,7 +28,7 @@ class ListedRun:
 
 
 @dataclass(frozen=True)
-class Case:
+class ReportedTarget:
     """A target and its truth."""
 
     target: Target
@@ -82,7 +82,7 @@ class Gathered:
         default_factory=list
     )  # as validation.comparison.compare.Result.to_json returns them
     notes: list[PredictionNote] = field(default_factory=list)
-    cases: list[Case] = field(default_factory=list)
+    cases: list[ReportedTarget] = field(default_factory=list)
     graphs: list[GraphNote] = field(default_factory=list)  # the first answer of a graph predictor for each program
     runs: list[ListedRun] = field(default_factory=list)  # without duplicates
     failures: list[tuple[str, str]] = field(default_factory=list)  # target and error

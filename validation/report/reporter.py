@@ -15,7 +15,7 @@ from apps.results.cautions import Cautions
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, usable_folder, write_text
 from platforms.terminal.progress import Progress
-from validation.report.gather import Case, Gathered, GraphNote, Invocation, ListedRun, PredictionNote
+from validation.report.gather import Gathered, GraphNote, Invocation, ListedRun, PredictionNote, ReportedTarget
 
 if TYPE_CHECKING:
     from apps.results.record import RunRecord
@@ -113,7 +113,7 @@ class Reporter:
             self._known[key] = len(self._gathered.cases)
             measured, how = truth.source == "measurement", truth.extrapolation
             self._gathered.cases.append(
-                Case(
+                ReportedTarget(
                     target=target,
                     mapping=mapping,
                     measured=measured,

@@ -9,7 +9,7 @@ from apps.results.steady.settle import FIRST_TRY
 from apps.runs.timeline import Activity, Timeline, record_timeline
 from platforms.errors import UserError
 from validation.report.figures.gantt import gantt_figure
-from validation.report.gather import Case, Gathered, ListedRun
+from validation.report.gather import Gathered, ListedRun, ReportedTarget
 from validation.report.intervals import timeline_json
 from validation.report.pictures import Picture
 from validation.report.svg import inline_svg
@@ -27,7 +27,7 @@ Progress = Callable[[str], None]
 
 def timeline_pictures(gathered: Gathered, *, progress: Progress) -> Iterator[Picture | str]:
     """Yield a picture of each program's first target, or the reason why there is none."""
-    first: dict[str, tuple[Case, ListedRun]] = {}
+    first: dict[str, tuple[ReportedTarget, ListedRun]] = {}
     for case in gathered.cases:
         if case.run is not None:
             first.setdefault(case.target.problem.name, (case, case.run))
@@ -59,7 +59,7 @@ def _recording_size(run: ListedRun) -> tuple[int, float]:
     return iterations, messages * (1 + target.nranks / _RANKS_HALVING) / _MESSAGES_PER_S
 
 
-def _picture(timeline: Timeline, case: Case, run: ListedRun, what: str, place: int) -> Picture:
+def _picture(timeline: Timeline, case: ReportedTarget, run: ListedRun, what: str, place: int) -> Picture:
     target = case.target
     clusters = [target.platform.cluster_of(host).name for host in target.placement]
     title, text = _title_and_caption(timeline, case, run, what)
@@ -69,7 +69,7 @@ def _picture(timeline: Timeline, case: Case, run: ListedRun, what: str, place: i
     return Picture(f"timeline-{place}", svg, text, data, timeline=live)
 
 
-def _title_and_caption(timeline: Timeline, case: Case, run: ListedRun, what: str) -> tuple[str, str]:
+def _title_and_caption(timeline: Timeline, case: ReportedTarget, run: ListedRun, what: str) -> tuple[str, str]:
     """Return title and caption."""
     begin_s, end_s = timeline.span_s
     if timeline.iteration is None:

@@ -28,8 +28,8 @@ from platforms.terminal.table import Cell, table_lines
 from platforms.wording import number_of
 from predictor.evidence.broker import Broker
 from predictor.shared.cli import (
-    Asked,
     BackgroundOptions,
+    BackgroundQuestion,
     Refused,
     asked_from_request,
     check_number,
@@ -119,7 +119,7 @@ def _run(request: BackgroundComparisonRequest) -> int:
     return 0
 
 
-def _judged(asked: Asked, found: Sequence[Any], times_s: Sequence[Sequence[float]]) -> list[Result]:
+def _judged(asked: BackgroundQuestion, found: Sequence[Any], times_s: Sequence[Sequence[float]]) -> list[Result]:
     # Imported here for a quick start: it is slow to import.
     from validation.shared.judge import judged
 

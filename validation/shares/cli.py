@@ -27,8 +27,8 @@ from platforms.wording import number_of
 from predictor.evidence.broker import Broker
 from predictor.shares.advice import Advice, advise, idle_s, lines_of_file
 from predictor.shares.cli import (
-    Asked,
     ShareSearchOptions,
+    SharesQuestion,
     asked_from_request,
     exponent_text,
     gain_text,
@@ -104,7 +104,7 @@ def _run(request: SharesComparisonRequest) -> int:
     return 0
 
 
-def _print_plan(request: SharesComparisonRequest, asked: Asked, steps: int | None) -> int:
+def _print_plan(request: SharesComparisonRequest, asked: SharesQuestion, steps: int | None) -> int:
     # Imported here for a quick start: they are slow to import.
     from dataclasses import replace
 

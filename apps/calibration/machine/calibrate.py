@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from apps.calibration.machine.contention import Sharing, sharing_of
 from apps.calibration.machine.fit import NetworkFit, fit_network
 from apps.calibration.machine.grid_file import CalibratedNode, grid_file
 from apps.calibration.machine.judge import Judgement, all_to_all_notes, judge
 from apps.calibration.machine.kernels import efficiencies, memory_Bps
 from apps.calibration.machine.routes import Routes, routes_of
 from apps.calibration.machine.rows import Rows
-from apps.calibration.machine.sharing import Sharing, sharing_of
 from apps.calibration.machine.speeds import Speeds, remarks, speeds_of
 from apps.calibration.platform_file import smpi_options
 from apps.calibration.points import held_out_sizes, points_of
@@ -19,7 +19,7 @@ from platforms.read.read import kept_file, read_platform
 
 
 @dataclass(frozen=True)
-class Request:
+class CalibrationInput:
     """A measurement, and what it cannot tell."""
 
     rows: Rows
@@ -37,7 +37,7 @@ class Request:
 class MachineCalibration:
     """A calibrated platform of a machine, with all that tells how good it is."""
 
-    request: Request
+    request: CalibrationInput
     routes: Routes
     network: NetworkFit
     sharing: Sharing
@@ -49,7 +49,7 @@ class MachineCalibration:
     remarks: Sequence[str]  # sentences about what is unusual
 
 
-def calibrated(request: Request) -> MachineCalibration:
+def calibrated(request: CalibrationInput) -> MachineCalibration:
     """Fit, write and judge.
 
     Raises:
@@ -73,7 +73,7 @@ def calibrated(request: Request) -> MachineCalibration:
     )  # fmt: skip
 
 
-def _nodes(request: Request, speeds: Speeds) -> tuple[list[CalibratedNode], list[str]]:
+def _nodes(request: CalibrationInput, speeds: Speeds) -> tuple[list[CalibratedNode], list[str]]:
     """Return the nodes of the platform, and sentences about kernels that are too fast for it."""
     rows, found, told = request.rows, [], []
     for cluster in range(rows.clusters):
@@ -97,7 +97,7 @@ def _nodes(request: Request, speeds: Speeds) -> tuple[list[CalibratedNode], list
     return sorted(found, key=lambda one: order[one.node.name]), told
 
 
-def _speed(request: Request, speeds: Speeds, name: str) -> float:
+def _speed(request: CalibrationInput, speeds: Speeds, name: str) -> float:
     """Return the speed of a node's core: its cluster's, unless the node differs notably."""
     cluster = request.rows.cluster_of(name)
     members = request.rows.members(cluster)

@@ -8,12 +8,12 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from apps.calibration.machine.calibrate import MachineCalibration, Request
+from apps.calibration.machine.calibrate import CalibrationInput, MachineCalibration
 from apps.calibration.machine.calibrate import calibrated as calibrated_rows
 from apps.calibration.machine.kernels import kernel_rows
 from apps.calibration.machine.page import machine_page
 from apps.calibration.machine.picture import machine_figure
-from apps.calibration.machine.rows import ALONE, BUSY, Row, Rows, read_rows, written
+from apps.calibration.machine.rows import ALONE, BUSY, MachineTime, Rows, read_rows, written
 from apps.calibration.request import CalibrateRequest
 from apps.errors import KernelError
 from apps.machines.launch import launch
@@ -54,7 +54,7 @@ def _write(found: MachineCalibration, files: Mapping[str, str]) -> None:
     write_text("--out", files["page"], machine_page(found, figure))
 
 
-def _of_file(request: CalibrateRequest) -> Request:
+def _of_file(request: CalibrateRequest) -> CalibrationInput:
     """Return the request for a file of rows."""
     try:
         text = input_text(given(request.measured))
@@ -68,7 +68,7 @@ def _of_file(request: CalibrateRequest) -> Request:
     name = given(request.cluster)
     clusters = [name if rows.clusters == 1 else f"{name}{c}" for c in range(rows.clusters)]
     hash_text = hashlib.sha256(input_bytes(given(request.measured))).hexdigest()[:16]
-    return Request(
+    return CalibrationInput(
         rows, name, clusters,
         cores=[given(request.cores)] * rows.clusters,
         core_flops=_given_speeds(request.core_gflops, rows.clusters),
@@ -92,14 +92,14 @@ def _given_speeds(gflops: Sequence[float] | None, clusters: int) -> list[float] 
     return [1e9 * gflops[cluster if len(gflops) > 1 else 0] for cluster in range(clusters)]
 
 
-def _of_machine(request: CalibrateRequest) -> Request:
+def _of_machine(request: CalibrateRequest) -> CalibrationInput:
     """Measure a machine and return the request."""
     machine = read_machine(given(request.machine))
     names = kernels_from(given(request.kernels))
     for_kernels_s = _SHARE_OF_KERNELS * given(request.budget) if names else 0.0
     kernels = kernel_rows(machine, names, _ranks(machine)[0], for_kernels_s)
     rows = measured(machine, given(request.budget) - for_kernels_s).renamed(machine.hosts).beside(kernels)
-    return Request(
+    return CalibrationInput(
         rows, machine.name, [cluster.name for cluster in machine.clusters],
         cores=[cluster.cores for cluster in machine.clusters],
         core_flops=_given_speeds(request.core_gflops, len(machine.clusters))
@@ -117,7 +117,7 @@ def _of_machine(request: CalibrateRequest) -> Request:
     )  # fmt: skip
 
 
-def _missing(names: Sequence[str], rows: Sequence[Row]) -> list[str]:
+def _missing(names: Sequence[str], rows: Sequence[MachineTime]) -> list[str]:
     """Return a sentence about the kernels for which the budget had no time, if there are any."""
     told = []
     for experiment, how in ((ALONE, "alone"), (BUSY, "with all cores busy")):

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING
 
+from apps.calibration.machine.contention import Capacity, Sharing, cluster_pairs
 from apps.calibration.machine.fit import NetworkFit, Wire
 from apps.calibration.machine.routes import Kind
 from apps.calibration.machine.rows import Node
-from apps.calibration.machine.sharing import Capacity, Sharing, cluster_pairs
 from platforms.grids.xml import number_text, root_element, written_root
 from platforms.model.platform import KernelEfficiency
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+from apps.calibration.machine.contention import flow_times, held_out_flows, label
 from apps.calibration.machine.routes import Pair, Routes
 from apps.calibration.machine.rows import CALLS, Rows, read_rows
-from apps.calibration.machine.sharing import flow_times, held_out_flows, label
 from apps.probes.machine.measure import simulated_rows
 from platforms.model.platform import Platform
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
-from apps.calibration.machine.rows import ALONE, BUSY, Row, Rows
+from apps.calibration.machine.rows import ALONE, BUSY, MachineTime, Rows
 from apps.machines.machine_file import Machine
 from apps.machines.machine_platform import machine_platform
 from apps.machines.turns import alone_on
@@ -31,7 +31,9 @@ class KernelSpeed:
 Kernels = Mapping[str, Mapping[str, KernelSpeed]]  # by kernel and node
 
 
-def kernel_rows(machine: Machine, names: Sequence[str], hosts: Sequence[str], budget_s: float) -> tuple[Row, ...]:
+def kernel_rows(
+    machine: Machine, names: Sequence[str], hosts: Sequence[str], budget_s: float
+) -> tuple[MachineTime, ...]:
     """Run the kernels on the machine until the budget is used up, and return a row for every rank of every run.
 
     A run has one rank on each node, or all of ``hosts``; each rank works for itself.  All kernels run once before one
@@ -48,7 +50,7 @@ def kernel_rows(machine: Machine, names: Sequence[str], hosts: Sequence[str], bu
         SimulationError: A run does not succeed.
     """
     platform = machine_platform(machine)
-    found: list[Row] = []
+    found: list[MachineTime] = []
     with alone_on(machine):
         start_s = time.monotonic()
         for group, (experiment, name) in enumerate(_turns(names, several=len(hosts) > len(machine.hosts))):
@@ -58,7 +60,7 @@ def kernel_rows(machine: Machine, names: Sequence[str], hosts: Sequence[str], bu
             operations, times_s = solo_times(machine, platform, name, where)
             at_s = time.monotonic() - start_s
             for host, time_s in zip(where, times_s, strict=True):
-                found.append(Row(experiment, group, host, name, round(operations), max(time_s, 1e-9), at_s))
+                found.append(MachineTime(experiment, group, host, name, round(operations), max(time_s, 1e-9), at_s))
     return tuple(found)
 
 

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from apps.calibration.machine.calibrate import MachineCalibration
+from apps.calibration.machine.contention import FLOWS
 from apps.calibration.machine.judge import PAIRS, SIZES
 from apps.calibration.machine.routes import Kind
-from apps.calibration.machine.sharing import FLOWS
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -25,7 +25,7 @@ _LONGEST_S = 1e6
 
 
 @dataclass(frozen=True)
-class Row:
+class MachineTime:
     """One measured value."""
 
     experiment: str  # of EXPERIMENTS
@@ -51,7 +51,7 @@ class Rows:
     """A whole measurement."""
 
     nodes: tuple[Node, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[MachineTime, ...]
 
     @property
     def clusters(self) -> int:
@@ -66,7 +66,7 @@ class Rows:
         """Return the cluster of a node."""
         return next(node.cluster for node in self.nodes if node.name == name)
 
-    def of(self, *experiments: str) -> tuple[Row, ...]:
+    def of(self, *experiments: str) -> tuple[MachineTime, ...]:
         """Return the rows of experiments."""
         return tuple(row for row in self.rows if row.experiment in experiments)
 
@@ -99,13 +99,13 @@ class Rows:
         """Return the same with other names of the nodes, in their order."""
         new = {"": "", **{node.name: name for node, name in zip(self.nodes, names, strict=True)}}
 
-        def second(row: Row) -> str:
+        def second(row: MachineTime) -> str:
             return row.second if row.experiment in (ALONE, BUSY) else new[row.second]
 
         nodes = tuple(replace(node, name=new[node.name]) for node in self.nodes)
         return Rows(nodes, tuple(replace(row, first=new[row.first], second=second(row)) for row in self.rows))
 
-    def beside(self, rows: Sequence[Row]) -> Rows:
+    def beside(self, rows: Sequence[MachineTime]) -> Rows:
         """Return the same with further rows, which were measured before it began."""
         later_s = max((row.at_s for row in rows), default=0.0)
         moved = (replace(row, at_s=row.at_s + later_s) for row in self.rows)
@@ -150,7 +150,7 @@ def written(rows: Rows) -> str:
     return out.getvalue()
 
 
-def _row(where: str, line: str) -> Row:
+def _row(where: str, line: str) -> MachineTime:
     fields = [field.strip() for field in line.split(",")]
     if len(fields) != len(COLUMNS):
         raise UserError(where, f"{len(fields)} values", f"Give {len(COLUMNS)}: {', '.join(COLUMNS)}")
@@ -158,7 +158,7 @@ def _row(where: str, line: str) -> Row:
     if experiment not in EXPERIMENTS:
         raise UserError(where, f"no experiment {experiment!r}", nearest(experiment, EXPERIMENTS))
     try:
-        row = Row(experiment, int(group), first, second, int(amount), float(time), float(at))
+        row = MachineTime(experiment, int(group), first, second, int(amount), float(time), float(at))
     except ValueError:
         raise UserError(where, f"not numbers: {group}, {amount}, {time}, {at}", "Correct the line") from None
     if experiment in (ALONE, BUSY) and (second not in kernel_names() or row.amount < 1):

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import os
 
+from apps.calibration.patterns.link_rates import fitted_rows, sharing_of
 from apps.calibration.patterns.picture import pattern_figure
 from apps.calibration.patterns.platform_file import MOST_NODES, sharing_options, sharing_platform
 from apps.calibration.patterns.replay import replayed
 from apps.calibration.patterns.report import PatternCalibration
-from apps.calibration.patterns.rows import Row, read_rows
-from apps.calibration.patterns.sharing import fitted_rows, sharing_of
+from apps.calibration.patterns.rows import PatternTime, read_rows
 from apps.calibration.platform_file import Cluster
 from apps.calibration.request import CalibrateRequest
 from platforms.command.request import given
@@ -51,7 +51,7 @@ def calibrated(request: CalibrateRequest, files: dict[str, str]) -> PatternCalib
     return PatternCalibration(cluster, sharing, latency_s, options, replays, files)
 
 
-def _check(request: CalibrateRequest, rows: list[Row], fit: list[Row], latency_s: float) -> None:
+def _check(request: CalibrateRequest, rows: list[PatternTime], fit: list[PatternTime], latency_s: float) -> None:
     most = max(row.call.ranks for row in rows)
     if most > given(request.nodes):
         problem = f"the patterns have {most} ranks, one per node"
@@ -65,7 +65,7 @@ def _check(request: CalibrateRequest, rows: list[Row], fit: list[Row], latency_s
         raise UserError(f"--latency-us {request.latency_us:g}", problem, "Give a smaller one, or larger messages")
 
 
-def _provenance(request: CalibrateRequest, rows: list[Row], fit: list[Row]) -> list[str]:
+def _provenance(request: CalibrateRequest, rows: list[PatternTime], fit: list[PatternTime]) -> list[str]:
     names = [
         f"{printable(os.path.basename(path))}, sha256 {hashlib.sha256(input_bytes(path)).hexdigest()[:16]}"
         for path in request.patterns

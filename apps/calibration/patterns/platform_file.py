@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from typing import Any
 
-from apps.calibration.patterns.sharing import Sharing
+from apps.calibration.patterns.link_rates import Sharing
 from apps.calibration.platform_file import Cluster
 from platforms.grids.xml import number_text, root_element, written_root
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apps.calibration.patterns.rows import Row
+from apps.calibration.patterns.rows import PatternTime
 from apps.probes.patterns.measure import pattern_times
 from platforms.model.platform import Platform
 
@@ -16,7 +16,7 @@ from platforms.model.platform import Platform
 class Replayed:
     """A measured call and its replay."""
 
-    row: Row
+    row: PatternTime
     fitted: bool
     replayed_s: float
 
@@ -26,7 +26,7 @@ class Replayed:
         return self.replayed_s / self.row.time_s - 1
 
 
-def replayed(platform: Platform, rows: Sequence[Row], fit: Sequence[Row]) -> list[Replayed]:
+def replayed(platform: Platform, rows: Sequence[PatternTime], fit: Sequence[PatternTime]) -> list[Replayed]:
     """Repeat the measured calls on the first hosts of a platform, which has as many as the calls need.
 
     Raises:

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from apps.calibration.patterns.link_rates import Sharing
 from apps.calibration.patterns.replay import Replayed, median_error
-from apps.calibration.patterns.sharing import Sharing
 from apps.calibration.platform_file import Cluster
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.table import table_lines

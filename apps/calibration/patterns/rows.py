@@ -19,7 +19,7 @@ _FEWEST = {"send": 2, "sendrecv_same": 2, "sendrecv_diff": 3, "alltoall": 2}  # 
 
 
 @dataclass(frozen=True)
-class Row:
+class PatternTime:
     """A measured call."""
 
     call: Call
@@ -28,7 +28,7 @@ class Row:
     high_s: float | None  # 90th percentile
 
 
-def read_rows(paths: Sequence[str], cluster: str) -> list[Row]:
+def read_rows(paths: Sequence[str], cluster: str) -> list[PatternTime]:
     """Return the measured patterns of one cluster, in the order of the files.
 
     Args:
@@ -49,12 +49,12 @@ def read_rows(paths: Sequence[str], cluster: str) -> list[Row]:
     return rows
 
 
-def _rows(path: str) -> list[tuple[str | None, Row]]:
+def _rows(path: str) -> list[tuple[str | None, PatternTime]]:
     rows = checked_rows(path, COLUMNS, "Give a CSV file of measured patterns")
     return [((row.get("cluster") or "").strip() or None, _row(f"{path}:{line}", row)) for line, row in rows]
 
 
-def _row(where: str, row: dict[str, str]) -> Row:
+def _row(where: str, row: dict[str, str]) -> PatternTime:
     pattern = (row["pattern"] or "").strip()
     if pattern not in PATTERNS:
         raise UserError(where, f"no pattern {pattern!r}", nearest(pattern, PATTERNS))
@@ -63,7 +63,9 @@ def _row(where: str, row: dict[str, str]) -> Row:
         raise UserError(where, f"{ranks} ranks of {pattern}", "Give an even number: they form pairs")
     size = _whole(where, "size_bytes", row["size_bytes"], 1, MOST_BYTES)
     low_s, high_s = (_seconds(where, name, row[name]) if row.get(name) else None for name in _RANGE)
-    return Row(Call(pattern, ranks, size), _seconds(where, "time_median_s", row["time_median_s"]), low_s, high_s)
+    return PatternTime(
+        Call(pattern, ranks, size), _seconds(where, "time_median_s", row["time_median_s"]), low_s, high_s
+    )
 
 
 def _whole(where: str, name: str, text: str | None, least: int, most: int) -> int:

@@ -38,7 +38,7 @@ _CAUTION = "messages of different steps do not slow one another here: the time m
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenEvaluator:
     """The evaluator of an application on a machine."""
 
     evaluator: str  # one of EVALUATORS
@@ -47,7 +47,7 @@ class Choice:
     caution: str | None = None  # why the result is only an approximation
 
 
-def chosen(application: Application, machine: Machine, evaluator: str | None) -> Choice:
+def chosen(application: Application, machine: Machine, evaluator: str | None) -> ChosenEvaluator:
     """Return the evaluator of an application on a machine.
 
     Args:
@@ -65,7 +65,7 @@ def chosen(application: Application, machine: Machine, evaluator: str | None) ->
         if single is not None:
             where, why = single
             raise UserError(where, f"{why}, which --evaluator cohorts does not know", "Leave the option out")
-        return Choice(COHORTS, "asked for")
+        return ChosenEvaluator(COHORTS, "asked for")
     if not isinstance(machine, HardwareMachine):
         if single is not None:
             where, why = single
@@ -74,15 +74,15 @@ def chosen(application: Application, machine: Machine, evaluator: str | None) ->
         if evaluator == GRAPH:
             problem = f"model {machine.name} gives the times of whole blocks, which a graph has no use for"
             raise SettingError("--evaluator graph", problem, "Use --model simgrid, or --evaluator cohorts")
-        return Choice(COHORTS, f"model {machine.name} gives the times of whole blocks")
+        return ChosenEvaluator(COHORTS, f"model {machine.name} gives the times of whole blocks")
     if evaluator is None and _one_at_a_time(application, machine):
-        return Choice(COHORTS, "never two messages at the same time")
+        return ChosenEvaluator(COHORTS, "never two messages at the same time")
     if evaluator is None and single is None and not machine.collectives_are_messages and _has_collectives(application):
-        return Choice(COHORTS, f"model {machine.name} gives the times of whole collectives", caution=_CAUTION)
+        return ChosenEvaluator(COHORTS, f"model {machine.name} gives the times of whole collectives", caution=_CAUTION)
     return _graph_if_possible(application, asked=evaluator == GRAPH, single=single)
 
 
-def _graph_if_possible(application: Application, *, asked: bool, single: tuple[str, str] | None) -> Choice:
+def _graph_if_possible(application: Application, *, asked: bool, single: tuple[str, str] | None) -> ChosenEvaluator:
     """Return the graph, or cohorts where it would be too large; an error is raised if it was ``asked`` for.
 
     Cohorts are no choice either if ``single`` names a step that they do not represent.
@@ -95,7 +95,7 @@ def _graph_if_possible(application: Application, *, asked: bool, single: tuple[s
             stream = expand(application)
             events = number_of_events(stream)
             if asked or events <= MOST_EVENTS:
-                return Choice(GRAPH, "messages may meet", stream)
+                return ChosenEvaluator(GRAPH, "messages may meet", stream)
             problem = f"about {events} events are more than {MOST_EVENTS}"
         except TooManyInstructions as err:
             problem = f"{err.where}: {err.problem}"
@@ -105,7 +105,7 @@ def _graph_if_possible(application: Application, *, asked: bool, single: tuple[s
         remedy = "Take fewer processes or turns, or simulate it: gridval blocks run --simulate"
         where, why = single
         raise UserError(where, f"{why}, so that it needs a graph, but {problem}", remedy)
-    return Choice(COHORTS, f"no graph: {problem}", caution=_CAUTION)
+    return ChosenEvaluator(COHORTS, f"no graph: {problem}", caution=_CAUTION)
 
 
 def _has_collectives(application: Application) -> bool:

@@ -10,7 +10,7 @@ from platforms.errors import UserError
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application
 from predictor.blocks.constants import check_constants
-from predictor.blocks.evaluation.choice import Choice, chosen
+from predictor.blocks.evaluation.choice import ChosenEvaluator, chosen
 from predictor.blocks.evaluation.execution import Execution
 from predictor.blocks.graph.evaluate import run_graph
 from predictor.blocks.graph.parts import steps_of
@@ -143,7 +143,7 @@ def _by_cohorts(application: Application, machine: Machine, parts: bool) -> _Don
     return _Done(done.compute_s, ends, "", done.spent.steps() if parts else {})
 
 
-def _by_graph(application: Application, machine: Machine, choice: Choice, parts: bool) -> _Done:
+def _by_graph(application: Application, machine: Machine, choice: ChosenEvaluator, parts: bool) -> _Done:
     stream = choice.stream
     if stream is None or not isinstance(machine, HardwareMachine):
         raise ValueError("a graph needs instructions and the network of a machine")

@@ -15,7 +15,7 @@ from platforms.system.database import DiskArray
 from platforms.system.scheduler import Schedule
 from predictor.base import OutOfRange
 from predictor.blocks.stream.instructions import Disk, Stream
-from predictor.dpgraph.network import NetworkModel, Timing, Way
+from predictor.dpgraph.network import DirectedPath, NetworkModel, Timing
 
 PAUSE = -1  # instead of the number of a way
 NOTE_BYTES = 1  # size of a read request to a disk, and of the acknowledgement of a write, in the simulation
@@ -92,7 +92,7 @@ class Disks:
             rate_Bps = disk.write_Bps if writes else disk.read_Bps
             limit = f"disk {a} {'write' if writes else 'read'}"
             capacity |= {limit: rate_Bps, f"disk {a}": max(disk.read_Bps, disk.write_Bps)}
-            ways.append(Way(still, rate_Bps, 1.0, {limit: 1.0, f"disk {a}": 1.0}))
+            ways.append(DirectedPath(still, rate_Bps, 1.0, {limit: 1.0, f"disk {a}": 1.0}))
         timing = Timing(timing.above_bytes, np.vstack([timing.latency_s, rows]), np.vstack([timing.factor, rows + 1]))
         return replace(network, capacity_Bps=capacity, timing=timing, own_ways=tuple(ways))
 

@@ -35,7 +35,7 @@ MOST_PROCESSES = 16_384  # as in a simulation
 _KEY_BITS, _TAG_BITS = 34, 11  # of groups and tags together, and of tags, which are from 0 down to -1000 minus an Op
 
 
-class Wired(Protocol):
+class NetworkMachine(Protocol):
     """A machine with a network (predictor/blocks/machines/hardware_machine.py)."""
 
     system: System
@@ -63,7 +63,7 @@ class GraphRun:
         return float(self.operations[[first + member for member in group.members]].sum())
 
 
-def run_graph(stream: Stream, machine: Wired, *, dated: bool = False) -> GraphRun:
+def run_graph(stream: Stream, machine: NetworkMachine, *, dated: bool = False) -> GraphRun:
     """Return the ends of all processes.
 
     Args:
@@ -106,7 +106,7 @@ def run_graph(stream: Stream, machine: Wired, *, dated: bool = False) -> GraphRu
     )
 
 
-def _network(partners: Pairs, machine: Wired, placement: tuple[str, ...], disks: Disks) -> NetworkModel:
+def _network(partners: Pairs, machine: NetworkMachine, placement: tuple[str, ...], disks: Disks) -> NetworkModel:
     pairs = {(placement[a], placement[b]) for a, b in partners} | disks.pairs()
     return disks.joined(machine.network(machine.system.routes(sorted(pairs | {pair[::-1] for pair in pairs}))))
 

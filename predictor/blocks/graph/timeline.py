@@ -17,7 +17,7 @@ from apps.timelines.activities import (
     RankActivities,
 )
 from platforms.system import System
-from predictor.blocks.graph.evaluate import GraphRun, Wired, run_graph
+from predictor.blocks.graph.evaluate import GraphRun, NetworkMachine, run_graph
 from predictor.blocks.graph.parts import Dated, kinds_of
 from predictor.blocks.parts import COMPUTING
 from predictor.blocks.parts import DISK as ON_DISK
@@ -25,7 +25,7 @@ from predictor.blocks.stream.instructions import Collective, Stream, executed
 from predictor.dpgraph import instructions
 
 
-def activities_of(stream: Stream, machine: Wired) -> Activities:
+def activities_of(stream: Stream, machine: NetworkMachine) -> Activities:
     """Return the activities of all processes in the turns that are evaluated.
 
     Args:

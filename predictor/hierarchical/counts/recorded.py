@@ -18,7 +18,7 @@ from apps.spec.target import Target
 from apps.traffic.path import LARGE_BYTES
 from platforms.errors import UserError
 from predictor.dpgraph.evaluate import estimate
-from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Way
+from predictor.dpgraph.network import DirectedPath, NetworkModel, Protocol, Timing
 from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
 from predictor.hierarchical.counts.speeds import Speeds
 
@@ -68,7 +68,7 @@ def _network(target: Target, on: Speeds, *, timed: bool) -> NetworkModel:
     latency_s = on.latency_s if on.inside_is_network else 0.0
     far_Bps = on.network_Bps if timed else _NO_LIMIT_BPS
     near_Bps = min(on.network_Bps if on.inside_is_network else on.inside_Bps, _NO_LIMIT_BPS) if timed else far_Bps
-    ways = {(a, b): Way(int(a != b), far_Bps if a != b else near_Bps, 1.0, {}) for a in hosts for b in hosts}
+    ways = {(a, b): DirectedPath(int(a != b), far_Bps if a != b else near_Bps, 1.0, {}) for a in hosts for b in hosts}
     latencies = np.array([[latency_s, _CROSSINGS * latency_s], [on.latency_s, _CROSSINGS * on.latency_s]])
     timing = Timing(np.array([-1.0, LARGE_BYTES - 1.0]), latencies, np.ones((2, 2)))
     return NetworkModel(ways, {}, timing, Protocol(envelope_bytes=0))

@@ -1,6 +1,6 @@
 /* The sharing of links and the recurrence over the steps of a program: their data, and the functions that Python calls.
  *
- * predictor/structural/sharing.py and recurrence.py declare the same structures; what the arrays hold is said in
+ * predictor/structural/contention.py and recurrence.py declare the same structures; what the arrays hold is said in
  * schedule.py, paths.py and sharing.py. */
 #ifndef PREDICTOR_STRUCTURAL_STRUCTURAL_H
 #define PREDICTOR_STRUCTURAL_STRUCTURAL_H
@@ -11,7 +11,7 @@
 
 enum { COMPUTE, EXCHANGE, SWEEP };     /* predictor/structural/schedule.py */
 enum { BUFFERED, EAGER, SYNCHRONOUS }; /* predictor/structural/sharing_survey.py */
-enum { MOST_SHARED = 4 };              /* predictor/structural/sharing.py */
+enum { MOST_SHARED = 4 };              /* predictor/structural/contention.py */
 enum { MOST_FLOWS = 1 << 14 };         /* messages of an exchange that are followed as flows, if they are not all at once */
 enum { SEGMENTS = 5 };                 /* of a schedule */
 

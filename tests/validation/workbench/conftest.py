@@ -16,7 +16,7 @@ from validation.workbench.application import application
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import open_project
-from validation.workbench.queue.suites import Case
+from validation.workbench.queue.suites import QueuedCase
 from validation.workbench.work import checking
 
 HERE = "http://127.0.0.1:8765"
@@ -99,7 +99,7 @@ def send(client):
 def cases():
     """Return runs on 1, 2, ... ranks."""
     return lambda count: [
-        Case(number, "grid4x2", "gigabit", "cg", "S", number + 1, "block", "reference", "hash")
+        QueuedCase(number, "grid4x2", "gigabit", "cg", "S", number + 1, "block", "reference", "hash")
         for number in range(count)
     ]
 

@@ -6,7 +6,7 @@ import pytest
 
 from validation.workbench.queue.comparing import compared
 from validation.workbench.queue.series import QUANTITIES, choices_of, front, series
-from validation.workbench.queue.suites import Case
+from validation.workbench.queue.suites import QueuedCase
 from validation.workbench.web.plot import Curve, Mark, Style, count_axis, name_axis, number_axis, plot
 
 # A program of 12 s on 2 ranks that halves with twice the ranks at first, as one predictor says, and is 10 % slower.
@@ -76,7 +76,7 @@ def test_the_front_has_the_runs_that_no_other_one_beats():
 
 def queued(queue, ranks, row, network="gigabit", factor=1.0):
     suite = queue.add("s", "Ann", [
-        Case(at, "grid4x2", network, "cg", "S", one, "block", "reference", "h") for at, one in enumerate(ranks)
+        QueuedCase(at, "grid4x2", network, "cg", "S", one, "block", "reference", "h") for at, one in enumerate(ranks)
     ])  # fmt: skip
     for run in queue.take(99).runs.values():
         queue.finish(run, [row("hcf", predicted_s=1.5 * factor, simulated_s=factor)])

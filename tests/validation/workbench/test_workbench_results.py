@@ -13,7 +13,7 @@ from validation.workbench.project.folder import open_project
 from validation.workbench.project.own_programs import program_files
 from validation.workbench.project.suite_files import SuiteForm, check_files, read_form, text_of_form
 from validation.workbench.queue.results import ResultsView
-from validation.workbench.queue.suites import Case
+from validation.workbench.queue.suites import QueuedCase
 from validation.workbench.work import showing
 from validation.workbench.work.tables import parquet
 
@@ -45,7 +45,7 @@ def test_measured_times_stand_beside_the_simulated_ones(client, project, done):
 
 def add_case(desk, row, number, **of_case):
     (desk.project.private / "queued" / f"{number}.toml").write_text(SUITE)
-    case = Case(0, **{"platform": "grid4x2", "network": "gigabit", "app": "cg", "preset": "S", "ranks": 2,
+    case = QueuedCase(0, **{"platform": "grid4x2", "network": "gigabit", "app": "cg", "preset": "S", "ranks": 2,
                       "mapping": "block", "efficiency": "reference", "platform_hash": "h", **of_case})  # fmt: skip
     desk.queue.add("more", "Ann", [case])
     (run,) = desk.queue.take(1).runs.values()

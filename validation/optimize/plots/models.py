@@ -12,7 +12,7 @@ import numpy as np
 from predictor.npt.glitches import K
 from validation.optimize.plots import rows as of
 from validation.optimize.plots.axes import legend_below, logarithmic, signed_time_axis, size_axis, style
-from validation.optimize.plots.worst import METHODS, Case, worst_case
+from validation.optimize.plots.worst import METHODS, WorstChoice, worst_case
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -73,7 +73,7 @@ def models_figure(rows: pd.DataFrame, measurements: pd.DataFrame) -> Figure | No
     return figure
 
 
-def _title(app: str, case: Case, beyond: bool) -> str:
+def _title(app: str, case: WorstChoice, beyond: bool) -> str:
     grey = " (grey: N beyond the measured)" if beyond else ""
     return (
         f"{app} on sub-cluster {case.series.sub_cluster + 1} with M = {case.series.processes}, "
@@ -83,7 +83,7 @@ def _title(app: str, case: Case, beyond: bool) -> str:
     )
 
 
-def _performance(axes: Axes, case: Case) -> None:
+def _performance(axes: Axes, case: WorstChoice) -> None:
     # Imported here for a quick start: it is slow to import.
     from matplotlib.ticker import EngFormatter
 
@@ -98,7 +98,7 @@ def _performance(axes: Axes, case: Case) -> None:
     axes.set_title("measured performance", fontsize=10)
 
 
-def _times(axes: Axes, case: Case, method: str, grid: npt.NDArray[np.float64]) -> None:
+def _times(axes: Axes, case: WorstChoice, method: str, grid: npt.NDArray[np.float64]) -> None:
     for number, ranks in enumerate(case.ranks):
         own, look = _by_size(case, ranks), style(number)
         plain = {name: look[name] for name in ("color", "linestyle", "linewidth")}
@@ -112,18 +112,18 @@ def _times(axes: Axes, case: Case, method: str, grid: npt.NDArray[np.float64]) -
     axes.set_title(f"time: measured (markers), models by {method} (lines)", fontsize=10)
 
 
-def _label(case: Case, ranks: int) -> str:
+def _label(case: WorstChoice, ranks: int) -> str:
     return f"P = {ranks}" + (", a single PE: N-T model" if ranks == case.series.processes else "")
 
 
-def _worst_choice(axes: Axes, case: Case) -> None:
+def _worst_choice(axes: Axes, case: WorstChoice) -> None:
     axes.plot(
         [case.size], case.times_s("LS", np.array([float(case.size)]), case.chosen.total), color="black", marker="*",
         linestyle="", markersize=13, markerfacecolor="gold", zorder=5, label="time of its worst choice by LS",
     )  # fmt: skip
 
 
-def _crosses(axes: Axes, case: Case, values: npt.NDArray[np.float64]) -> None:
+def _crosses(axes: Axes, case: WorstChoice, values: npt.NDArray[np.float64]) -> None:
     if case.left_out is not None and case.left_out.any():
         axes.plot(
             case.runs.size[case.left_out], values[case.left_out], color="black", marker="x", linestyle="",
@@ -131,7 +131,7 @@ def _crosses(axes: Axes, case: Case, values: npt.NDArray[np.float64]) -> None:
         )  # fmt: skip
 
 
-def _by_size(case: Case, ranks: int) -> npt.NDArray[np.intp]:
+def _by_size(case: WorstChoice, ranks: int) -> npt.NDArray[np.intp]:
     """Return the rows of the runs on P processes, ordered by N."""
     own = np.flatnonzero(case.runs.total == ranks)
     return own[np.argsort(case.runs.size[own], kind="stable")]

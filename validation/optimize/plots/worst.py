@@ -25,7 +25,7 @@ METHODS = {"LS": "ls", "NNLS": "nnls"}
 
 
 @dataclass(frozen=True, eq=False)
-class Case:
+class WorstChoice:
     """A choice by NP-T/LS, with the noisy measurements of one sub-cluster and M_i that it used."""
 
     chosen: Configuration
@@ -48,7 +48,7 @@ class Case:
         return _times_s(self.models[method], self.series, sizes, ranks)
 
 
-def worst_case(rows: pd.DataFrame, measurements: pd.DataFrame) -> Case | None:
+def worst_case(rows: pd.DataFrame, measurements: pd.DataFrame) -> WorstChoice | None:
     """Return the worst choice by NP-T/LS for one app.
 
     The choice is that with the largest epsilon for the noise and seed whose mean epsilon is largest.  Of the
@@ -84,7 +84,7 @@ def worst_case(rows: pd.DataFrame, measurements: pd.DataFrame) -> Case | None:
 
     series = max((Series(i, chosen.shares[i][1]) for i in chosen.used), key=difference)
     own = (runs.sub_cluster == series.sub_cluster) & (runs.processes[:, series.sub_cluster] == series.processes)
-    return Case(
+    return WorstChoice(
         chosen=chosen,
         size=int(worst["size"]),
         epsilon=float(worst["epsilon"]),

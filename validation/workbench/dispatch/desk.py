@@ -18,7 +18,7 @@ from validation.workbench.dispatch.reports import Reports
 from validation.workbench.project.folder import Project
 from validation.workbench.project.suite_files import check_files
 from validation.workbench.queue.states import Queue
-from validation.workbench.queue.suites import DONE, RUNNING, WAITING, Case
+from validation.workbench.queue.suites import DONE, RUNNING, WAITING, QueuedCase
 from validation.workbench.queue.tables import Tables
 from validation.workbench.work.process import Worker, WorkerEnded
 
@@ -133,7 +133,7 @@ class Desk:
         """
         check_files(self.project, text)
         found = self._read("expand", text=text)
-        cases = [Case(number, *values) for number, values in enumerate(found["cases"])]
+        cases = [QueuedCase(number, *values) for number, values in enumerate(found["cases"])]
         with self._adding:  # the file has to be there before the first run is taken
             number = self.queue.next_number()
             write_whole(self._queued(number), text.encode())

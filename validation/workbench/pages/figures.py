@@ -24,8 +24,8 @@ from validation.workbench.queue.series import (
     PARAMETERS,
     QUANTITIES,
     TRUTHS,
-    Choice,
     Line,
+    PlanePoint,
     Point,
     Quantity,
     Row,
@@ -212,7 +212,7 @@ def _word(value: object) -> str:
     return "none" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def _choice_mark(one: Choice) -> Mark:
+def _choice_mark(one: PlanePoint) -> Mark:
     row = one.row
     unit = "processes" if MODEL in row else "ranks"
     said = f"{one.kind}, {row['app']} {row['class'] or ''} on {row['ranks']} {unit} of {row['platform']}: "

@@ -35,7 +35,7 @@ CLASSES = ("S", "W", "A", "B", "C", "D")
 
 
 @dataclass(frozen=True)
-class Choice:
+class NameList:
     """One list of the panel: names of which any number can be chosen."""
 
     key: str  # of the campaign file
@@ -44,14 +44,14 @@ class Choice:
     known: Sequence[str]
 
 
-def _choices() -> list[Choice]:
+def _choices() -> list[NameList]:
     return [
-        Choice("apps", "Kernels", "none chosen: cg, mg, lu", _with_classes()),
-        Choice("classes", "Classes", "none chosen: B", CLASSES),
-        Choice("predictors", "Predictors", "none chosen: as gridval run", tuple(PREDICTORS)),
-        Choice("networks", "Networks of the scenarios", "none chosen: that of each scenario, or gigabit",
+        NameList("apps", "Kernels", "none chosen: cg, mg, lu", _with_classes()),
+        NameList("classes", "Classes", "none chosen: B", CLASSES),
+        NameList("predictors", "Predictors", "none chosen: as gridval run", tuple(PREDICTORS)),
+        NameList("networks", "Networks of the scenarios", "none chosen: that of each scenario, or gigabit",
                network_names()),
-        Choice("mappings", "Mappings", "none chosen: block", tuple(MAPPINGS)),
+        NameList("mappings", "Mappings", "none chosen: block", tuple(MAPPINGS)),
     ]  # fmt: skip
 
 

@@ -223,7 +223,7 @@ def _truth(row: Row) -> str:
 
 
 @dataclass(frozen=True)
-class Choice:
+class PlanePoint:
     """A run in the plane of time and energy."""
 
     kind: str  # a predictor, or SIMULATED, or MEASURED
@@ -232,26 +232,26 @@ class Choice:
     energy_j: float
 
 
-def choices_of(rows: Sequence[Row]) -> dict[str, list[Choice]]:
+def choices_of(rows: Sequence[Row]) -> dict[str, list[PlanePoint]]:
     """Return the runs with their time and energy, by kind: the truth first, once for each run."""
-    found: dict[str, list[Choice]] = {}
+    found: dict[str, list[PlanePoint]] = {}
     seen: set[int] = set()
     for row in rows:
         time_s, energy_j = row["simulated_s"], row["energy_simulated_j"]
         if time_s and energy_j and row["run"] not in seen:
             seen.add(row["run"])
-            found.setdefault(_truth(row), []).append(Choice(_truth(row), row, time_s, energy_j))
+            found.setdefault(_truth(row), []).append(PlanePoint(_truth(row), row, time_s, energy_j))
     for row in rows:
         time_s, energy_j = row["predicted_s"], row["energy_predicted_j"]
         if time_s and energy_j:
-            found.setdefault(row["predictor"], []).append(Choice(row["predictor"], row, time_s, energy_j))
+            found.setdefault(row["predictor"], []).append(PlanePoint(row["predictor"], row, time_s, energy_j))
     return found
 
 
-def front(choices: Sequence[Choice]) -> list[Choice]:
+def front(choices: Sequence[PlanePoint]) -> list[PlanePoint]:
     """Return the choices that no other one beats in time and energy, the fastest first; of equals, the first one.
 
-    >>> one = lambda time_s, energy_j: Choice("simulated", {}, time_s, energy_j)
+    >>> one = lambda time_s, energy_j: PlanePoint("simulated", {}, time_s, energy_j)
     >>> [(c.time_s, c.energy_j) for c in front([one(3, 1), one(1, 9), one(2, 9), one(2, 4), one(4, 4)])]
     [(1, 9), (2, 4), (3, 1)]
     """

@@ -20,9 +20,9 @@ from validation.workbench.queue.suites import (
     RUNNING,
     STATES,
     WAITING,
-    Case,
     Changes,
     Job,
+    QueuedCase,
     Suite,
 )
 from validation.workbench.queue.tables import Tables
@@ -42,7 +42,7 @@ class Queue:
         self.tables = tables
         self.changes = Changes()
 
-    def add(self, name: str, owner: str, cases: Sequence[Case]) -> int:
+    def add(self, name: str, owner: str, cases: Sequence[QueuedCase]) -> int:
         """Add a suite behind all others and return its number."""
         with self.tables.changing() as connection:
             (last,) = connection.execute("SELECT coalesce(max(place), 0) FROM suites").fetchone()

@@ -10,7 +10,7 @@ WAITING, RUNNING, DONE, FAILED, CANCELLED = STATES = ("waiting", "running", "don
 
 
 @dataclass(frozen=True)
-class Case:
+class QueuedCase:
     """A run as it is queued: the number of its case in the suite, and the words that describe it."""
 
     number: int

@@ -28,7 +28,7 @@ _BARRIER, _BEFORE, _ITERATION, _LAST, _AFTER = range(5)  # the segments
 Numbers = npt.NDArray[np.int64]
 
 
-class Meeting:
+class FollowedProgram:
     """A program whose messages are followed through all its steps.
 
     Args:

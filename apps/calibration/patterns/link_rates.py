@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apps.calibration.patterns.rows import FITTED, Row
+from apps.calibration.patterns.rows import FITTED, PatternTime
 
 NOTABLE = 0.05  # relative: differences below this need no further link
 _FLOWS = {"send": 0.5, "sendrecv_same": 1.0, "sendrecv_diff": 1.0}  # by rank
@@ -31,12 +31,12 @@ class Sharing:
     cautions: tuple[str, ...]
 
 
-def fitted_rows(rows: Sequence[Row], most_ranks: int) -> list[Row]:
+def fitted_rows(rows: Sequence[PatternTime], most_ranks: int) -> list[PatternTime]:
     """Return the rows that are fitted: the patterns of FITTED on at most so many ranks."""
     return [row for row in rows if row.call.pattern in FITTED and row.call.ranks <= most_ranks]
 
 
-def sharing_of(fit: Sequence[Row], latency_s: float) -> Sharing:
+def sharing_of(fit: Sequence[PatternTime], latency_s: float) -> Sharing:
     """Fit the capacities to rows of FITTED; at least one of them is a send.
 
     Args:

@@ -12,7 +12,7 @@ Flow = tuple[str, str]  # from host to host
 
 
 @dataclass(frozen=True)
-class Question:
+class SharingExperiment:
     """Messages that are sent at the same moment.
 
     Two questions that touch nothing in common can be put to the network at the same moment.
@@ -23,10 +23,10 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Answer:
+class SharingTimes:
     """The times of a question's messages."""
 
-    question: Question
+    question: SharingExperiment
     times_s: tuple[float, ...]
     slower: tuple[float, ...]  # times relative to those of the messages alone
 
@@ -37,7 +37,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Shown:
+class SharedCapacity:
     """Two messages that share a link and thereby show its capacity."""
 
     flows: tuple[Flow, Flow]
@@ -49,13 +49,13 @@ class Structure(Protocol):
 
     latencies: float  # by so many times the largest latency, its messages are to take longer than that
 
-    def shown(self) -> dict[str, Shown]:
+    def shown(self) -> dict[str, SharedCapacity]:
         """Return two messages that share it for each link over which two were sent."""
 
-    def questions(self) -> list[Question]:
+    def questions(self) -> list[SharingExperiment]:
         """Return the next questions; none if the links are known."""
 
-    def take(self, answers: Sequence[Answer]) -> None:
+    def take(self, answers: Sequence[SharingTimes]) -> None:
         """Take the answers to the questions."""
 
     def links(self, a: str, b: str) -> tuple[str, ...]:
@@ -65,13 +65,13 @@ class Structure(Protocol):
         """Return the number of pairs of hosts whose way could not be found."""
 
 
-def packed(questions: Iterable[Question]) -> list[list[Question]]:
+def packed(questions: Iterable[SharingExperiment]) -> list[list[SharingExperiment]]:
     """Return the questions in sets that can be put to the network at the same moment.
 
     The hosts of a set send at most one message and receive at most one, and no two hosts send to each other: MPI keeps
     the order of messages between two hosts, so that an answer would wait for a message before it.
     """
-    sets: list[tuple[set[Hashable], list[Question]]] = []
+    sets: list[tuple[set[Hashable], list[SharingExperiment]]] = []
     for question in questions:
         ends = {("from", a) for a, _ in question.flows} | {("to", b) for _, b in question.flows}
         needs = set(question.touches) | ends | {frozenset(flow) for flow in question.flows}
