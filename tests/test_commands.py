@@ -1,4 +1,4 @@
-"""Each command can be started with `python -m` and shows that name in its help."""
+"""Each command that can be started with `python -m` shows that name in its help, and each verb shows its own."""
 
 import runpy
 import sys
@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from validation.entrance.choosing import all_commands
+from validation.entrance.main import main
+
 ROOT = Path(__file__).parents[1]
+OTHERS = {"predict --what-if": "graph"}  # another name of the same command
 # Programs that commands start as child processes, and the command gridval (tests/validation/test_gridval.py).
 NO_COMMANDS = {
     *("apps.s4u", "apps.traces.otf2_child", "predictor.extrap.worker", "validation.gridval"),
@@ -22,6 +26,10 @@ def commands():
                 yield name.removesuffix(".__main__")
 
 
+def test_one_verb_and_the_set_up_are_modules_too():
+    assert {*commands()} - NO_COMMANDS == {"validation.run", "predictor.prepare"}
+
+
 @pytest.mark.filterwarnings("ignore:.*found in sys.modules:RuntimeWarning")
 @pytest.mark.parametrize("command", sorted({*commands()} - NO_COMMANDS))
 def test_it_says_how_it_is_called(command, monkeypatch, capsys):
@@ -30,3 +38,12 @@ def test_it_says_how_it_is_called(command, monkeypatch, capsys):
         runpy.run_module(command, run_name="__main__", alter_sys=True)
     assert end.value.code == 0
     assert capsys.readouterr().out.startswith(f"usage: python -m {command} ")
+
+
+@pytest.mark.parametrize("words", all_commands())
+def test_a_verb_says_how_it_is_called(words, capsys):
+    name = " ".join(word for word in words.split() if word not in ("--simulate", "APP.toml"))
+    with pytest.raises(SystemExit) as end:
+        main([*words.split(), "--help"])
+    assert end.value.code == 0
+    assert capsys.readouterr().out.startswith(f"usage: gridval {OTHERS.get(name, name)} ")

@@ -209,4 +209,4 @@ main = COMMAND.main
 
 
 if __name__ == "__main__":
-    sys.exit(main(prog="gridval run"))
+    sys.exit(main(prog="python -m validation.run"))

@@ -1,6 +1,5 @@
 """Names of things that are not files of the right kind give one line and status 2, soon and with little memory."""
 
-import importlib
 import os
 import subprocess
 import sys
@@ -11,29 +10,30 @@ from readers.common import ROOT, fenced
 
 import platforms.files.reading
 from platforms.files.reading import input_bytes, input_text
+from validation.entrance.main import main
 
 EXAMPLES = ROOT / "examples"
 # Every option and argument that names a file: the command, its arguments with {} for the name, and the name's ending.
 COMMANDS = [
-    ("platforms.generate", "--scenario {} --output made.xml", ".toml"),
-    ("platforms.inspect.cli", "{}", ".xml"),
-    ("platforms.inspect.cli", "{}", ".so"),
-    ("platforms.system.cli", "{}", ".toml"),
-    ("platforms.system.cli", f"{EXAMPLES}/systems/kask.toml --hardware {{}}", ".toml"),
-    ("apps.run", "--app cg --class S --ranks 2 --scenario grid4x2 --hostfile {}", ".txt"),
-    ("apps.run", "--program {} --scenario grid4x2 --ranks 2", ".c"),
-    ("apps.run", "--program {} --scenario grid4x2 --ranks 2", ".py"),
-    ("apps.run", "--program {} --scenario grid4x2 --ranks 2", ""),
-    ("apps.run", "--platform {} --app cg --class S", ".xml"),
-    ("predictor.blocks.cli", f"run {{}} --system {EXAMPLES}/systems/merpsys.toml", ".toml"),
-    ("predictor.blocks.cli", f"run {EXAMPLES}/blocks/master-slave.toml --system {{}}", ".toml"),
-    ("predictor.blocks.cli", "block --model {} --block bcast --size 8 --processes 4", ".json"),
-    ("predictor.design.cli", "{}", ".toml"),
-    ("predictor.hierarchical.cli", "--system {} --app hpl --n 2000", ".toml"),
-    ("predictor.reliability.cli", "--node-mtbf-years 5 --checkpoint 600 --times {}", ".csv"),
-    ("validation.campaign", "{}", ".toml"),
-    ("validation.optimize.cli", "{}", ".toml"),
-    ("validation.run", "--scenario grid4x2 --app cg --class S --no-store --truth {}", ".csv"),
+    ("platform make", "--scenario {} --output made.xml", ".toml"),
+    ("platform show", "{}", ".xml"),
+    ("platform show", "{}", ".so"),
+    ("platform system", "{}", ".toml"),
+    ("platform system", f"{EXAMPLES}/systems/kask.toml --hardware {{}}", ".toml"),
+    ("program run", "--app cg --class S --ranks 2 --scenario grid4x2 --hostfile {}", ".txt"),
+    ("program run", "--program {} --scenario grid4x2 --ranks 2", ".c"),
+    ("program run", "--program {} --scenario grid4x2 --ranks 2", ".py"),
+    ("program run", "--program {} --scenario grid4x2 --ranks 2", ""),
+    ("program run", "--platform {} --app cg --class S", ".xml"),
+    ("blocks run", f"{{}} --system {EXAMPLES}/systems/merpsys.toml", ".toml"),
+    ("blocks run", f"{EXAMPLES}/blocks/master-slave.toml --system {{}}", ".toml"),
+    ("blocks block", "--model {} --block bcast --size 8 --processes 4", ".json"),
+    ("plan grid", "{}", ".toml"),
+    ("plan cores", "--system {} --app hpl --n 2000", ".toml"),
+    ("plan failures", "--node-mtbf-years 5 --checkpoint 600 --times {}", ".csv"),
+    ("series campaign", "{}", ".toml"),
+    ("plan nodes --simulate", "{}", ".toml"),
+    ("run", "--scenario grid4x2 --app cg --class S --no-store --truth {}", ".csv"),
 ]
 KINDS = (
     "pipe",
@@ -95,13 +95,12 @@ def impatient(monkeypatch):
 @pytest.mark.parametrize("command, words, ending", COMMANDS)
 def test_what_is_no_such_file_is_refused_in_one_line(command, words, ending, tmp_path, capsys, impatient, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    main = importlib.import_module(command).main
     for kind in KINDS:
         if (kind, "--hardware" in words) == ("empty", True):
             continue  # the case adds nothing
         name = made(kind, tmp_path, ending)
         with fenced(tmp_path):
-            status = main([name if word == "{}" else word for word in words.split()])
+            status = main([*command.split(), *(name if word == "{}" else word for word in words.split())])
         said = capsys.readouterr()
         assert (status, said.out, len(said.err.splitlines())) == (2, "", 1), (kind, said.err)
         assert said.err.startswith("error: "), kind

@@ -1,11 +1,13 @@
 """Unexpected values of every option of every command give a result or one clear line, never a traceback."""
 
-import argparse
 import importlib
+import re
 
 import pytest
-from readers.command_line import run
+from readers.command_line import WITHOUT_VERB, run
 from readers.common import CORPUS, ROOT
+
+from validation.entrance.choosing import all_commands
 
 EXAMPLES = ROOT / "examples"
 KERNEL = "--app cg --class S"
@@ -16,58 +18,61 @@ TIMES = ROOT / "tests" / "apps" / "data" / "calibration" / "platform-calibration
 REAL = f"{EXAMPLES}/real"
 BLOCKS = f"{EXAMPLES}/blocks/master-slave.toml --system {EXAMPLES}/systems/merpsys.toml"
 CHECKPOINTS = f"{BLOCKS} --count slave1=4 --checkpoint 1 --failure-rate 1e-9"
-# Arguments that a command needs before it examines the option; by command and subcommand.
+# Arguments that a command needs before it examines the option; by the words that choose it.
 COMMANDS = {
-    ("platforms.generate", ""): "--scenario grid4x2 --output made.xml",
-    ("platforms.inspect.check", ""): f"{EXAMPLES}/platforms/campus.xml",
-    ("platforms.inspect.cli", ""): f"{EXAMPLES}/platforms/campus.xml",
-    ("platforms.system.cli", ""): f"{EXAMPLES}/systems/kask.toml",
-    ("platforms.system.catalogue", ""): "",
-    ("apps.calibrate", ""): "",
-    ("apps.calibration.cli", ""): f"--p2p {TIMES} --cluster a --nodes 2 --core-gflops 1 --out made.xml",
-    ("apps.emulation.cli", ""): f"{EXAMPLES}/emulation/none.toml",
-    ("apps.run", ""): f"{KERNEL} --ranks 2 --scenario grid4x2",
-    ("apps.store.cli", "list"): "",
-    ("apps.store.cli", "show"): "KEY",
-    ("apps.store.cli", "export"): "made.csv",
-    ("apps.store.cli", "prune"): "",
-    ("predictor.blocks.cli", "run"): BLOCKS,
-    ("predictor.blocks.cli", "block"): "--model galera+ --block bcast --size 8 --processes 4",
-    ("predictor.blocks.cli", "calibrate"): "--scenario grid4x2 --no-store",
-    ("predictor.blocks.cli", "figures"): "--model kask",
-    ("predictor.checkpoints.cli", ""): CHECKPOINTS,
-    ("validation.checkpoints.cli", ""): CHECKPOINTS,
-    ("predictor.check", ""): "no-such-predictor --no-store",
-    ("predictor.design.cli", ""): f"{EXAMPLES}/grid-design.toml",
-    ("predictor.graph.cli", ""): "--app is --class S --ranks 4",
-    ("predictor.frequency.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
-    ("predictor.hierarchical.cli", ""): MODEL.replace("hpl", "matrix-product"),  # a tenth of the work
-    ("predictor.optimize.cli", ""): CHOICE,
-    ("predictor.predict", ""): f"{KERNEL} --scenario grid4x2 --no-store",
-    ("predictor.prepare", ""): "",
-    ("predictor.reliability.cli", ""): FAILURES,
-    ("validation.blocks.cli", ""): BLOCKS,
-    ("validation.doctor.cli", ""): "",
-    ("validation.entrance.completion", ""): "bash",
-    ("validation.campaign", ""): f"{CORPUS}/campaign.toml --no-store",
-    ("validation.frequency.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
-    ("validation.graph.cli", ""): f"{KERNEL} --ranks 2 --scenario grid4x2 --no-store",
-    ("validation.hierarchical.cli", ""): MODEL,
-    ("validation.league.cli", ""): f"{KERNEL} --scenario grid4x2 --no-store",
-    ("validation.measured.cli", ""): f"{REAL}/npb-raspberry-pi.csv --platform {REAL}/raspberry-pi.xml",
-    ("validation.optimize.cli", ""): CHOICE,
-    ("validation.intervals.cli", ""): f"{CORPUS}/results.csv",
-    ("validation.regimes.cli", ""): "--no-store",
-    ("validation.reliability.cli", ""): FAILURES,
-    ("predictor.shares.cli", ""): "--app lu --class S --scenario grid4x2 --no-store",
-    ("predictor.shared.cli", ""): "--app ep --class S --scenario grid4x2 --background clusters --no-store",
-    ("validation.shared.cli", ""): "--app ep --class S --scenario grid4x2 --background clusters --no-store",
-    ("validation.shares.cli", ""): "--app lu --class S --scenario grid4x2 --no-store",
-    ("validation.run", ""): f"{KERNEL} --scenario grid4x2 --no-store",
-    ("validation.same", ""): "one other",
-    ("validation.sendmodes.cli", ""): "--cluster li-1 --no-store",
-    ("validation.sendmodes.fit", ""): "",
-    ("validation.workbench.cli", ""): "/dev/null",  # no folder, so that no server starts
+    "platform make": "--scenario grid4x2 --output made.xml",
+    "platform check": f"{EXAMPLES}/platforms/campus.xml",
+    "platform show": f"{EXAMPLES}/platforms/campus.xml",
+    "platform system": f"{EXAMPLES}/systems/kask.toml",
+    "platform hardware": "",
+    "program speed": "",
+    "platform calibrate": f"--p2p {TIMES} --cluster a --nodes 2 --core-gflops 1 --out made.xml",
+    "platform emulate": f"{EXAMPLES}/emulation/none.toml",
+    "program run": f"{KERNEL} --ranks 2 --scenario grid4x2",
+    "store list": "",
+    "store show": "KEY",
+    "store export": "made.csv",
+    "store prune": "",
+    "blocks run": BLOCKS,
+    "blocks block": "--model galera+ --block bcast --size 8 --processes 4",
+    "blocks calibrate": "--scenario grid4x2 --no-store",
+    "blocks figures": "--model kask",
+    "plan failures APP.toml": CHECKPOINTS,
+    "plan failures APP.toml --simulate": CHECKPOINTS,
+    "predictor list": "",
+    "predictor check": "no-such-predictor --no-store",
+    "plan grid": f"{EXAMPLES}/grid-design.toml",
+    "graph": "--app is --class S --ranks 4",
+    "plan clock": f"{KERNEL} --scenario grid4x2 --no-store",
+    "plan cores": MODEL.replace("hpl", "matrix-product"),  # a tenth of the work
+    "plan nodes": CHOICE,
+    "predict": f"{KERNEL} --scenario grid4x2 --no-store",
+    "predict --what-if": "--app is --class S --ranks 4 --scenario grid4x2 --what-if 2",
+    "predict --what-if --simulate": f"{KERNEL} --ranks 2 --scenario grid4x2 --no-store --what-if 2",
+    "predictor.prepare": "",
+    "plan failures": FAILURES,
+    "blocks run --simulate": BLOCKS,
+    "doctor": "",
+    "completion": "bash",
+    "series campaign": f"{CORPUS}/campaign.toml --no-store",
+    "plan clock --simulate": f"{KERNEL} --scenario grid4x2 --no-store",
+    "graph --simulate": f"{KERNEL} --ranks 2 --scenario grid4x2 --no-store",
+    "plan cores --simulate": MODEL,
+    "series league": f"{KERNEL} --scenario grid4x2 --no-store",
+    "series measured": f"{REAL}/npb-raspberry-pi.csv --platform {REAL}/raspberry-pi.xml",
+    "plan nodes --simulate": CHOICE,
+    "series intervals": f"{CORPUS}/results.csv",
+    "series map": "--no-store",
+    "plan failures --simulate": "--runs 1000 --simulations 0",
+    "plan shares": "--app lu --class S --scenario grid4x2 --no-store",
+    "predict --background": "--app ep --class S --scenario grid4x2 --background clusters --no-store",
+    "predict --background --simulate": "--app ep --class S --scenario grid4x2 --background clusters --no-store",
+    "plan shares --simulate": "--app lu --class S --scenario grid4x2 --no-store",
+    "run": f"{KERNEL} --scenario grid4x2 --no-store",
+    "store same": "one other",
+    "platform modes": "--cluster li-1 --no-store",
+    "validation.sendmodes.fit": "",
+    "workbench": "/dev/null",  # no folder, so that no server starts
 }
 WRITTEN = (
     "--out",
@@ -89,49 +94,51 @@ VALUES = (
 )  # fmt: skip
 
 
-def options_of(command: str, subcommand: str) -> list[str]:
+def options_of(command: str) -> list[str]:
     """Return the options that take a value."""
-    parser = importlib.import_module(command).build_parser()
-    if subcommand:
-        (choice,) = (one for one in parser._actions if isinstance(one, argparse._SubParsersAction))
-        parser = choice.choices[subcommand]
+    without_verb = command in WITHOUT_VERB
+    parser = (importlib.import_module(command).COMMAND if without_verb else all_commands()[command]).parser()
     return [one.option_strings[-1] for one in parser._actions if one.option_strings and one.nargs != 0]
 
 
-def check(command: str, words: list[str]) -> None:
-    status, said = run(command, words)
-    assert status in (0, 2, 3), (words, said)
-    assert status != 2 or len(said.splitlines()) == 1, (words, said)
+def check(command: str, option: str, value: str) -> None:
+    needed = COMMANDS[command].split()
+    # The arguments have the file that chooses the command, or the option that does, with its value.
+    verb = " ".join(word for word in command.split() if word != "APP.toml" and word not in needed)
+    words = [*needed, f"{option}={value}"]
+    status, said = run(verb, words)
+    assert status in (0, 2, 3), (command, words, said)
+    assert status != 2 or len(said.splitlines()) == 1, (command, words, said)
     assert "Traceback" not in said
 
 
-def words_for(command: str, subcommand: str, option: str, value: str) -> list[str]:
-    needed = COMMANDS[command, subcommand].split()
-    return [*([subcommand] if subcommand else []), *needed, f"{option}={value}"]
-
-
-@pytest.mark.parametrize("command, subcommand", COMMANDS)
-def test_one_odd_value_of_every_option(command, subcommand):
-    for number, option in enumerate(options_of(command, subcommand)):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_one_odd_value_of_every_option(command):
+    for number, option in enumerate(options_of(command)):
         if option not in PICTURES:
             values = PLACES if option in WRITTEN else VALUES[:6]
-            check(command, words_for(command, subcommand, option, values[number % len(values)]))
+            check(command, option, values[number % len(values)])
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("command, subcommand", COMMANDS)
-def test_every_odd_value_of_every_option(command, subcommand):
-    for option in options_of(command, subcommand):
+@pytest.mark.parametrize("command", COMMANDS)
+def test_every_odd_value_of_every_option(command):
+    for option in options_of(command):
         for value in PLACES if option in (*WRITTEN, *PICTURES) else VALUES:
             if (option in PICTURES) <= (value != "."):  # pictures that can be drawn take longer
-                check(command, words_for(command, subcommand, option, value))
+                check(command, option, value)
 
 
 def test_all_commands_are_there():
-    with_options = {
+    assert {*all_commands(), *WITHOUT_VERB} == {*COMMANDS}
+
+
+def test_every_command_has_a_verb_except_those_for_maintainers():
+    declared = {
         ".".join(file.relative_to(ROOT).with_suffix("").parts)
         for package in ("platforms", "apps", "predictor", "validation")
         for file in (ROOT / package).rglob("*.py")
-        if "def build_parser" in file.read_text("utf-8")
+        if re.search(r"^COMMAND\w* = Command\(", file.read_text("utf-8"), re.MULTILINE)
     }
-    assert with_options == {command for command, _ in COMMANDS}
+    places = {one.place.partition(":")[0] for one in all_commands().values()}
+    assert declared == {*places, *WITHOUT_VERB}

@@ -1,11 +1,12 @@
 """Test that the commands of the tutorials print the shown output, and that files on the pages are the examples."""
 
-import importlib
 import re
 import shlex
 from pathlib import Path
 
 import pytest
+
+from validation.entrance.main import main
 
 ROOT = Path(__file__).parents[2]
 PAGES = {
@@ -16,7 +17,7 @@ PAGES = {
 }
 SHOWN = re.compile(r"```sh\n((?:(?!```).)*?)```\n\n```text\n(.*?)```", re.DOTALL)
 # Commands that need no simulation or only small ones; tests of the others are marked slow.
-QUICK = ("--dry-run", "HcfTraffic --", ":Hcf\n", "predictor.predict --scenario grid4x2 --app lu")
+QUICK = ("--dry-run", "HcfTraffic --", ":Hcf\n", "gridval predict --scenario grid4x2 --app lu")
 
 
 def commands():
@@ -34,13 +35,13 @@ def steady(text):
 
 @pytest.mark.parametrize(("command", "output"), list(commands()))
 def test_a_command_prints_what_the_page_shows(command, output, tmp_path, monkeypatch, capsys):
-    python, dash_m, module, *arguments = shlex.split(command.replace("\\\n", " "))
-    assert (python, dash_m) == (".venv/bin/python", "-m")
+    program, *arguments = shlex.split(command.replace("\\\n", " "))
+    assert program == ".venv/bin/gridval"
     arguments = [str(tmp_path / word) if word in ("results", "report.html") else word for word in arguments]
-    if module != "apps.run":
+    if arguments[:2] != ["program", "run"]:
         arguments += ["--store", str(tmp_path / "store")]
     monkeypatch.chdir(ROOT)
-    status = importlib.import_module(module).main(arguments)
+    status = main(arguments)
     said = capsys.readouterr()
     if output.startswith("error: "):
         assert (status, said.out) == (2, "")
@@ -79,11 +80,9 @@ def test_the_entry_point_on_the_page_is_the_group_that_is_read():
 def test_a_dask_scheduler_and_workers_give_the_table_of_the_page(tmp_path, monkeypatch, capsys):
     from distributed import LocalCluster
 
-    from validation.campaign import main
-
     ((_, output),) = [one for one in SHOWN.findall(PAGES["cluster-campaign"].read_text()) if "--out" in one[0]]
     monkeypatch.chdir(ROOT)
     with LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster:
         arguments = ["--scheduler", cluster.scheduler_address, "--store", str(tmp_path / "store")]
-        assert main(["examples/first-campaign.toml", *arguments]) == 0
+        assert main(["series", "campaign", "examples/first-campaign.toml", *arguments]) == 0
     assert capsys.readouterr().out == output

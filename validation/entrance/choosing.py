@@ -34,7 +34,10 @@ class Chosen:
 
     def main(self) -> int:
         """Run the command and return its exit status."""
-        return self.command.main(self.words, choosers=self.choosers)
+        own = self.words[: self.words.index("--")] if "--" in self.words else self.words
+        # Help is shown beside an option without its value too: ``predict --background --help``.
+        helped = [word for word in own if word in _HELP][:1]
+        return self.command.main(helped or self.words, choosers=self.choosers)
 
     def parser(self) -> argparse.ArgumentParser:
         """Return the command's parser."""

@@ -18,7 +18,7 @@ from predictor.base import OutOfRange
 from predictor.contention.predictor import busy_cores
 
 COLUMNS = ("app", "class", "ranks", "nodes", "time_s")
-_CHOICE = re.compile(r"(?:(\d+)@)?(\d+)")
+_CHOICE = re.compile(r"(?:(\d{1,9})@)?(\d{1,9})")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ The advice is that of gridval plan shares; --search compares it with the best of
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -70,7 +71,8 @@ def _steps(request: SharesComparisonRequest) -> int | None:
     """Return the number of steps of the search; None: there is none."""
     if request.search is None:
         return None
-    steps = round(100 / request.search) if 0 < request.search <= 50 else 0
+    asked = 100 / request.search if 0 < request.search <= 50 else 0.0
+    steps = round(asked) if math.isfinite(asked) else 0
     if not steps or abs(steps * request.search - 100) > 1e-6:
         raise UserError(f"--search {request.search:g}", "100 is not a multiple of it", "Give for example 5 or 10")
     return steps

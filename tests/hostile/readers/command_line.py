@@ -1,7 +1,8 @@
 """All command lines, up to the first process that a command would start.
 
-The first byte chooses the command; the rest is its arguments, one per line.  Slashes, and points or tildes at the
-beginning of names, are removed so that files are written only in the current folder.  FILE stands for an existing file.
+The first byte chooses the command, by its words after ``gridval``; the rest is its arguments, one per line.  Slashes,
+and points or tildes at the beginning of names, are removed so that files are written only in the current folder.  FILE
+stands for an existing file.
 """
 
 import importlib
@@ -14,14 +15,15 @@ from pathlib import Path
 
 from readers.common import ROOT, fenced, seeds
 
+from validation.entrance.main import main as gridval
+
 COMMANDS = (
-    "platforms.generate", "platforms.inspect.cli", "platforms.system.cli", "apps.run", "apps.store.cli",
-    "predictor.blocks.cli", "predictor.design.cli", "predictor.graph.cli", "predictor.frequency.cli",
-    "predictor.hierarchical.cli", "predictor.optimize.cli", "predictor.predict", "predictor.reliability.cli",
-    "validation.blocks.cli", "validation.campaign", "validation.frequency.cli", "validation.hierarchical.cli",
-    "validation.league.cli", "validation.optimize.cli", "validation.regimes.cli", "validation.reliability.cli",
-    "validation.run", "validation.sendmodes.cli", "validation.sendmodes.fit",
+    "platform make", "platform show", "platform system", "program run", "store", "blocks", "plan grid", "graph",
+    "plan clock", "plan cores", "plan nodes", "predict", "plan failures", "blocks run --simulate", "series campaign",
+    "plan clock --simulate", "plan cores --simulate", "series league", "plan nodes --simulate", "series map",
+    "plan failures --simulate", "run", "platform modes", "validation.sendmodes.fit",
 )  # fmt: skip
+WITHOUT_VERB = ("predictor.prepare", "validation.sendmodes.fit")  # commands for maintainers: modules
 SEEDS = seeds("tests/hostile/corpus/command*.txt")
 WORDS = (
     "--scenario\n", "grid4x8\n", "--network\n", "--speeds\n", "--platform\n", "FILE0\n", "FILE1\n", "--app\n", "cg\n",
@@ -38,7 +40,7 @@ FILES = (
 
 
 def words_of(content: bytes) -> tuple[str, list[str]]:
-    """Return the command's module and arguments."""
+    """Return the command's words and its arguments."""
     command = COMMANDS[content[0] % len(COMMANDS)] if content else COMMANDS[0]
     text = os.fsdecode(content[1:4000].replace(b"\0", b""))
     words = []
@@ -64,8 +66,11 @@ def elsewhere() -> Iterator[Path]:
 
 
 def run(command: str, words: list[str]) -> tuple[int, str]:
-    """Return the exit status and the text on standard error."""
-    main = importlib.import_module(command).main
+    """Return the exit status and the text on standard error of a command, by its words after ``gridval``."""
+    if command in WITHOUT_VERB:
+        main, words = importlib.import_module(command).main, list(words)
+    else:
+        main, words = gridval, [*command.split(), *words]
     said = io.StringIO()
     out = io.TextIOWrapper(io.BytesIO(), "utf-8")
     with elsewhere() as folder, fenced(folder), redirect_stdout(out), redirect_stderr(said):

@@ -8,7 +8,7 @@ from pathlib import Path
 from readers.common import file_of, seeds
 
 from apps.store import Store
-from apps.store.cli import main
+from apps.store.cli import COMMAND_LIST
 from apps.store.database import DATABASE
 
 SEEDS = seeds("tests/hostile/corpus/store*.sqlite")
@@ -30,7 +30,7 @@ def read(content: bytes) -> None:
                 store.get(entry.kind, entry.key)
             store.get_record(entry.identity, inexact=True)
         with redirect_stdout(io.TextIOWrapper(io.BytesIO(), "utf-8")), redirect_stderr(io.StringIO()):
-            assert main(["list", "--store", str(folder)]) in (0, 2)
+            assert COMMAND_LIST.main(["--store", str(folder)]) in (0, 2)
         store.put("probe", KEY, {"a": 1}, {"b": 2})
         store.sweep()
     assert all("\n" not in line for line in said)

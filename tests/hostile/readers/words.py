@@ -1,6 +1,5 @@
 """Host files, and values of options."""
 
-from argparse import Namespace
 from contextlib import suppress
 
 from readers.common import file_of, platform_of, seeds
@@ -11,11 +10,12 @@ from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, sized_problem
 from apps.spec.engine_options import parse_options
 from apps.spec.settings import parse_iterations, parse_memory_bus, resolve_efficiency
+from platforms.command.values import request_of
 from platforms.errors import UserError
 from platforms.grids.scenario import named_grid, with_frequencies
 from platforms.model.frequency import parse_frequency
 from platforms.model.placement import read_host_file
-from platforms.options import grid_from_request
+from platforms.options import ScenarioOptions, grid_from_request
 from platforms.read.clusters import parse_clusters, regroup
 from platforms.system.cli import counts_of
 from predictor.allocation.configuration import Configuration
@@ -27,7 +27,6 @@ WORDS = (
 )  # fmt: skip
 GRID = with_frequencies(named_grid("grid4x2"))
 PLATFORM = platform_of(GRID)
-OPTIONS = {"scenario": "grid3x9", "network": None, "frequency": None, "hardware": None, "factors": None}
 CLUSTERS = [(one.name, one.frequencies) for one in GRID.clusters if one.frequencies is not None]
 
 
@@ -43,7 +42,7 @@ def read(content: bytes) -> None:
         lambda: parse_memory_bus(text),
         lambda: resolve_efficiency(text, Problem("cg")),
         lambda: named_grid(text),
-        lambda: grid_from_request(Namespace(**OPTIONS, speeds=text)),
+        lambda: grid_from_request(request_of(ScenarioOptions, {"scenario": "grid3x9", "speeds": text})),
         lambda: counts_of(text.split("\n")),
         lambda: read_program(file_of(b"int main(void) { return 0; }", ".c"), text),
         lambda: _round_trip(text),
