@@ -38,7 +38,7 @@ from predictor.network.survey import next_plan
 APPS = ("cg", "mg", "lu", "is", "ft", "ep")
 NETWORKS = ("gigabit", "metro", "continental", "infiniband")
 SEED = 20261121
-# Limits of (mean, maximum) absolute error in % for dpgraph-known and for dpgraph
+# Limits of (mean, maximum) absolute error in % for dpgraph:known and for dpgraph
 LIMITS = {"scenarios": ((0.05, 0.5), (1.0, 5.0)), "random": ((0.1, None), (2.0, None))}
 OTHER_TABLES = {  # invented: fewer steps, at other sizes and with other values
     "smpi/bw-factor": "0:0.6;3000:0.9;40000:0.7",
@@ -119,7 +119,7 @@ def compare(world: World, chosen: list[Target], table: Table, row: str = "") -> 
         key = target.platform.content_hash, target.placement
         if key not in networks:
             networks = {key: {
-                "dpgraph-known": world.known(target.platform, target.placement),
+                "dpgraph:known": world.known(target.platform, target.placement),
                 "dpgraph": world.measured(target.platform, target.placement),
             }}  # fmt: skip
         for name, network in networks[key].items():
@@ -148,7 +148,7 @@ def random(runner: Runner, args: argparse.Namespace) -> None:
 
 def ablations(runner: Runner, args: argparse.Namespace) -> None:
     """Compare the model without one of its parts."""
-    world, table = World(runner), Table("dpgraph-known without one of its parts")
+    world, table = World(runner), Table("dpgraph:known without one of its parts")
     grids = [named_grid(name, network) for network in NETWORKS[:2] for name in SCENARIOS]
     chosen = list(targets(grids, args.apps))
     runner.start(world.settings.spec(target) for target in chosen)
@@ -180,7 +180,7 @@ def options(runner: Runner, args: argparse.Namespace) -> None:
         for target in targets([grid], args.apps):
             wrong = materialise(_changed(grid, lambda wire: replace(wire, bandwidth_Bps=2 * wire.bandwidth_Bps)))
             networks = {
-                "dpgraph-known": world.known(wrong, target.placement),
+                "dpgraph:known": world.known(wrong, target.placement),
                 "dpgraph": world.measured(wrong, target.placement, real=target.platform),
             }
             for name, network in networks.items():

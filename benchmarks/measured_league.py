@@ -19,7 +19,7 @@ GRIDS = ("free", "wan10")
 TUNED = ("--eager-limit", "262144", "--queues", "turns")  # of gridval emulate
 # Kernels and classes by what they tell, and then by how long they take.
 ORDER = ("is S", "ft S", "ep S", "is W", "ft W", "lu S", "mg S", "mg W", "ep W", "cg S", "cg W", "lu W")
-PREDICTORS = ("simulate", "structural", "dpgraph", "hcf-constant", "hcf", "hcf-printed")
+PREDICTORS = ("simulate", "structural", "dpgraph", "hcf:constant", "hcf", "hcf:printed")
 MEAN_APPS = ("cg", "mg", "lu", "ep")
 
 

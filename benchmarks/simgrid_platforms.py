@@ -128,7 +128,7 @@ def main() -> int:
     """Run the command and return its exit status."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("folder", type=Path, metavar="FOLDER")
-    parser.add_argument("--predictor", default="hcf,dpgraph-known,dpgraph", metavar="P1,P2,...")
+    parser.add_argument("--predictor", default="hcf,dpgraph:known,dpgraph", metavar="P1,P2,...")
     args = parser.parse_args()
     if not args.folder.is_dir():
         parser.error(f"{args.folder}: not a folder")

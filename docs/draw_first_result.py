@@ -2,7 +2,7 @@
 
 Usage: python docs/draw_first_result.py
 
-The times are those of `gridval run --scenario grid4x8 --predictor structural,hcf-constant,hcf`.  Running
+The times are those of `gridval run --scenario grid4x8 --predictor structural,hcf:constant,hcf`.  Running
 the script again changes nothing.
 """
 
@@ -23,7 +23,7 @@ from pictures.style import BLUE, GREEN, INK, RED, card, percent, plain_log, seco
 
 PICTURE = ROOT / "docs" / "first-result.svg"
 APPS = ("cg", "mg", "lu")
-PREDICTORS = {"structural": GREEN, "hcf-constant": BLUE, "hcf": RED}
+PREDICTORS = {"structural": GREEN, "hcf:constant": BLUE, "hcf": RED}
 TITLE = "Predicted against simulated times of CG, MG and LU, class B, on the 32 nodes of grid4x8"
 
 

@@ -234,6 +234,6 @@ class Hcf:
         return HcfModel(self.name, self.node_time, self.comm_time, probes)
 
 
-HCF_PRINTED = Hcf("hcf-printed", node_compute_time_as_printed, communication_time)
+HCF_PRINTED = Hcf("hcf:printed", node_compute_time_as_printed, communication_time)
 HCF = Hcf("hcf", node_compute_time, communication_time)
-HCF_CONSTANT = Hcf("hcf-constant", node_compute_time, constant_communication_time)
+HCF_CONSTANT = Hcf("hcf:constant", node_compute_time, constant_communication_time)

@@ -42,7 +42,7 @@ def test_a_notebook_runs_from_its_folder(path, monkeypatch, capsys):
 
 
 def _first(names, printed):
-    assert set(names["found"]["predictor"]) == {"hcf", "hcf-constant"}
+    assert set(names["found"]["predictor"]) == {"hcf", "hcf:constant"}
     assert set(names["all_three"]["app"]) == {"cg", "mg", "ep"}
 
 

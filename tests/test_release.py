@@ -105,7 +105,7 @@ def test_the_wheel_works_in_a_clean_environment(clean_python, tmp_path):
         [python, "-m", "validation.run", "--scenario", "grid4x2", "--app", "cg", "--class", "S"],
         cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert "hcf-constant" in done.stdout
+    assert "hcf:constant" in done.stdout
     version = "from importlib.metadata import version; print(version('grid-prediction-validator'))"
     said = subprocess.run([python, "-c", version], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert said.stdout.strip() == PROJECT["version"]

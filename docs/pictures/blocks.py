@@ -18,7 +18,7 @@ from pictures.style import BLUE, GREY, INK, NOTE, RED, card, percent, seconds
 from predictor.blocks.machines.target_machine import TargetMachine
 
 TITLE = "Block models: IS as a tree of blocks, with the time of each block by formula and simulated"
-FAMILIES = {"blocks": RED, "blocks-simgrid": BLUE}
+FAMILIES = {"blocks": RED, "blocks:simgrid": BLUE}
 COLLECTIVES = ("gather", "bcast", "alltoall", "alltoall")  # of an iteration, in the order of the description
 _ITERATIONS, _SHOWN = 3, 1  # recorded; the one whose times are shown, from 0
 _MILLI = 1e-3

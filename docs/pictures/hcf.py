@@ -15,7 +15,7 @@ TITLE = "HCF: computation and communication of the probe, of three predictions a
 
 def draw(runner: Runner) -> Figure:
     """Return the picture for CG, class B, on grid4x8 with the network infiniband."""
-    made = case(runner, ("hcf-printed", "hcf", "hcf-constant"), "cg", network="infiniband")
+    made = case(runner, ("hcf:printed", "hcf", "hcf:constant"), "cg", network="infiniband")
     (evidence,) = made.evidence["hcf"]
     figure = card(5.4)
     top, bottom = figure.subplots(2, height_ratios=(4, 4.6))
@@ -54,15 +54,15 @@ def _draw_probe(axes: Axes, probe: Probe, made: Case) -> None:
 
 
 def _draw_predictions(axes: Axes, probe: Probe, made: Case) -> None:
-    nodes, printed, hcf = made.target.nodes, made.predictions["hcf-printed"], made.predictions["hcf"]
+    nodes, printed, hcf = made.target.nodes, made.predictions["hcf:printed"], made.predictions["hcf"]
     share = f"{probe.NCT}/{nodes}"
     fastest = heterogeneity_factor(probe.Tcp_slower_s, min(probe.Tcp_s.values()))
     homo_s = hcf.parts["compute_s"]
     growth = f"(7): {probe.Tcm_s:.2f} s x {nodes}/{probe.NCT}"
     rows = [
-        ("hcf-printed", printed.parts, f"(5) as printed: {homo_s:.2f} s x {fastest:.2f}; {growth}"),
+        ("hcf:printed", printed.parts, f"(5) as printed: {homo_s:.2f} s x {fastest:.2f}; {growth}"),
         ("hcf", hcf.parts, f"(5) corrected: {probe.Tcp_slower_s:.2f} s x {share}; {growth}"),
-        ("hcf-constant", made.predictions["hcf-constant"].parts, "(5) corrected; (7) left out"),
+        ("hcf:constant", made.predictions["hcf:constant"].parts, "(5) corrected; (7) left out"),
     ]
     for row, (name, parts, note) in enumerate(rows):
         compute_s, comm_s = parts["compute_s"], parts["comm_s"]

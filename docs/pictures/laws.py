@@ -1,4 +1,4 @@
-"""Laws in the number of ranks: communication of hcf-nnls, the three baselines, and Extra-P."""
+"""Laws in the number of ranks: communication of hcf:nnls, the three baselines, and Extra-P."""
 
 from __future__ import annotations
 
@@ -73,10 +73,10 @@ def _name_ends(axes: Axes, ends: Sequence[tuple[str, float, str]], nranks: int, 
 
 
 def draw_nnls(runner: Runner) -> Figure:
-    """Return the picture of hcf-nnls: communication over the number of ranks."""
-    figure, panels = _panels(runner, ("hcf-nnls", "hcf", "hcf-constant"), 3.9)
+    """Return the picture of hcf:nnls: communication over the number of ranks."""
+    figure, panels = _panels(runner, ("hcf:nnls", "hcf", "hcf:constant"), 3.9)
     for (axes, made), top, step in zip(panels, (9.0, 60.0), (2.0, 10.0), strict=True):
-        answers = {one.request: one for one in made.evidence["hcf-nnls"]}
+        answers = {one.request: one for one in made.evidence["hcf:nnls"]}
         runs = [answers[request] for request in HCF_NNLS.runs(made.target)]
         probe = read_probe(made.evidence["hcf"][0])
         times_s = [read_probe(run).Tcm_s for run in runs]
@@ -90,9 +90,9 @@ def draw_nnls(runner: Runner) -> Figure:
         axes.plot([nranks], [true_s], "D", color="white", markeredgecolor=INK, markersize=8, zorder=6)
         ends = [
             (f"simulated: {true_s:.1f} s", true_s, INK),
-            (f"fitted: {made.predictions['hcf-nnls'].parts['comm_s']:.1f} s",
-             made.predictions["hcf-nnls"].parts["comm_s"], GREEN),
-            (f"hcf-constant: {probe.Tcm_s:.1f} s", probe.Tcm_s, BLUE),
+            (f"fitted: {made.predictions['hcf:nnls'].parts['comm_s']:.1f} s",
+             made.predictions["hcf:nnls"].parts["comm_s"], GREEN),
+            (f"hcf:constant: {probe.Tcm_s:.1f} s", probe.Tcm_s, BLUE),
         ]  # fmt: skip
         _name_ends(axes, ends, nranks, top)
         end_s = communication_time(probe.Tcm_s, probe.NCT, nranks)
@@ -132,28 +132,28 @@ def _draw_laws(
 
 def draw_regression(runner: Runner) -> Figure:
     """Return the picture of the three laws."""
-    colors = {"fit-loglinear": RED, "fit-amdahl": GREEN, "fit-log": PURPLE}
+    colors = {"fit:loglinear": RED, "fit:amdahl": GREEN, "fit:log": PURPLE}
 
     def laws(made: Case) -> list[tuple[str, str, Sequence[float], Callable[[float], float]]]:
-        runs = made.evidence["fit-amdahl"]
+        runs = made.evidence["fit:amdahl"]
         ranks, times_s = [run.record.ranks for run in runs], [run.record.time_s for run in runs]
         fitted = {
-            "fit-loglinear": fit_power_law(ranks, times_s),
-            "fit-amdahl": fit_combination(ranks, times_s, AMDAHL),
-            "fit-log": fit_log_line(ranks, times_s),
+            "fit:loglinear": fit_power_law(ranks, times_s),
+            "fit:amdahl": fit_combination(ranks, times_s, AMDAHL),
+            "fit:log": fit_log_line(ranks, times_s),
         }
         return [
             (name, colors[name], RANKS, lambda P, law=law: sum(law.parts(P).values())) for name, law in fitted.items()
         ]
 
     figure, panels = _panels(runner, tuple(colors), 3.9)
-    _draw_laws(panels, laws, "fit-amdahl")
+    _draw_laws(panels, laws, "fit:amdahl")
     return figure
 
 
 def draw_extrap(runner: Runner) -> Figure:
     """Return the picture of the models that Extra-P finds."""
-    colors = {"extrap": GREEN, "extrap-effort": BLUE, "extrap-default": RED}
+    colors = {"extrap": GREEN, "extrap:effort": BLUE, "extrap:default": RED}
     where = np.geomspace(4, 32, 13)
 
     def laws(made: Case) -> list[tuple[str, str, Sequence[float], Callable[[float], float]]]:
@@ -161,7 +161,7 @@ def draw_extrap(runner: Runner) -> Figure:
         ranks, times_s = [run.record.ranks for run in runs], [run.record.time_s for run in runs]
 
         def law(name: str) -> Callable[[float], float]:
-            effort, negative = name == "extrap-effort", name == "extrap"
+            effort, negative = name == "extrap:effort", name == "extrap"
             values = [P * time_s for P, time_s in zip(ranks, times_s, strict=True)] if effort else times_s
             return lambda P: (
                 process.model(ranks, values, at=P, negative_exponents=negative).value / (P if effort else 1)

@@ -23,8 +23,8 @@ _MILLI, _MEGA = 1e-3, 1e6
 
 def draw(runner: Runner) -> Figure:
     """Return the picture for IS, class A, on the 16 nodes of li-1."""
-    made = case(runner, ("dpgraph-li", "dpgraph-li-duplex"), "is", preset="A", scenario="li-1", network=None)
-    messages = next(e for e in made.evidence["dpgraph-li"] if e.request.kind == "exchange")
+    made = case(runner, ("dpgraph:li", "dpgraph:li-duplex"), "is", preset="A", scenario="li-1", network=None)
+    messages = next(e for e in made.evidence["dpgraph:li"] if e.request.kind == "exchange")
     (model,) = send_models(made.target, messages.measurement).values()
     figure = card(4.0)
     left, right = figure.subplots(1, 2, width_ratios=(1, 1.35))
@@ -72,7 +72,7 @@ def _draw_sums(axes: Axes, made: Case, model: SendModel) -> None:
 
     recordings = {
         len(e.request.target.placement): e.recording
-        for e in made.evidence["dpgraph-li"]
+        for e in made.evidence["dpgraph:li"]
         if e.request.kind == "recording"
     }
     works = {P: work_of(recordings[P], target.iterations) for P in recorded_counts(target.problem, target.nranks)}
@@ -89,11 +89,11 @@ def _draw_sums(axes: Axes, made: Case, model: SendModel) -> None:
             axes.plot([P], [value], "o", color=color, markersize=6)
     true_s = made.truth.time_s
     axes.plot([NODES], [true_s], "D", color="white", markeredgecolor=INK, markersize=8, zorder=6)
-    duplex_s = made.predictions["dpgraph-li-duplex"].time_s
+    duplex_s = made.predictions["dpgraph:li-duplex"].time_s
     axes.plot([NODES], [duplex_s], "_", color=BLUE, markersize=14, markeredgewidth=2, zorder=7)
     notes = [
-        (f"dpgraph-li: {percent(made.error_pct('dpgraph-li'))}", made.predictions["dpgraph-li"].time_s, GREEN, 1.18),
-        (f"dpgraph-li-duplex: {percent(made.error_pct('dpgraph-li-duplex'))}", duplex_s, BLUE, 0.97),
+        (f"dpgraph:li: {percent(made.error_pct('dpgraph:li'))}", made.predictions["dpgraph:li"].time_s, GREEN, 1.18),
+        (f"dpgraph:li-duplex: {percent(made.error_pct('dpgraph:li-duplex'))}", duplex_s, BLUE, 0.97),
         (f"simulated: {true_s:.2f} s", true_s, INK, 0.78),
     ]
     for text, value, color, lift in notes:

@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from apps.runs.runner import Runner
 from pictures.style import BLUE, GREY, INK, NOTE, ORANGE, PALE, card
 
-TITLE = "Errors of simulate and of hcf-constant for measured runs on two emulated grids"
+TITLE = "Errors of simulate and of hcf:constant for measured runs on two emulated grids"
 PAGE = Path(__file__).resolve().parents[1] / "validation" / "measured-league.md"
-SHOWN = {"simulate": ("o", BLUE), "hcf-constant": ("D", ORANGE)}
+SHOWN = {"simulate": ("o", BLUE), "hcf:constant": ("D", ORANGE)}
 _MARGIN = 2  # %, beyond the largest errors
 
 

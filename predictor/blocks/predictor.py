@@ -4,7 +4,7 @@ J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI Application
 described in blocks (predictor/blocks/kernels.py), a platform's blocks are calibrated by micro-benchmarks, and the
 description is evaluated with the calibrated blocks.
 
-``blocks`` uses Table 1's formulas; ``blocks-simgrid`` uses lines over message sizes and the shapes of the collectives'
+``blocks`` uses Table 1's formulas; ``blocks:simgrid`` uses lines over message sizes and the shapes of the collectives'
 algorithms.  T_min, the time of an operation, is measured by a run of the problem on one node of each cluster, which is
 the probe of HCF.  Ranks compute at the speed of their own nodes; the slowest one decides, because the others wait for
 it where they communicate.
@@ -208,4 +208,4 @@ class BlocksPredictor:
 
 
 BLOCKS = BlocksPredictor("blocks", "paper")
-BLOCKS_SIMGRID = BlocksPredictor("blocks-simgrid", "simgrid")
+BLOCKS_SIMGRID = BlocksPredictor("blocks:simgrid", "simgrid")

@@ -24,25 +24,25 @@ class Excuse:
 EXCUSES = (
     Excuse(
         ANSWERS,
-        ("extrap", "extrap-effort", "extrap-default"),
+        ("extrap", "extrap:effort", "extrap:default"),
         "Extra-P is not installed: `make extrap`.",
     ),
     Excuse(
         "interval",
-        ("hcf-printed", "hcf"),
+        ("hcf:printed", "hcf"),
         "The interval is the true times that the errors in the validity map allow, and in every "
         "case of the map with so little computation their times were too long.",
     ),
     Excuse(
         "permuted",
-        ("hcf-printed", "hcf", "hcf-constant"),
+        ("hcf:printed", "hcf", "hcf:constant"),
         "The probe has a rank on the first node of every cluster, in the order of the file, which the paper leaves "
         "open: in another order other ranks of the probe are neighbours.",
         most=0.05,
     ),
     Excuse(
         "scales",
-        ("dpgraph-known",),
+        ("dpgraph:known",),
         "Events within 1 ns are simultaneous, as in SimGrid unless surf/precision says otherwise, which the predictor "
         "does not follow; a caution says so.",
         most=1e-5,

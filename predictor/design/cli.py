@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from apps.runs.runner import Runner
     from predictor.design.space import Candidate
 
-DEFAULT_PREDICTOR = "dpgraph-known"  # a grid that does not exist cannot be measured, only described
+DEFAULT_PREDICTOR = "dpgraph:known"  # a grid that does not exist cannot be measured, only described
 
 
 def _graph_times(request: DesignQuestion, settings: Settings, runner: Runner) -> Times:
@@ -52,7 +52,7 @@ def _graph_times(request: DesignQuestion, settings: Settings, runner: Runner) ->
 
 
 # Predictors that evaluate many grids without a SimGrid process for each, and give bounds of the times.
-_QUICK: Mapping[str, Callable[[DesignQuestion, Settings, Runner], Times]] = {"dpgraph-known": _graph_times}
+_QUICK: Mapping[str, Callable[[DesignQuestion, Settings, Runner], Times]] = {"dpgraph:known": _graph_times}
 
 
 @dataclass(frozen=True, kw_only=True)

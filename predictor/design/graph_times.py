@@ -1,4 +1,4 @@
-"""Times of the programs on candidate grids, from the program's graph and the described network (``dpgraph-known``).
+"""Times of the programs on candidate grids, from the program's graph and the described network (``dpgraph:known``).
 
 One recording per program and number of ranks serves all grids, and a grid's routes come from its description.  So a
 grid takes milliseconds and needs no SimGrid process.

@@ -1,4 +1,4 @@
-"""The network as the platform file and SimGrid's documentation describe it (predictor ``dpgraph-known``).
+"""The network as the platform file and SimGrid's documentation describe it (predictor ``dpgraph:known``).
 
 SimGrid's network model SMPI (manual, "Configuring SimGrid"; constants of SimGrid 3.32): a message of n bytes moves
 n + 16 bytes.  Its size determines factors by which latency and bandwidth are multiplied.  A flow's rate is at most the
@@ -114,7 +114,7 @@ def _check_represented(routes: Iterable[Route]) -> None:
     for route in routes:
         for link in route.links:
             if link.sharing in _NOT_REPRESENTED:
-                where = f"dpgraph-known, link {link.name!r} from {route.source} to {route.destination}"
+                where = f"dpgraph:known, link {link.name!r} from {route.source} to {route.destination}"
                 problem = f"its sharing is {link.sharing}, which the fluid model does not cover"
                 raise OutOfRange(where, problem, "Use dpgraph, which measures the network, or another predictor")
 

@@ -1,6 +1,6 @@
 """The graph predictors: the time of a recorded program on a network on which it has not run.
 
-``dpgraph`` measures the network by messages between the target's nodes.  ``dpgraph-known`` reads SimGrid's documented
+``dpgraph`` measures the network by messages between the target's nodes.  ``dpgraph:known`` reads SimGrid's documented
 constants and the platform file, so its accuracy shows only that the fluid model is SimGrid's: it is a check of the
 implementation.  Both extend K.-C. Li's graphs of sequential segments and communications ("A Strategy for Point-to-point
 Node Communication Performance Prediction in Cluster Environments") by matched messages, waiting, protocols and shared
@@ -299,4 +299,4 @@ def _measured(platform: Platform, hosts: frozenset[str], results: tuple[Measurem
 
 
 DPGRAPH = GraphPredictor("dpgraph", measures=True)
-DPGRAPH_KNOWN = GraphPredictor("dpgraph-known", measures=False)
+DPGRAPH_KNOWN = GraphPredictor("dpgraph:known", measures=False)

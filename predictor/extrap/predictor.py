@@ -107,5 +107,5 @@ class ExtrapPredictor:
 
 
 EXTRAP = ExtrapPredictor("extrap", effort=False, negative_exponents=True)
-EXTRAP_EFFORT = ExtrapPredictor("extrap-effort", effort=True, negative_exponents=False)
-EXTRAP_DEFAULT = ExtrapPredictor("extrap-default", effort=False, negative_exponents=False)
+EXTRAP_EFFORT = ExtrapPredictor("extrap:effort", effort=True, negative_exponents=False)
+EXTRAP_DEFAULT = ExtrapPredictor("extrap:default", effort=False, negative_exponents=False)

@@ -4,7 +4,7 @@ J.-C. Charr, R. Couturier, A. Fanfakh, A. Giersch, "Energy consumption reduction
 applications in heterogeneous architecture using DVFS", 2015: computation takes S = f_max / f times as long, and
 communication takes the same time; dynamic power is proportional to S^-3, so dynamic energy is proportional to S^-2, and
 static energy grows with the time.  In the paper the time is the longest computation plus the shortest communication of
-all nodes.  Here ``hcf`` and ``hcf-constant`` have such a sum; ``dpgraph`` evaluates the program's events with slower
+all nodes.  Here ``hcf`` and ``hcf:constant`` have such a sum; ``dpgraph`` evaluates the program's events with slower
 nodes, so that slower computation may fill time that was spent waiting.
 """
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from apps.runs.runner import Runner
     from predictor.frequency.search import Best
 
-MODELS = ("dpgraph", "dpgraph-known", "hcf", "hcf-constant", "hcf-printed")  # use the speeds of nodes
+MODELS = ("dpgraph", "dpgraph:known", "hcf", "hcf:constant", "hcf:printed")  # use the speeds of nodes
 
 
 @dataclass(frozen=True)

@@ -1,11 +1,11 @@
-"""The predictors ``dpgraph-li`` and ``dpgraph-li-duplex``: the method of the Li paper, as far as the paper gives it.
+"""The predictors ``dpgraph:li`` and ``dpgraph:li-duplex``: the method of the Li paper, as far as the paper gives it.
 
 K.-C. Li, H.-H. Wang and J.-L. Gaudiot, "A Strategy for Point-to-point Node Communication Performance Prediction in
 Cluster Environments".  T_exec is the maximum over the processes of the sum of a process's segment and communication
 times (3.2).  A communication takes its process c n + k_l (3.3), by lines fitted to messages between two nodes (4.2).
 No process waits, and messages do not disturb each other.  The work of a process on numbers of nodes that were not
 recorded is fitted (predictor.graph.scaling).  The paper's processes either send or receive: where a process does both
-at the same time, ``dpgraph-li`` adds the two times, and ``dpgraph-li-duplex`` counts the longer one.
+at the same time, ``dpgraph:li`` adds the two times, and ``dpgraph:li-duplex`` counts the longer one.
 
 The model assumes a homogeneous cluster and one process per node.  Where nodes differ, all nodes count as the slowest
 one in use.  Where paths differ, all messages count as messages on the slowest kind of path, within one cluster or
@@ -439,5 +439,5 @@ def recorded_work(recording: Recording, iterations: int) -> Work:
     return work_of(recording, iterations)
 
 
-DPGRAPH_LI = LiPredictor("dpgraph-li", duplex=False)
-DPGRAPH_LI_DUPLEX = LiPredictor("dpgraph-li-duplex", duplex=True)
+DPGRAPH_LI = LiPredictor("dpgraph:li", duplex=False)
+DPGRAPH_LI_DUPLEX = LiPredictor("dpgraph:li-duplex", duplex=True)

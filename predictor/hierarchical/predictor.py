@@ -1,7 +1,7 @@
 """The hierarchical model as a predictor: eq. (3), with counted operations, bytes and messages, and a measured machine.
 
 ``hierarchical`` counts from the declarations of the kernels (predictor/hierarchical/counts), and from a recording for
-every other program.  ``hierarchical-table`` predicts the kernels that match a program of the paper's table with
+every other program.  ``hierarchical:table`` predicts the kernels that match a program of the paper's table with
 its #op, #x and beta(q, p), to compare.
 
 l_c is the speed that one core sustains in a run of the kernel's smallest class on one core; the paper measures it with
@@ -40,7 +40,7 @@ from predictor.hierarchical.probes import (
 )
 from predictor.hierarchical.table_kernels import table_kernels
 
-_TABLE = "hierarchical-table"
+_TABLE = "hierarchical:table"
 _CHARGED = "the paper's table counts exchanges between the cores of a node, as if each core sent a whole node's share"
 
 

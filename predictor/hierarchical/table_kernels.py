@@ -1,4 +1,4 @@
-"""Kernels of this project that match a program of the paper's table, for the predictor ``hierarchical-table``.
+"""Kernels of this project that match a program of the paper's table, for the predictor ``hierarchical:table``.
 
 #op, #x and beta(q, p) = beta_1(p) / q are those of the table; the kernels' own messages are not counted
 (docs/validation/hierarchical.md compares the two).

@@ -1,9 +1,9 @@
-"""The predictors ``dpgraph-li-size`` and ``dpgraph-li-size-duplex``: a problem from smaller ones on fewer nodes.
+"""The predictors ``dpgraph:li-size`` and ``dpgraph:li-size-duplex``: a problem from smaller ones on fewer nodes.
 
 K.-C. Li, H.-H. Wang and J.-L. Gaudiot, "A Strategy for Point-to-point Node Communication Performance Prediction in
 Cluster Environments", abstract and sections 3.2, 3.3 and 4.2.  Every process of the target is predicted, and T_exec
-is the maximum over them.  ``dpgraph-li-size`` follows the printed formula: it adds the times of sent and received
-messages, and counts all nodes as the slowest one and all messages as on the slowest path.  ``dpgraph-li-size-duplex``
+is the maximum over them.  ``dpgraph:li-size`` follows the printed formula: it adds the times of sent and received
+messages, and counts all nodes as the slowest one and all messages as on the slowest path.  ``dpgraph:li-size-duplex``
 counts the longer of the two where a process sends and receives at the same time, and gives each process the speed of
 its own node and each message the line of its own path.
 """
@@ -56,7 +56,7 @@ def recorded_sizes(problem: Problem) -> tuple[Sized, ...]:
     if len(found) < _SIZES:
         known = ", ".join(str(one.problem) for one in found) or "none"
         what = f"{_SIZES} smaller sizes are needed, and there are: {known}"
-        raise OutOfRange(str(problem), what, "Use dpgraph-li, which records the problem itself on fewer nodes")
+        raise OutOfRange(str(problem), what, "Use dpgraph:li, which records the problem itself on fewer nodes")
     return found
 
 
@@ -231,8 +231,8 @@ class LiSizePredictor:
 
 def _messages() -> LiPredictor:
     """Return the predictor whose measurements of messages are used."""
-    return LiPredictor("dpgraph-li", duplex=False)
+    return LiPredictor("dpgraph:li", duplex=False)
 
 
-DPGRAPH_LI_SIZE = LiSizePredictor("dpgraph-li-size", duplex=False)
-DPGRAPH_LI_SIZE_DUPLEX = LiSizePredictor("dpgraph-li-size-duplex", duplex=True)
+DPGRAPH_LI_SIZE = LiSizePredictor("dpgraph:li-size", duplex=False)
+DPGRAPH_LI_SIZE_DUPLEX = LiSizePredictor("dpgraph:li-size-duplex", duplex=True)

@@ -470,5 +470,5 @@ def _line(a: str, b: str, time_s: np.ndarray) -> list[Piece]:
         problem = "larger messages do not take longer, so that the rate is unknown"
     else:
         return line
-    remedy = "Use links that the clock can resolve, a calibrated platform, or dpgraph-known, which measures nothing"
+    remedy = "Use links that the clock can resolve, a calibrated platform, or dpgraph:known, which measures nothing"
     raise OutOfRange(f"dpgraph, messages from {a} to {b}", problem, remedy)

@@ -76,7 +76,7 @@ class Curves:
     form: tuple[Term, ...]
     fits: Mapping[Series, Fit]
     references: Mapping[Series, Fit] | None = None  # P-T: the N-T model that each model refers to; None: NP-T
-    own: Points | None = None  # P-T: the N-T equation; form "pt-printed": also the N-T models of the measured P
+    own: Points | None = None  # P-T: the N-T equation; form "npt:pt-printed": also the N-T models of the measured P
 
     @cached_property
     def _coefficients(self) -> np.ndarray:

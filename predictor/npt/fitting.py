@@ -42,7 +42,7 @@ def fit_models(
     Args:
         measurements: Times of runs.
         equations: Terms of the program's time.
-        form: See models.py; all forms except "nt" use only the homogeneous runs.
+        form: See models.py; all forms except "npt:nt" use only the homogeneous runs.
         method: "ls", the paper's first choice, or "nnls", its final one (section 5.8).
         weights: "absolute", as in the paper, "relative", or "local": relative and, as in nearness.py, near a size.
         drop: Names of terms to leave out of the form's equation, such as "log P" (section 5.7).
@@ -58,7 +58,7 @@ def fit_models(
     if form not in FORMS:
         raise UserError(f"form {form!r}", "no such model", f"Known: {', '.join(FORMS)}")
     check_method(method, weights)
-    if reference_pes is not None and not form.startswith("pt"):
+    if reference_pes is not None and not form.startswith("npt:pt"):
         raise UserError(f"reference {reference_pes} PEs", f"{form} models have none", "Leave it out, or use form pt")
     excluded = np.zeros(len(measurements), bool) if glitch_k is None else glitches(measurements, glitch_k)
     fitter = _Fitter(
@@ -67,7 +67,7 @@ def fit_models(
     )  # fmt: skip
     single_pes = {key: rows for key, rows in fitter.homogeneous.items() if key.ranks == key.processes}
     curves, whole = None, {}
-    if form == "nt":
+    if form == "npt:nt":
         points, whole = fitter.points(fitter.homogeneous), fitter.whole()
     else:
         points = fitter.points(single_pes)
@@ -82,7 +82,7 @@ def _curve(equations: Equations, form: str) -> tuple[Term, ...]:
     Raises:
         UserError: The program does not exchange everything among all processes, which the form is for.
     """
-    if form == "npt-messages":
+    if form == "npt:messages":
         if not equations.beside_exchanges:
             problem = "the program is not known to exchange everything among all processes, as fft does"
             raise UserError(f"form {form!r}", problem, "Use form npt")
@@ -112,8 +112,8 @@ class _Fitter:
         self.width = width
         self.near = float(measurements.size.max()) if near is None else near
         self.form, self.method, self.weights = form, method, weights
-        self.nt = without(equations.nt, drop) if form == "nt" else equations.nt
-        self.curve = () if form == "nt" else without(_curve(equations, form), drop)
+        self.nt = without(equations.nt, drop) if form == "npt:nt" else equations.nt
+        self.curve = () if form == "npt:nt" else without(_curve(equations, form), drop)
         self.homogeneous: dict[Point, np.ndarray] = {}  # rows of the measurements by (i, P, M_i)
         self.heterogeneous: dict[Configuration, np.ndarray] = {}
         for rows in measurements.series:
@@ -136,7 +136,7 @@ class _Fitter:
         """Fit the models of several PEs."""
         if self.form == "npt":
             return self.np_curves()
-        return self.exchange_curves() if self.form == "npt-messages" else self.p_curves(reference_pes)
+        return self.exchange_curves() if self.form == "npt:messages" else self.p_curves(reference_pes)
 
     def np_curves(self) -> Curves:
         """Fit NP-T models, eq. (4)."""
@@ -182,11 +182,11 @@ class _Fitter:
             N, P = self.data.size[kept], self.data.total[kept]
             same = [by_size.times_s(Point(series.sub_cluster, int(p), series.processes), N) for p in np.unique(P)]
             target_s = np.stack(same)[np.searchsorted(np.unique(P), P), np.arange(len(N))]
-            reference_s = target_s if self.form == "pt-printed" else by_size.times_s(reference, N)
+            reference_s = target_s if self.form == "npt:pt-printed" else by_size.times_s(reference, N)
             design = columns(self.curve, N, P, reference_s)
             fits[series] = self._fit(design, rows, target_s, list(map(str, self.curve)), f"P-T model, {series}")
             references[series] = by_size.fits[reference]
-            if self.form == "pt-printed":
+            if self.form == "npt:pt-printed":
                 own |= {point: by_size.fits[point] for point in points}
         return Curves(self.curve, fits, references, Points(self.nt, own))
 
@@ -230,7 +230,7 @@ class _Fitter:
             return times_s
         sizes, ranks = self.data.size, self.data.total[rows]
         near_size = np.ones(len(kept))
-        if self.form != "npt-messages":  # which has a time for each size of message, whatever N it comes from
+        if self.form != "npt:messages":  # which has a time for each size of message, whatever N it comes from
             near_size = nearness(sizes[kept], self.near, float(sizes.min()), float(sizes.max()), width=self.width)
         near_ranks = nearness(
             self.data.total[kept], float(ranks.max()), float(ranks.min()), float(ranks.max()), width=self.width

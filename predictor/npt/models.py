@@ -2,22 +2,22 @@
 
 Ichikawa, Takahashi, Kawai, section 4.  T_i depends on N, P and M_i, and T = max_i T_i over the sub-clusters in use.
 
-nt
+npt:nt
     One model per (i, P, M_i), from homogeneous runs.  In a heterogeneous configuration T_i needs the model for the
     total P, which G_i alone cannot always reach; then there is no time.  The paper therefore measured N-T models on all
     configurations of the space (section 5.1).  Here too, a configuration that has heterogeneous runs gets its own
     model, which gives T as a whole.
-pt
+npt:pt
     One model per (i, M_i) in P and T_i(N) at P and M_i, from the N-T models of homogeneous runs (eq. (3)).  Its
     reference time T is always that of one reference P, by default the largest measured one.  So T/P falls as 1/P does,
     which makes it a model of P.
-pt-printed
+npt:pt-printed
     Eq. (3) taken literally: the reference time is that of the same P where P was measured, and that of the reference P
     elsewhere.  This expresses T(N) at P by itself, and one k_0 cannot equal every P: measured on 2, 3 and 4 PEs,
-    T = W/P comes out 13 % too high to 43 % too low, where ``pt`` is exact.
+    T = W/P comes out 13 % too high to 43 % too low, where ``npt:pt`` is exact.
 npt
     One model per (i, M_i) in N and P, from homogeneous runs (eq. (4)).
-npt-messages
+npt:messages
     As npt, for programs that exchange everything among all processes: the time of a message is any function of its
     size that does not fall (exchanges.py).
 
@@ -39,7 +39,7 @@ from predictor.base import OutOfRange
 from predictor.npt.curves import Curves, Points
 from predictor.npt.fit import Fit
 
-FORMS = ("nt", "pt", "pt-printed", "npt", "npt-messages")
+FORMS = ("npt:nt", "npt:pt", "npt:pt-printed", "npt", "npt:messages")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,9 +49,9 @@ class NptModels:
     form: str
     sub_clusters: int
     sizes: tuple[float, float]  # smallest and largest N of the measurements
-    points: Points  # N-T models by (i, P, M_i): of single PEs, for form "nt" of all homogeneous runs
+    points: Points  # N-T models by (i, P, M_i): of single PEs, for form "npt:nt" of all homogeneous runs
     curves: Curves | None  # P-T or NP-T models by (i, M_i)
-    whole: Mapping[Configuration, Fit]  # form "nt": models of heterogeneous configurations
+    whole: Mapping[Configuration, Fit]  # form "npt:nt": models of heterogeneous configurations
     glitches: np.ndarray  # mask of the measurements that were left out as glitches
     outliers: np.ndarray  # mask of the measurements that were left out as outliers
 

@@ -87,4 +87,4 @@ def _fit(target: Target, sized: Sequence[Sized], times_s: Sequence[float]) -> Fi
         raise OutOfRange(err.where, err.problem, remedy) from None
 
 
-NT = NtPredictor("nt")
+NT = NtPredictor("npt:nt")

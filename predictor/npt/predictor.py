@@ -100,7 +100,7 @@ class NptPredictor:
     """P-T or NP-T models as a predictor."""
 
     name: str
-    form: str = "npt"  # or "pt"
+    form: str = "npt"  # or "npt:pt"
     method: str = "nnls"  # or "ls"
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
@@ -134,7 +134,7 @@ class NptPredictor:
         Raises:
             OutOfRange: The times do not suffice for a model.
         """
-        N, form = size_of(target.problem), "nt" if part.one_pe else self.form
+        N, form = size_of(target.problem), "npt:nt" if part.one_pe else self.form
         measurements = Measurements.of(
             Measurement(run.configuration, run.N, comparable_time_s(one, target))
             for run, one in zip(runs, evidence, strict=True)
@@ -170,5 +170,5 @@ def _flags(target: Target, fitted: Mapping[str, FittedPart]) -> Iterator[str]:
 
 
 NPT = NptPredictor("npt")
-NPT_LS = NptPredictor("npt-ls", method="ls")
-PT = NptPredictor("pt", form="pt")
+NPT_LS = NptPredictor("npt:ls", method="ls")
+PT = NptPredictor("npt:pt", form="npt:pt")

@@ -152,7 +152,7 @@ class NptSettings:
         if self.form not in FORMS:
             raise UserError(f"form {self.form!r}", "no such model", f"Known: {', '.join(FORMS)}")
         check_method(self.method, self.weights)
-        if self.form == "npt-messages" and self.method != "nnls":
+        if self.form == "npt:messages" and self.method != "nnls":
             problem = "times of messages that do not fall with their size are found by nnls only"
             raise UserError(f"fit {self.method!r}", problem, "Take nnls, or the models npt")
         if self.outliers not in OUTLIERS:
@@ -175,8 +175,8 @@ class NptSettings:
     @property
     def name(self) -> str:
         """Name in the paper's style, such as "NP-T/NNLS"."""
-        forms = {"nt": "N-T", "pt": "P-T", "pt-printed": "P-T printed", "npt": "NP-T"}
-        forms["npt-messages"] = "NP-T with messages"
+        forms = {"npt:nt": "N-T", "npt:pt": "P-T", "npt:pt-printed": "P-T printed", "npt": "NP-T"}
+        forms["npt:messages"] = "NP-T with messages"
         extra = [f"without {term}" for term in self.drop]
         extra += [] if self.weights == "absolute" else [f"{self.weights} weights"]
         extra += [] if self.glitch_k is None else [f"glitches below {self.glitch_k:g} left out"]

@@ -2,8 +2,14 @@
 
 OBJECTIVES = ("time", "energy", "edp", "cost", "cheapest")
 SEARCHES = ("exhaustive", "branch-and-bound")
-FORMS = ("npt", "npt-messages", "pt", "pt-printed", "nt")  # models that can drive a search, besides the predictors
-BOUNDED_FORMS = ("npt", "npt-messages", "pt", "pt-printed")  # models that branch and bound works with
+FORMS = (
+    "npt",
+    "npt:messages",
+    "npt:pt",
+    "npt:pt-printed",
+    "npt:nt",
+)  # models that can drive a search, besides the predictors
+BOUNDED_FORMS = ("npt", "npt:messages", "npt:pt", "npt:pt-printed")  # models that branch and bound works with
 
 OUTLIERS = ("keep", "reject", "cross-validate")  # what a fit does with runs far slower than the model of the others
 UNPREDICTABLE = ("refuse", "caution")  # what to do with measurements that fail a check of predictability

@@ -96,6 +96,6 @@ class LawPredictor:
         return smaller_runs(target, FEW, predictor=self.name)
 
 
-FIT_LOGLINEAR = LawPredictor("fit-loglinear", fit_power_law)
-FIT_LOG = LawPredictor("fit-log", fit_log_line)
-FIT_AMDAHL = LawPredictor("fit-amdahl", partial(fit_combination, terms=AMDAHL))
+FIT_LOGLINEAR = LawPredictor("fit:loglinear", fit_power_law)
+FIT_LOG = LawPredictor("fit:log", fit_log_line)
+FIT_AMDAHL = LawPredictor("fit:amdahl", partial(fit_combination, terms=AMDAHL))

@@ -94,4 +94,4 @@ def probe_request(target: Target) -> EvidenceRequest:
     return EvidenceRequest("run", Target(target.problem, target.platform, probe_placement(target.platform)))
 
 
-HCF_NNLS = HcfNnls("hcf-nnls")
+HCF_NNLS = HcfNnls("hcf:nnls")

@@ -95,7 +95,7 @@ class FailuresRequest(
     plot: str | None = option(None, "FILE", "write a figure to this file: .png, .svg or .pdf")
     app: str | None = option(None, "NAME", lambda _: f"one of {', '.join(kernel_names())}")
     predictor: str | None = option(
-        None, "NAME", lambda _: f"{help_text()} (default: dpgraph-known)", section=_BY_PREDICTOR
+        None, "NAME", lambda _: f"{help_text()} (default: dpgraph:known)", section=_BY_PREDICTOR
     )
 
 
@@ -238,7 +238,7 @@ def _asked(request: FailuresRequest) -> FailureQuestion:
 
     if request.app is None:
         raise UserError("--app", "is not given", "Name the program whose times are to be predicted")
-    model = predictor(request.predictor or "dpgraph-known")
+    model = predictor(request.predictor or "dpgraph:known")
     problem = problem_from_request(request, request.app)
     settings = settings_from_request(request)
     platform = platform_from_request(request)

@@ -48,7 +48,7 @@ from predictor.evidence.broker import Broker
 from predictor.registry import predictor
 from predictor.shared.forecast import Forecast, Load, forecast
 
-DEFAULT_PREDICTORS = "hcf-constant,dpgraph"
+DEFAULT_PREDICTORS = "hcf:constant,dpgraph"
 _DRAWS, MOST_DRAWS = 100, 10_000
 _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -97,7 +97,7 @@ class BackgroundOptions(
     predictor: str = option(
         DEFAULT_PREDICTORS,
         "N1,N2,...",
-        f"of hcf, hcf-constant, hcf-printed, dpgraph, dpgraph-known (default: {DEFAULT_PREDICTORS})",
+        f"of hcf, hcf:constant, hcf:printed, dpgraph, dpgraph:known (default: {DEFAULT_PREDICTORS})",
     )
     draws: int = option(_DRAWS, "N", f"draws of each distribution (default: {_DRAWS})")
     seed: int = option(1, "S", "seed of all draws (default: 1)")

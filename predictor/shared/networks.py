@@ -64,7 +64,7 @@ def loaded_network(network: NetworkModel, quiet: Loadable, loaded: Loadable) -> 
 
     if _has_duplex_hub(quiet):
         problem = "the measurement does not tell the two directions of links to a hub apart"
-        raise OutOfRange(f"dpgraph on {quiet.name}", problem, "Use dpgraph-known, or links without directions")
+        raise OutOfRange(f"dpgraph on {quiet.name}", problem, "Use dpgraph:known, or links without directions")
     cluster_of = {host: cluster.name for cluster in quiet.clusters for host in cluster.host_names}
     changed = stretches(quiet, loaded)
     ways, capacity, timing = dict(network.ways), dict(network.capacity_Bps), network.timing

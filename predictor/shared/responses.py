@@ -48,7 +48,7 @@ def response(model: Model, target: Target, grid: Loadable, quiet: Prediction) ->
         return GraphResponse(model, target, grid)
     if quiet.loads is None or "comm_s" not in quiet.parts:
         problem = "its predictions do not say how long each node computes, and how long the messages take"
-        raise OutOfRange(f"predictor on {target}", problem, "Use hcf, hcf-constant, dpgraph or dpgraph-known")
+        raise OutOfRange(f"predictor on {target}", problem, "Use hcf, hcf:constant, dpgraph or dpgraph:known")
     return AdditiveResponse(target, grid, quiet)
 
 

@@ -134,7 +134,7 @@ def read_lines(where: HostsByCluster, measurement: Measurement) -> Lines:
     if not (rises_s > 0).all():
         a, b = where.series[names[int(np.argmin(rises_s))]]
         problem = f"{_LINE_BYTES[1]} bytes do not take longer than {_LINE_BYTES[0]}, so that the rate is unknown"
-        remedy = "Use links that the clock can resolve, a calibrated platform, or dpgraph-known, which measures nothing"
+        remedy = "Use links that the clock can resolve, a calibrated platform, or dpgraph:known, which measures nothing"
         raise OutOfRange(f"structural, messages from {a} to {b}", problem, remedy)
     return Lines(
         row={name: i for i, name in enumerate(names)},

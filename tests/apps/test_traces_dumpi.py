@@ -74,7 +74,7 @@ def test_a_ring_takes_the_time_calculated_by_hand(tmp_path, capsys):
     platform = tmp_path / "four.xml"
     platform.write_text(FOUR_NODES)
     command = ["--recording", str(trace), "--recorded-gflops", "40", "--platform", str(platform), "--json"]
-    command += ["--predictor", "dpgraph-known", *(f"--cfg={one}" for one in plain)]
+    command += ["--predictor", "dpgraph:known", *(f"--cfg={one}" for one in plain)]
     assert main(command) == 0
     (found,) = json.loads(capsys.readouterr().out)["predictions"]
     message_s = 8016 / 1e8 + 20e-6

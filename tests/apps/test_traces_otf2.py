@@ -57,7 +57,7 @@ def recorded(app):
 
 
 def predicted(given):
-    """The answer of dpgraph-known on grid4x2, for which nothing is run."""
+    """The answer of dpgraph:known on grid4x2, for which nothing is run."""
     platform = materialise(named_grid("grid4x2"))
     target = Target(given.problem, platform, block(platform, given.recording.nranks))
     broker = Broker(Settings(), [target], record=lambda spec: pytest.fail("nothing is to be run"), given=given)

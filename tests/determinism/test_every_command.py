@@ -12,7 +12,7 @@ scenarios = ["grid4x2", "grid3x9"]
 apps = ["mg", "ep"]
 classes = ["S"]
 mappings = ["block", "cyclic"]
-predictors = ["hcf", "hcf-constant", "dpgraph-known"]
+predictors = ["hcf", "hcf:constant", "dpgraph:known"]
 [random]
 count = 1
 seed = 7
@@ -70,7 +70,7 @@ COMMANDS = {
     "run-s4u": "validation.run --scenario grid4x2 --class S --app cg --engine s4u --out {out} --store {store}",
     "campaign": "validation.campaign {files}/campaign.toml --out {out} --store {store}",
     "league": "validation.league --scenario grid3x2 --speeds 40,55,70 --app mg --class S --predictor "
-    "hcf,dpgraph-known,structural --out {out} --store {store}",
+    "hcf,dpgraph:known,structural --out {out} --store {store}",
     "regimes": "validation.regimes --scenario grid4x2 --app cg --class S --network-scales 100,1e4 --efficiency-scales "
     "1,0.316 --random 2 --out {out} --store {store}",
     "validation-optimize": "validation.optimize {files}/allocation.toml --out {out} --store {store}",
@@ -79,7 +79,7 @@ COMMANDS = {
     "design": "predictor.design {files}/design.toml --json --store {store}",
     "reliability": "validation.reliability --runs 300 --simulations 6 --json",
     "frequency": "validation.frequency --scenario {files}/two.toml --network infiniband --app mg --class S --predictor "
-    "dpgraph-known --time-limit 1.3 --out {out} --store {store}",
+    "dpgraph:known --time-limit 1.3 --out {out} --store {store}",
     "graph": "validation.graph --scenario grid4x2 --app is --class S --what-if 2 --times measured --rows 2 --json "
     "--store {store}",
     "blocks": "validation.blocks {examples}/blocks/master-slave.toml --system grid4x8 --vary slave1=1,3 --json "
@@ -87,7 +87,7 @@ COMMANDS = {
     "hierarchical": "validation.hierarchical --system bwUniCluster --app hpl --n 4000 --cores 1,4 "
     "--nodes 1,4 --json --store {store}",
     "sendmodes": "validation.sendmodes --out {out} --store {store}",
-    "check": "predictor.check hcf fit-amdahl dpgraph-known --json --store {store}",
+    "check": "predictor.check hcf fit:amdahl dpgraph:known --json --store {store}",
     "calibration": "predictor.blocks calibrate --scenario grid4x2 --json --store {store}",
 }
 
@@ -135,7 +135,7 @@ def test_a_report_is_the_same_page(repeat, plain, other, tmp_path):
     command = (
         f"validation.run --scenario grid4x2 --class S --app cg,mg --jobs 2 --report {page} --store {store} --predictor"
     )
-    module, arguments = words(f"{command} hcf,hcf-constant,dpgraph-known,structural")
+    module, arguments = words(f"{command} hcf,hcf:constant,dpgraph:known,structural")
 
     def made(circumstances):
         repeat(type(circumstances)(circumstances.variables, circumstances.folder), module, arguments)

@@ -10,7 +10,7 @@ from validation.comparison.machine_times import MACHINE_TIMES
 from validation.same import differences
 from validation.same import main as same
 
-PREDICTORS = ["hcf", "hcf-constant", "structural", "fit-log"]
+PREDICTORS = ["hcf", "hcf:constant", "structural", "fit:log"]
 APPS = ["mg", "ep"]
 
 

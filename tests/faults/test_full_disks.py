@@ -73,7 +73,7 @@ def test_a_full_disk_for_results_is_named_and_the_results_are_printed(disk, fill
     fill(out.parent)
     done = command("--out", str(out), "--no-store")
     assert done.returncode == 2
-    assert "hcf-constant" in done.stdout  # the tables are printed
+    assert "hcf:constant" in done.stdout  # the tables are printed
     assert done.stderr.splitlines()[-1].startswith(f"error: --out {out}: cannot be written: No space left on device")
     assert not list(out.iterdir())
 

@@ -106,7 +106,7 @@ def test_files_are_written_even_where_nobody_reads_the_tables(marked, tmp_path):
     started.stdout.close()
     assert started.wait(timeout=60) == 141
     with open(out / "results.csv", newline="") as file:
-        assert [row["predictor"] for row in csv.DictReader(file)] == ["structural", "hcf-constant", "hcf"]
+        assert [row["predictor"] for row in csv.DictReader(file)] == ["structural", "hcf:constant", "hcf"]
 
 
 @pytest.mark.parametrize("predictor", ["hcf", pytest.param("dpgraph", marks=pytest.mark.slow)])

@@ -28,7 +28,7 @@ CAMPAIGN = """
 scenarios = ["grid4x4", "grid4x2"]
 apps = ["ep", "lu"]
 classes = ["B"]
-predictors = ["hcf-constant"]
+predictors = ["hcf:constant"]
 iterations = "full"
 """
 ROOT = Path(__file__).parents[2]

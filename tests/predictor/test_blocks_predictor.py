@@ -279,7 +279,7 @@ def league(platform):
     targets = {app: Target(problem(app, "S"), grid, block(grid, 8)) for app in ("cg", "mg", "lu", "is", "ft", "ep")}
     targets["is, cyclic"] = replace(targets["is"], placement=cyclic(grid, 8))
     answers = {}
-    for name in ("blocks", "blocks-simgrid"):
+    for name in ("blocks", "blocks:simgrid"):
         broker = Broker(Settings(), list(targets.values()), record=record, measure=measure)
         found = predict(predictor(name), list(targets.values()), broker)
         answers |= {(name, what): answer for what, answer in zip(targets, found, strict=True)}
@@ -293,7 +293,7 @@ def league(platform):
     [("cg", 0.05), ("mg", 0.1), ("lu", 0.05), ("is", 0.05), ("ft", 0.05), ("ep", 0.05), ("is, cyclic", 0.05)],
 )
 def test_the_right_shapes_predict_the_kernels(app, most, league):
-    predicted_s = league.answers["blocks-simgrid", app].prediction.time_s
+    predicted_s = league.answers["blocks:simgrid", app].prediction.time_s
     assert predicted_s == pytest.approx(league.truth[app].time_s, rel=most)
 
 
@@ -301,7 +301,7 @@ def test_the_papers_formulas_say_where_they_miss_their_own_calibration(league):
     flags = league.answers["blocks", "cg"].prediction.flags
     assert any(flag.startswith("Table 1's p2p misses its own calibration by") for flag in flags)
     assert not any("alltoall" in flag for flag in flags)  # CG has none
-    assert league.answers["blocks-simgrid", "cg"].prediction.flags == ()
+    assert league.answers["blocks:simgrid", "cg"].prediction.flags == ()
 
 
 def test_the_slowest_node_decides_the_computation(league):
@@ -320,7 +320,7 @@ def test_a_prediction_pays_for_probe_and_calibration(league):
 
 
 def test_energy_is_right_where_the_time_is(league):
-    answer, truth = league.answers["blocks-simgrid", "ep"], league.truth["ep"]
+    answer, truth = league.answers["blocks:simgrid", "ep"], league.truth["ep"]
     error = abs(answer.prediction.time_s / truth.time_s - 1)
     assert answer.prediction.energy_j == pytest.approx(truth.used_energy_j, rel=error + 0.01)
 

@@ -28,11 +28,11 @@ def names(asked, platform, ranks=8, per_host=1):
 
 @pytest.mark.parametrize("app", ["cg", "mg", "lu", "ft", "ep", "is"])
 def test_structural_leads_for_the_kernels_that_it_knows(app, platform):
-    assert names(problem(app, "S"), platform) == ["structural", "hcf-constant", "hcf"]
+    assert names(problem(app, "S"), platform) == ["structural", "hcf:constant", "hcf"]
 
 
 def test_dpgraph_leads_elsewhere(platform):
-    assert names(sized_problem("fem", 32), platform) == ["dpgraph", "hcf-constant", "hcf"]
+    assert names(sized_problem("fem", 32), platform) == ["dpgraph", "hcf:constant", "hcf"]
     assert names(own_problem(read_program(JACOBI, "100 {iterations}", 10)), platform)[0] == "dpgraph"
 
 

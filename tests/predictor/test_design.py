@@ -38,7 +38,7 @@ def runner():
 
 
 def searched(path, runner, *, top=5, exhaustive=False, with_front=True, model=None, settings=None):
-    """Return the finished search of a design file, by dpgraph-known's graphs or by a predictor grid by grid."""
+    """Return the finished search of a design file, by dpgraph:known's graphs or by a predictor grid by grid."""
     request, settings = read_request(path), settings or Settings()
     weights = [program.weight for program in request.programs]
     found = Search(candidates(request), weights, top=top, exhaustive=exhaustive, with_front=with_front)
@@ -319,7 +319,7 @@ def test_times_are_those_that_the_predictor_has_by_itself(design, runner):
     settings = Settings(efficiency="0.1", options=(("network/crosstraffic", "no"),))
     quick, slow = (
         sorted(map(row, searched(path, runner, top=99, exhaustive=True, settings=settings, model=model).best))
-        for model in (None, "dpgraph-known")
+        for model in (None, "dpgraph:known")
     )
     assert len(quick) == 5
     for ours, theirs in zip(quick, slow, strict=True):

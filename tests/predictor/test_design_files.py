@@ -52,7 +52,7 @@ options = { "network/crosstraffic" = "no" }
     assert platform_xml(read) == platform_xml(candidate.grid())
     assert [cluster.node_power.full_w for cluster in read.clusters] == [180, 180]
     predicted = {program["app"]: program["predicted_s"] for program in best["programs"]}
-    command = f"--scenario {scenario} --app cg,ep --class S --hostfile {hosts} --predictor dpgraph-known --json"
+    command = f"--scenario {scenario} --app cg,ep --class S --hostfile {hosts} --predictor dpgraph:known --json"
     assert validate(command.split()) == 0
     for result in json.loads(capsys.readouterr().out)["results"]:
         assert result["ranks"] == 8
@@ -105,7 +105,7 @@ def test_tables_say_what_was_found_and_how(design, capsys):
     path = design(SLOW, FAST, IDEAL, EP, top='currency = "EUR"', clusters="most = 2\nmost_nodes = 4")
     assert main([str(path), "--top", "2"]) == 0
     out = capsys.readouterr().out
-    assert "grids for at most 2600 EUR, by dpgraph-known" in out
+    assert "grids for at most 2600 EUR, by dpgraph:known" in out
     assert "ruled out by bounds" in " ".join(out.split())
     head, first = out[out.index("price ") :].splitlines()[:2]
     assert head.split() == "price grid network ranks full W ep S s sum s".split()
@@ -159,5 +159,5 @@ def test_the_documented_file_can_be_read(tmp_path):
 )
 def test_a_design_says_how_many_ranks_it_is_for(top, said, design):
     request = read_request(design(SLOW + "cores = 4\n", IDEAL, EP, top=top))
-    shown = text(request, Search([], [1.0], top=1), Refused(0, {}), predictor="dpgraph-known", cost=Cost())
+    shown = text(request, Search([], [1.0], top=1), Refused(0, {}), predictor="dpgraph:known", cost=Cost())
     assert shown.splitlines()[1] == f"every program on all nodes of the grid, {said}; the sum is weighted"

@@ -1,4 +1,4 @@
-"""Predictions of programs by dpgraph-known from recordings, call family by call family, compared with SimGrid."""
+"""Predictions of programs by dpgraph:known from recordings, call family by call family, compared with SimGrid."""
 
 from pathlib import Path
 

@@ -143,7 +143,7 @@ def test_a_network_whose_messages_make_no_lines_is_out_of_range_for_who_measures
     refused, known = (predict(model, [one], broker)[0] for model in (DPGRAPH, DPGRAPH_KNOWN))
     assert refused.prediction is None
     assert "no three of their times lie on a line" in refused.refusal
-    assert "dpgraph-known" in refused.refusal
+    assert "dpgraph:known" in refused.refusal
     assert known.prediction is not None
 
 

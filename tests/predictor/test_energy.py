@@ -122,18 +122,18 @@ def answers(names, asked, run=True):
 
 
 def test_followed_events_tell_how_the_ranks_of_a_node_coincide():
-    (predicted,), record = answers(["dpgraph-known"], target(grid(cores=2), ranks_per_host=2))
+    (predicted,), record = answers(["dpgraph:known"], target(grid(cores=2), ranks_per_host=2))
     assert predicted.energy_low_j == predicted.energy_high_j == predicted.energy_j
     assert predicted.energy_j == pytest.approx(record.used_energy_j, rel=1e-6)
 
 
 def test_ranks_that_share_cores_are_followed_too():
-    (predicted,), record = answers(["dpgraph-known"], target(grid(cores=2, nodes=2), ranks_per_host=4))
+    (predicted,), record = answers(["dpgraph:known"], target(grid(cores=2, nodes=2), ranks_per_host=4))
     assert predicted.energy_j == pytest.approx(record.used_energy_j, rel=1e-5)
 
 
 def test_the_error_of_the_energy_is_within_that_of_the_time_and_1_per_cent():
-    predicted, record = answers(["hcf", "hcf-constant", "dpgraph-known"], target(named_grid("grid4x2")))
+    predicted, record = answers(["hcf", "hcf:constant", "dpgraph:known"], target(named_grid("grid4x2")))
     for one in predicted:
         time_error = abs(one.time_s / record.time_s - 1)
         assert abs(one.energy_j / record.used_energy_j - 1) <= time_error + 0.01

@@ -47,7 +47,7 @@ ASKED = [
     {"ranks": RANKS, "values": [P * amdahl_s(P) for P in RANKS], "negative_exponents": False, "at": 16},
     {"ranks": RANKS, "values": [amdahl_s(P) for P in RANKS], "negative_exponents": False, "at": 16},
 ]
-NAMES = ("extrap", "extrap-effort", "extrap-default")  # in the same order
+NAMES = ("extrap", "extrap:effort", "extrap:default")  # in the same order
 
 
 @pytest.fixture
@@ -96,7 +96,7 @@ def test_the_time_is_that_of_extra_ps_model(answer, stand_in):
 def test_the_effort_of_all_ranks_is_shared_among_them(answer, stand_in):
     # By hand: P T = P + 40, so T(16) = 1 + 40 / 16.
     stand_in(recorded(3))
-    said = answer("extrap-effort", target_of(4)).prediction
+    said = answer("extrap:effort", target_of(4)).prediction
     assert said.time_s == pytest.approx(1 + 40 / 16)
     assert said.parts == pytest.approx({"constant / P_s": 40 / 16, "P^(1) / P_s": 1.0})
     assert said.remarks[0] == "Extra-P 4.2.5: P T = 40 + 1 * P^(1) s, SMAPE 0.0 %"
@@ -106,7 +106,7 @@ def test_a_time_below_zero_says_so(answer, stand_in):
     terms = '"terms": [["constant", 9.0], ["log2(P)^(1)", -16.0]]'
     falling = f'{{"function": "9.0 + -4.0 * log2(P)^(1)", {terms}, "smape_pct": 20.0, "warnings": ["few points"]}}'
     stand_in(f"echo '{{\"version\": \"4.2.5\"}}'; read -r series; echo '{falling}'")
-    said = answer("extrap-default", target_of(4)).prediction
+    said = answer("extrap:default", target_of(4)).prediction
     assert said.time_s == -7
     assert "-7 s: the law is not valid this far" in said.flags[0]
     assert said.flags[-1] == "Extra-P: few points"

@@ -151,7 +151,7 @@ def test_nodes_of_an_unknown_type_have_no_levels():
         at_frequency(named_grid("li-1"), "min")
 
 
-def levels_of(grid, name="dpgraph-known", app="cg"):
+def levels_of(grid, name="dpgraph:known", app="cg"):
     grid = at_maximum(grid)
     platform = materialise(grid)
     target = Target(problem(app, "S"), platform, block(platform, len(platform.hosts)))
@@ -161,7 +161,7 @@ def levels_of(grid, name="dpgraph-known", app="cg"):
 
 
 def test_hcf_stretches_the_computation_and_leaves_the_communication(two):
-    levels = levels_of(read_grid(two), "hcf-constant")
+    levels = levels_of(read_grid(two), "hcf:constant")
     base = levels.model.predict(levels.target)
     slow = levels.point((1.3e9, 1e9))
     # By hand: c1 2.5 / 1.3 and c2 3 times as long; the probe's communication is unchanged.
@@ -221,7 +221,7 @@ def test_searches_that_mean_nothing_are_refused(levels, options, error):
 
 
 def test_the_command_gives_times_and_energies_and_the_best(capsys, two):
-    arguments = f"--scenario {two} --app ep --class S --predictor hcf-constant --time-limit 1.5 --no-store --json"
+    arguments = f"--scenario {two} --app ep --class S --predictor hcf:constant --time-limit 1.5 --no-store --json"
     assert main(arguments.split()) == 0
     (study,) = json.loads(capsys.readouterr().out)["studies"]
     assert [len(points) for points in study["clusters"].values()] == [4, 5]

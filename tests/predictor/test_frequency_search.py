@@ -104,7 +104,7 @@ def test_a_table_tells_what_each_frequency_costs_and_saves(tmp_path, capsys):
     # By hand: EP only computes. The node of 40 Gflop/s needs longest: at 1 of 2 GHz twice as long; at 1.5 GHz the one
     # of 50 needs 40 / 50 * 2 / 1.5 = 1.067 times as long as that. (What EP sends takes less than 1 %.)
     path = grid_of(tmp_path, (40, 2.0), (50, 2.0))
-    options = "--network infiniband --app ep --class S --predictor dpgraph-known --time-limit 1.5 --no-store"
+    options = "--network infiniband --app ep --class S --predictor dpgraph:known --time-limit 1.5 --no-store"
     assert cli.main(["--scenario", str(path), *options.split()]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith("ep S on 2 ranks of grid: smallest energy by --frequency ")
@@ -118,7 +118,7 @@ def test_a_table_tells_what_each_frequency_costs_and_saves(tmp_path, capsys):
 
 
 def test_assumed_frequencies_are_said(capsys):
-    options = "--scenario grid4x2 --app ep --class S --predictor hcf-constant --no-store --json"
+    options = "--scenario grid4x2 --app ep --class S --predictor hcf:constant --no-store --json"
     assert cli.main(options.split()) == 0
     # platforms/model/frequencies.toml: the levels of the nodes of 60 and 70 Gflop/s are not completely published.
     assert "caution: frequencies of c3, c4 are assumed" in capsys.readouterr().err

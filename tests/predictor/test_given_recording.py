@@ -38,9 +38,9 @@ def trace(tmp_path):
 def test_a_recording_costs_nothing_and_the_answer_tells_where_it_comes_from(trace, capsys):
     # c1-0 computes at 40 Gflop/s, as the core that the trace was recorded on: 100 ms, and then the message.
     command = ["--recording", trace, *SPEED, "--scenario", "grid4x2", "--no-store"]
-    assert predict.main([*command, "--predictor", "dpgraph-known"]) == 0
+    assert predict.main([*command, "--predictor", "dpgraph:known"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "halo on 2 ranks of grid4x2, dpgraph-known: 0.1" in said
+    assert "halo on 2 ranks of grid4x2, dpgraph:known: 0.1" in said
     assert "of it compute 0.100 s" in said
     assert "evidence costs 0 node-seconds" in said
     assert "made on cores of 40 Gflop/s; it was given, so that it costs no node-seconds here" in said
@@ -60,9 +60,9 @@ def test_predictors_that_run_the_program_are_refused(trace, refused, capsys):
     command = ["--recording", trace, *SPEED, "--scenario", "grid4x2", "--no-store"]
     said = "recording of halo: the evidence asked for is a run, and a recording cannot be run"
     refused(predict.main, [*command, "--predictor", "hcf"], said)
-    assert predict.main([*command, "--predictor", "dpgraph-li,dpgraph-known"]) == 0
+    assert predict.main([*command, "--predictor", "dpgraph:li,dpgraph:known"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "dpgraph-li: no answer recording of halo: it is of 2 ranks, and the evidence asked for is of 1" in out
+    assert "dpgraph:li: no answer recording of halo: it is of 2 ranks, and the evidence asked for is of 1" in out
 
 
 @pytest.mark.parametrize(

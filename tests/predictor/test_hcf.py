@@ -99,9 +99,9 @@ def test_constant_communication_does_not_grow():
 @pytest.mark.parametrize(
     ("name", "compute_s", "comm_s"),
     [
-        ("hcf-printed", 1.25 * 1.75, 16.0),  # the fastest node decides the maximum of eq. (6)
+        ("hcf:printed", 1.25 * 1.75, 16.0),  # the fastest node decides the maximum of eq. (6)
         ("hcf", 1.25, 16.0),  # the slowest one does
-        ("hcf-constant", 1.25, 2.0),
+        ("hcf:constant", 1.25, 2.0),
     ],
 )
 def test_eq_8_adds_computation_and_communication(name, compute_s, comm_s, answer):
@@ -112,7 +112,7 @@ def test_eq_8_adds_computation_and_communication(name, compute_s, comm_s, answer
 
 def test_probe_communication_is_that_of_the_rank_that_computes_longest(answer):
     # 12 - 10 s; the other ranks wait and would say 4 to 6.3 s.
-    assert answer("hcf-constant", grid(8)).prediction.parts["comm_s"] == pytest.approx(2.0)
+    assert answer("hcf:constant", grid(8)).prediction.parts["comm_s"] == pytest.approx(2.0)
 
 
 def test_heterogeneity_matters_when_the_target_leaves_out_the_slowest_cluster(answer):
@@ -120,7 +120,7 @@ def test_heterogeneity_matters_when_the_target_leaves_out_the_slowest_cluster(an
     fast = tuple(host.name for cluster in platform.clusters[1:] for host in cluster.hosts)
     # 24 nodes: T_homo = 10 * 4 / 24; the slowest of them has 50 Gflop/s, HCF = 50 / 40.
     assert answer("hcf", platform, fast).prediction.parts["compute_s"] == pytest.approx(10 * 4 / 24 / 1.25)
-    assert answer("hcf-printed", platform, fast).prediction.parts["compute_s"] == pytest.approx(10 * 4 / 24 * 1.75)
+    assert answer("hcf:printed", platform, fast).prediction.parts["compute_s"] == pytest.approx(10 * 4 / 24 * 1.75)
 
 
 def test_shares_by_speed_keep_all_nodes_busy(broker_for):
@@ -129,7 +129,7 @@ def test_shares_by_speed_keep_all_nodes_busy(broker_for):
     placement = block(platform, 32)
     speeds = [platform.host(host).speed_flops for host in placement]
     target = Target(PROBLEM.divided(speeds), platform, placement)
-    prediction = predict(predictor("hcf-constant"), [target], broker_for([target]))[0].prediction
+    prediction = predict(predictor("hcf:constant"), [target], broker_for([target]))[0].prediction
     assert prediction.parts == pytest.approx({"compute_s": 40 * 40 / 1760, "comm_s": 2.0}, rel=0.02)  # whole rows
     busy_s = [load.busy_low_s for load in prediction.loads.values()]
     assert min(busy_s) == pytest.approx(max(busy_s), rel=0.06)
@@ -155,7 +155,7 @@ def test_eq_5_as_printed_is_57_to_75_percent_high_without_communication(answer):
     # The fastest node decides: 55 / 35 and 70 / 40 of the published speeds.
     for speeds, excess in (((35e9, 45e9, 55e9), 55 / 35), (SPEEDS, 70 / 40)):
         platform = grid(8, speeds)
-        compute_s = [answer(name, platform).prediction.parts["compute_s"] for name in ("hcf-printed", "hcf")]
+        compute_s = [answer(name, platform).prediction.parts["compute_s"] for name in ("hcf:printed", "hcf")]
         assert compute_s[0] / compute_s[1] == pytest.approx(excess)
 
 
@@ -170,7 +170,7 @@ def test_several_ranks_per_node_are_out_of_range(broker_for):
         model.predict(target)
 
 
-@pytest.mark.parametrize("name", ["hcf-printed", "hcf", "hcf-constant"])
+@pytest.mark.parametrize("name", ["hcf:printed", "hcf", "hcf:constant"])
 def test_a_node_that_computes_nothing_has_no_factor_in_eq_4(name, broker_for, probe):
     platform = grid(8)
     target = Target(PROBLEM, platform, block(platform, 32))
@@ -246,7 +246,7 @@ def test_one_probe_serves_all_predictors_and_target_sizes(broker_for):
     others = [
         name
         for name in PREDICTORS
-        if not name.startswith(("npt", "pt", "nt", "hierarchical", "hcf-nnls", "fit-", "extrap"))
+        if not name.startswith(("npt", "npt:pt", "npt:nt", "hierarchical", "hcf:nnls", "fit-", "extrap"))
     ]  # which run smaller problems, or on more nodes than the probe
     specs = {spec for model in predictors(others) for spec in broker.specs(model.requests(targets))}
     assert [spec.target.placement for spec in specs] == [("c1-0", "c2-0", "c3-0", "c4-0")]
@@ -278,5 +278,5 @@ def test_unknown_evidence_is_refused(broker_for):
 
 
 def test_unknown_predictors_list_the_known_ones():
-    with pytest.raises(UserError, match="hcf-printed, hcf, hcf-constant"):
+    with pytest.raises(UserError, match="hcf:printed, hcf, hcf:constant"):
         predictor("hfc")

@@ -155,6 +155,6 @@ def test_of_a_program_of_ones_own_the_map_knows_nothing(monkeypatch, fitted):
     assert fitted(HCF_CONSTANT, asked=own).predict(target("a-0", "b-0", asked=own)).flags == ()
 
 
-@pytest.mark.parametrize(("predictor", "name"), [(HCF, "hcf"), (HCF_PRINTED, "hcf-printed")])
+@pytest.mark.parametrize(("predictor", "name"), [(HCF, "hcf"), (HCF_PRINTED, "hcf:printed")])
 def test_predictors_are_called_by_their_names(predictor, name, fitted):
     assert predictor.name == fitted(predictor).name == name

@@ -265,7 +265,7 @@ def test_a_program_of_one_s_own_is_recorded(tmp_path):
 
 def test_it_is_found_by_its_name():
     assert predictor("hierarchical") is HIERARCHICAL
-    assert predictor("hierarchical-table") is HIERARCHICAL_TABLE
+    assert predictor("hierarchical:table") is HIERARCHICAL_TABLE
 
 
 def test_grids_of_cg_for_other_numbers_of_nodes_are_about_square():

@@ -128,7 +128,7 @@ def test_the_interval_is_the_time_times_the_expected_errors(target, monkeypatch)
     [
         ("mine", 1.0, 8, "no calibration of mine"),
         (SELF_CHECKS[0], 1.0, 8, f"no calibration of {SELF_CHECKS[0]}"),
-        ("fit-log", -1.0, 8, "the predicted time is not positive"),
+        ("fit:log", -1.0, 8, "the predicted time is not positive"),
         ("hcf", 1.0, 16, "calibrated with one rank on a node, not 16 ranks on 8 nodes"),
     ],
 )

@@ -119,8 +119,8 @@ def test_who_needs_smaller_runs_is_named_where_there_are_too_few():
     platform = grid(2)
     target = Target(problem("cg", "S"), platform, ("c0-0", "c0-1"))
     asks = {
-        "fit-log": lambda: FIT_LOG.runs(target),
-        "hcf-nnls": lambda: HCF_NNLS.runs(target),
+        "fit:log": lambda: FIT_LOG.runs(target),
+        "hcf:nnls": lambda: HCF_NNLS.runs(target),
         "who": lambda: smaller_runs(target, FEW, predictor="who"),
     }
     for name, ask in asks.items():
@@ -131,7 +131,7 @@ def test_who_needs_smaller_runs_is_named_where_there_are_too_few():
 
 def test_models_of_whole_configurations_come_first_wherever_they_stand():
     runs = [Measurement(Configuration(((P, 1),)), N, N / P) for P in (1, 2) for N in (10.0, 20.0)]
-    fitted = fit_models(Measurements.of(runs), Equations(terms("N"), terms("T/P"), terms("N/P")), form="nt")
+    fitted = fit_models(Measurements.of(runs), Equations(terms("N"), terms("T/P"), terms("N/P")), form="npt:nt")
     space = Space(Limits((2,), (1,)))
     for row in range(2):
         whole = {space.configuration(row): Fit(("N",), np.array([7.0]), np.zeros(1), "ls", "absolute")}

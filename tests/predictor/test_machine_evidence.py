@@ -69,7 +69,7 @@ def test_every_predictor_answers_on_a_machine_or_says_why_it_cannot(named_file, 
     rows = {row["predictor"]: row for row in json.loads(capsys.readouterr().out)["results"]}
     assert set(rows) >= set(PREDICTORS)
     answered = {name for name, row in rows.items() if row["predicted_s"] is not None}
-    assert answered >= {"hcf", "dpgraph-known", "dpgraph-li", "blocks", "blocks-simgrid"}
+    assert answered >= {"hcf", "dpgraph:known", "dpgraph:li", "blocks", "blocks:simgrid"}
     reasons = {name: row["flags"] for name, row in rows.items() if name not in answered}
     laws = (
         "too few sizes",

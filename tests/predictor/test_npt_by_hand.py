@@ -207,7 +207,7 @@ def test_refusals_of_models_word_by_word(models):
         "configuration (1,2,1,1), P = 3: no npt model of sub-cluster 1 with 2 processes on a PE. "
         "Measure it, or use a form that reaches this P, such as npt."
     )
-    whole = fit_models(measured((*ALONE, "1,1,1,1")), SIMPLE, form="nt")
+    whole = fit_models(measured((*ALONE, "1,1,1,1")), SIMPLE, form="npt:nt")
     assert said(lambda: whole.table_s(two, 30)) == (
         "N-T models: models of whole configurations have no times by sub-cluster. "
         "Search exhaustively, or use P-T or NP-T models."

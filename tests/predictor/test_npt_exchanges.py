@@ -30,7 +30,7 @@ def runs(method="nnls", **settings):
         Measurement(Configuration(((nodes, M),)), N, time_s(N, nodes * M, M))
         for nodes in (1, 2, 4, 8) for M in (1, 2) for N in SIZES
     ]  # fmt: skip
-    return fit_models(Measurements.of(made), equations("fft"), form="npt-messages", method=method, **settings)
+    return fit_models(Measurements.of(made), equations("fft"), form="npt:messages", method=method, **settings)
 
 
 @pytest.mark.parametrize("weights", ["relative", "local"])
@@ -49,9 +49,9 @@ def test_the_papers_equation_smooths_the_jump():
     errors = {
         form: abs(fit_models(Measurements.of(made), equations("fft"), form=form, method="nnls", weights="relative")
                   .predict(*target)[0] / time_s(2**20, 32, 1) - 1)
-        for form in ("npt", "npt-messages")
+        for form in ("npt", "npt:messages")
     }  # fmt: skip
-    assert errors["npt-messages"] < 1e-6
+    assert errors["npt:messages"] < 1e-6
     assert errors["npt"] > 0.1
 
 
@@ -69,7 +69,7 @@ def test_the_time_of_a_message_does_not_fall_with_its_size():
 def test_other_programs_and_plain_least_squares_are_refused():
     with pytest.raises(UserError, match="not known to exchange everything"):
         fit_models(
-            Measurements.of([Measurement(Configuration(((1, 1),)), 8, 1.0)]), equations("hpl"), form="npt-messages"
+            Measurements.of([Measurement(Configuration(((1, 1),)), 8, 1.0)]), equations("hpl"), form="npt:messages"
         )
     with pytest.raises(UserError, match="by nnls only"):
-        NptSettings("npt-messages", "ls")
+        NptSettings("npt:messages", "ls")

@@ -87,16 +87,16 @@ def test_p_t_by_hand():
     # T(N)|P = 40 N / P.  Referred to P = 8, where T = 5 N: k_0 = 8; to P = 2, T = 20 N: 2; to P = 1: 1.
     equations = Equations(nt=terms("N"), pt=terms("T/P", "1", "log P"), npt=terms("N/P", "1"))
     runs = [Measurement(Configuration(((P, 1),)), N, 40 * N / P) for P in (1, 2, 4, 8) for N in (10, 20, 30)]
-    models = fit_models(Measurements.of(runs), equations, form="pt", method="ls")
+    models = fit_models(Measurements.of(runs), equations, form="npt:pt", method="ls")
     assert fits(models)["G1 M=1"].coefficients == pytest.approx([8, 0, 0], abs=1e-9)
     assert models.predict(Configuration.parse("16,1"), 100)[0] == pytest.approx(250)
     assert models.predict(Configuration.parse("1,1"), 100)[0] == pytest.approx(4000)  # P = M: the N-T model
-    to_two = fit_models(Measurements.of(runs), equations, form="pt", method="ls", reference_pes=2)
+    to_two = fit_models(Measurements.of(runs), equations, form="npt:pt", method="ls", reference_pes=2)
     assert fits(to_two)["G1 M=1"].coefficients == pytest.approx([2, 0, 0], abs=1e-9)
-    to_one = fit_models(Measurements.of(runs), equations, form="pt", method="ls", reference_pes=1)
+    to_one = fit_models(Measurements.of(runs), equations, form="npt:pt", method="ls", reference_pes=1)
     assert fits(to_one)["G1 M=1"].coefficients == pytest.approx([1, 0, 0], abs=1e-9)
     with pytest.raises(UserError, match="no runs on its reference of 3 PEs"):
-        fit_models(Measurements.of(runs), equations, form="pt", reference_pes=3)
+        fit_models(Measurements.of(runs), equations, form="npt:pt", reference_pes=3)
 
 
 def test_p_t_with_all_its_terms_by_hand():
@@ -107,7 +107,7 @@ def test_p_t_with_all_its_terms_by_hand():
         return 100 * N if P == 1 else 50 * P * N + 200 * N / P + 7
 
     runs = homogeneous(time_s, pes=(4,), processes=(1,), sizes=(1, 2, 3))
-    models = fit_models(Measurements.of(runs), equations, form="pt", reference_pes=1)
+    models = fit_models(Measurements.of(runs), equations, form="npt:pt", reference_pes=1)
     assert fits(models)["G1 M=1"].terms == ("P T", "T/P", "1")
     assert fits(models)["G1 M=1"].coefficients == pytest.approx([0.5, 2, 7])
     assert models.predict(Configuration.parse("4,1"), 3)[0] == pytest.approx(757)
@@ -118,17 +118,17 @@ def test_p_t_to_the_letter_refers_to_the_time_of_the_same_p():
     # T = W / P on 2, 3, 4 PEs, T/P alone: k_0 = (1/8 + 1/27 + 1/64) / (1/16 + 1/81 + 1/256) = 3684 / 1633.
     equations = Equations(nt=terms("N"), pt=terms("T/P"), npt=terms("N/P"))
     runs = homogeneous(lambda i, N, P, M: N / P, pes=(4,), processes=(1,), sizes=(10, 20))
-    models = fit_models(Measurements.of(runs), equations, form="pt-printed")
+    models = fit_models(Measurements.of(runs), equations, form="npt:pt-printed")
     k = 3684 / 1633
     for pes, expected in ((2, k / 2 * 50), (3, k / 3 * 100 / 3), (4, k / 4 * 25), (8, k / 8 * 25)):  # 8: refers to 4
         assert models.predict(Configuration(((pes, 1),)), 100)[0] == pytest.approx(expected)
-    exact = fit_models(Measurements.of(runs), equations, form="pt")
+    exact = fit_models(Measurements.of(runs), equations, form="npt:pt")
     assert exact.predict(Configuration(((8, 1),)), 100)[0] == pytest.approx(12.5)
 
 
 def test_n_t_models_hold_for_what_was_measured_alone():
     models = fit_models(
-        Measurements.of(homogeneous(lambda i, N, P, M: (i + 1) * N / P)), equations_of("hpl"), form="nt"
+        Measurements.of(homogeneous(lambda i, N, P, M: (i + 1) * N / P)), equations_of("hpl"), form="npt:nt"
     )
     space = Space(Limits((4, 4), (2, 1)))
     times_s, _ = models.times(space, 9600)
@@ -146,7 +146,7 @@ def test_n_t_models_of_measured_configurations_come_first():
     runs = homogeneous(lambda i, N, P, M: N / P)
     whole = [Measurement(Configuration.parse("4,1,4,1"), N, 3 * N) for N in SIZES]
     slower = [Measurement(Configuration.parse("1,1,1,1"), N, 7 * N) for N in SIZES]
-    models = fit_models(Measurements.of([*whole, *runs, *slower]), equations_of("hpl"), form="nt")
+    models = fit_models(Measurements.of([*whole, *runs, *slower]), equations_of("hpl"), form="npt:nt")
     space = Space(Limits((4, 4), (2, 1)))
     rows = space.rows([Configuration.parse(text) for text in ("4,1,4,1", "1,1,1,1", "1,1,2,1", "4,2,4,1")])
     assert models.times(space, 100)[0][rows].tolist() == pytest.approx([300, 700, 100 / 3, np.nan], nan_ok=True)
@@ -202,7 +202,11 @@ def test_a_dropped_term_is_gone_from_the_curves_alone():
     models = fit_models(data, equations_of("fem"), drop={"log P"})
     assert fits(models)["G2 M=1"].terms == ("N^3/P", "N^2/P", "N/P", "1/P", "N^2", "N", "1")
     assert fits(models)["G2 P=1 M=1"].terms == ("N^3", "N^2", "N", "1")
-    assert fits(fit_models(data, equations_of("fem"), form="nt", drop={"N"}))["G2 P=1 M=1"].terms == ("N^3", "N^2", "1")
+    assert fits(fit_models(data, equations_of("fem"), form="npt:nt", drop={"N"}))["G2 P=1 M=1"].terms == (
+        "N^3",
+        "N^2",
+        "1",
+    )
     with pytest.raises(UserError, match="not in this model"):
         fit_models(data, equations_of("hpl"), drop={"log P"})
 
@@ -223,7 +227,7 @@ def test_sizes_may_differ_from_one_number_of_processes_to_the_next():
             N = 12 * n // P * P
             runs.append(Measurement(Configuration(((P, 1),)), N, 2e-6 * N**3 / P + 1e-4 * N**2 + 0.1 * math.log(P)))
     data = Measurements.of(runs)
-    for form in ("npt", "pt"):
+    for form in ("npt", "npt:pt"):
         models = fit_models(data, equations_of("fem"), form=form)
         assert models.predict(Configuration(((1, 1),)), 90)[0] == pytest.approx(2e-6 * 90**3 + 1e-4 * 90**2)
     assert fit_models(data, equations_of("fem")).predict(Configuration(((6, 1),)), 90)[0] == pytest.approx(
@@ -244,7 +248,7 @@ def test_sizes_beyond_the_measured_ones_are_flagged():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"form": "tp"}, "Known: nt, pt, pt-printed, npt, npt-messages"),
+        ({"form": "tp"}, "Known: nt, pt, pt-printed, npt, npt:messages"),
         ({"method": "svd"}, "Known: ls, nnls"),
         ({"reference_pes": 2}, "npt models have none"),
         ({"glitch_k": 0.9}, "work of some measurements is not known"),

@@ -71,7 +71,7 @@ def target_of(N, platform, ranks, ranks_per_host=1, place=block):
     return Target(sized_problem("himeno", N, grid="slabs"), platform, place(platform, ranks, ranks_per_host))
 
 
-@pytest.mark.parametrize("name", ["npt", "npt-ls"])
+@pytest.mark.parametrize("name", ["npt", "npt:ls"])
 @pytest.mark.parametrize("ranks_per_host", [1, 2])
 def test_known_np_t_times_are_recovered(answer, name, ranks_per_host):
     target = target_of(256, grid(8, cores=2), 16 * ranks_per_host, ranks_per_host)
@@ -110,7 +110,7 @@ def test_only_clusters_in_use_are_measured(answer):
     assert asked.prediction.time_s == pytest.approx(himeno_s(target), rel=1e-6)
 
 
-@pytest.mark.parametrize("name", ["npt", "npt-ls", "pt", "nt"])
+@pytest.mark.parametrize("name", ["npt", "npt:ls", "npt:pt", "npt:nt"])
 def test_all_ranks_on_one_node_take_an_n_t_model_of_it(answer, name):
     # P = M_i, section 4.1.
     target = Target(sized_problem("himeno", 256, grid="slabs"), grid(4), ("c2-0",) * 3)
@@ -122,7 +122,7 @@ def test_all_ranks_on_one_node_take_an_n_t_model_of_it(answer, name):
 def test_an_n_t_model_measures_the_targets_own_hosts(answer):
     # Any placement is possible, even one that is not a configuration.  With P fixed, the time is a cubic function of N.
     target = Target(sized_problem("himeno", 256, grid="slabs"), grid(4), ("c1-0", "c1-1", "c1-1", "c2-2"))
-    asked = answer("nt", target)
+    asked = answer("npt:nt", target)
     assert {evidence.request.target.placement for evidence in asked.evidence} == {target.placement}
     assert asked.prediction.time_s == pytest.approx(himeno_s(target), rel=1e-6)
     assert sum(asked.prediction.parts.values()) == pytest.approx(asked.prediction.time_s)
@@ -135,7 +135,7 @@ def test_a_p_t_model_is_exact_where_computation_is_all(answer):
         return 100 * target.problem.size**3 / target.nranks / slowest
 
     target = target_of(256, grid(4), 8)
-    assert answer("pt", target, compute_s).prediction.time_s == pytest.approx(compute_s(target), rel=1e-6)
+    assert answer("npt:pt", target, compute_s).prediction.time_s == pytest.approx(compute_s(target), rel=1e-6)
 
 
 def test_a_wrecked_model_says_so(answer):
@@ -144,7 +144,7 @@ def test_a_wrecked_model_says_so(answer):
         return 10 - 0.04 * target.problem.size
 
     target = target_of(1024, grid(4), 8)
-    wrecked = answer("npt-ls", target, falling_s).prediction
+    wrecked = answer("npt:ls", target, falling_s).prediction
     assert wrecked.time_s < 0
     assert "wrecked" in wrecked.flags[0]
     assert answer("npt", target, falling_s).prediction.time_s > 0
@@ -168,7 +168,7 @@ def uneven(problem):
     return Target(problem, grid(4), ("c1-0", "c1-0", "c1-1", "c2-0"))
 
 
-@pytest.mark.parametrize("name", ["npt", "npt-ls", "pt", "nt"])
+@pytest.mark.parametrize("name", ["npt", "npt:ls", "npt:pt", "npt:nt"])
 @pytest.mark.parametrize(
     ("problem", "message"),
     [
@@ -289,4 +289,4 @@ def test_numbers_of_nodes_are_spread():
 
 
 def test_the_family_is_among_all():
-    assert {"npt", "npt-ls", "pt", "nt"} <= {model.name for model in predictors(["all"])}
+    assert {"npt", "npt:ls", "npt:pt", "npt:nt"} <= {model.name for model in predictors(["all"])}

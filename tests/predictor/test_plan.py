@@ -43,7 +43,7 @@ def targets():
 
 
 def test_a_probe_that_two_predictors_share_is_one_run(targets):
-    plan = planned([(Settings(), targets)], predictors(["hcf", "hcf-constant"]))
+    plan = planned([(Settings(), targets)], predictors(["hcf", "hcf:constant"]))
     assert [(spec.target.problem.name, spec.target.nranks) for spec in plan.evidence] == [("cg", 4), ("ep", 4)]
     assert [spec.target for spec in plan.truths] == targets and plan.askers == ()
     assert planned([(Settings(), targets)], predictors(["hcf"]), truths=False).truths == ()
@@ -98,7 +98,7 @@ FAILURES = "--node-mtbf-years 5 --checkpoint 60"
         (choose_and_simulate, "--scenario ichikawa --app hpl --size 960 --predictor hcf", " of targets"),
         (clock, "--scenario grid4x2 --app cg --class S --predictor hcf", "1 run (1 for evidence)"),
         # A recording for every number of nodes: 1, 2, 4 and 8.
-        (failures, f"--scenario grid4x2 --app cg --class S {FAILURES}", "4 recordings for dpgraph-known, about "),
+        (failures, f"--scenario grid4x2 --app cg --class S {FAILURES}", "4 recordings for dpgraph:known, about "),
         (simulate_failures, "--simulations 7", "besides these, 7 runs with failures, about "),
         (blocks, "calibrate --scenario grid4x2", "1 measurement of blocks, about 1 s"),
         (simulate_blocks, BLOCKS, "2 runs (2 of targets): 0 in the store, 2 to simulate"),
@@ -107,7 +107,7 @@ FAILURES = "--node-mtbf-years 5 --checkpoint 60"
         (modes, "", "100 runs (100 of targets)"),
         # Three targets, and these on three changed platforms; hcf probes each target, and some odd ones.
         (conform, "hcf", "(12 of targets, "),
-        (design, "examples/grid-design.toml", "recordings for dpgraph-known, about "),
+        (design, "examples/grid-design.toml", "recordings for dpgraph:known, about "),
         # 2 x 2 combinations of cores and nodes; three of them have several ranks and run also without latency.
         (simulate_cores, "--app hpl --n 1024 --cores 1,2 --nodes 1,2", "7 runs (7 of targets)"),
         # Five programs by two scalings and two more forms of beta(q, p), each on 1 x 2 points.

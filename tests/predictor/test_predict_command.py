@@ -17,10 +17,10 @@ def test_a_predictor_without_evidence_does_not_stop_the_others(capsys, refused):
     # On one node of each cluster the probe of HCF would be the run itself.
     options = "--scenario grid2x1 --speeds 1,2 --app cg --class S --no-store".split()
     refused(predict.main, [*options, "--predictor", "hcf"], "the evidence asked for is a run of the target itself")
-    assert predict.main([*options, "--predictor", "hcf,dpgraph-known"]) == 0
+    assert predict.main([*options, "--predictor", "hcf,dpgraph:known"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "hcf: no answer " in out and "the evidence asked for is a run of the target itself" in out
-    assert "cg S on 2 ranks of grid2x1, dpgraph-known: " in out and "dpgraph-known: no answer" not in out
+    assert "cg S on 2 ranks of grid2x1, dpgraph:known: " in out and "dpgraph:known: no answer" not in out
 
 
 def test_a_size_without_a_program_is_refused(refused):
@@ -28,5 +28,5 @@ def test_a_size_without_a_program_is_refused(refused):
 
 
 def test_a_recording_knows_no_memory_bus(refused):
-    arguments = "--scenario grid4x2 --app cg --class S --predictor dpgraph-known --memory-bus 20 --no-store"
+    arguments = "--scenario grid4x2 --app cg --class S --predictor dpgraph:known --memory-bus 20 --no-store"
     refused(predict.main, arguments.split(), "a recording, which does not include the effect of a memory bus")

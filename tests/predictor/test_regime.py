@@ -30,7 +30,7 @@ ROWS = (
 )
 MAP = {
     ("hcf", "cg"): ROWS,
-    ("hcf-printed", "cg"): (RegimeRow(0.1, 1.0, ErrorRange(57.0, 75.0, 20), (0.1, 1.0), (8, 48)),),
+    ("hcf:printed", "cg"): (RegimeRow(0.1, 1.0, ErrorRange(57.0, 75.0, 20), (0.1, 1.0), (8, 48)),),
 }
 
 
@@ -76,7 +76,7 @@ def test_a_predictor_holds_from_where_all_further_ranges_stay_within_the_limit()
     # By hand from ROWS: 5 % in the last range alone, 20 % in the last two, 300 % in all, 4 % in none.
     found = [holds_from("hcf", "cg", error_pct=limit, of=MAP) for limit in (5, 20, 300, 4)]
     assert found == [0.9, 0.5, 0.1, math.inf]
-    assert holds_from("hcf-printed", "cg", of=MAP) == math.inf
+    assert holds_from("hcf:printed", "cg", of=MAP) == math.inf
     assert holds_from("hcf", "lu", of=MAP) is None
 
 
@@ -191,7 +191,7 @@ def test_rows_are_read_in_the_order_of_their_shares():
 
 def test_the_map_of_the_project_has_no_gaps_and_reaches_to_computation_alone():
     made = regime.known_map()
-    assert {("hcf", "cg"), ("hcf-printed", "mg"), ("hcf-constant", "lu")} <= set(made)
+    assert {("hcf", "cg"), ("hcf:printed", "mg"), ("hcf:constant", "lu")} <= set(made)
     for key, rows in made.items():
         assert rows[-1].share_to == 1, key
         assert all(a.share_to == b.share_from for a, b in pairwise(rows)), key
@@ -200,5 +200,5 @@ def test_the_map_of_the_project_has_no_gaps_and_reaches_to_computation_alone():
 
 def test_hcf_as_printed_is_never_in_its_regime():
     # By hand, eq. (5) and (6): without any communication 70 / 40 or 55 / 35 of the true time: 57 % too much.
-    assert holds_from("hcf-printed", "cg") == math.inf
-    assert all(row.error.high_pct > 50 for row in regime.known_map()["hcf-printed", "cg"])
+    assert holds_from("hcf:printed", "cg") == math.inf
+    assert all(row.error.high_pct > 50 for row in regime.known_map()["hcf:printed", "cg"])

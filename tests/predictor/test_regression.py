@@ -26,7 +26,7 @@ from predictor.regression.terms import AMDAHL, TERMS, fit_combination
 SPEEDS = (40e9, 50e9, 60e9, 70e9)  # grids of four clusters of Fanfakh's Table (1)
 WORK_FLOPS = 1.6e12
 PROBLEM = problem("cg", "S")
-LAWS = ("fit-loglinear", "fit-log", "fit-amdahl")
+LAWS = ("fit:loglinear", "fit:log", "fit:amdahl")
 
 
 def grid(*nodes, speeds=SPEEDS, cores=1, power=None):
@@ -114,12 +114,12 @@ def test_no_run_is_asked_for_that_is_the_target_or_nearly_so():
     for nodes in range(2, 30):
         for clusters in (1, 2, 3):
             target = whole(grid(*[nodes] * clusters))
-            for name in ("hcf-nnls", *LAWS):
+            for name in ("hcf:nnls", *LAWS):
                 asked = [request.target.nodes for request in predictor(name).requests([target])]
                 assert all(n <= 0.75 * target.nodes for n in asked)
 
 
-@pytest.mark.parametrize("name", ["hcf-nnls", *LAWS])
+@pytest.mark.parametrize("name", ["hcf:nnls", *LAWS])
 @pytest.mark.parametrize("nodes", [(1, 1, 1, 1), (1, 2), (2,), (1,)])
 def test_too_small_a_target_is_out_of_range_and_costs_nothing(name, nodes, answer):
     refused = answer(name, whole(grid(*nodes)), lambda P: 1.0)
@@ -202,7 +202,7 @@ def test_a_line_in_log_p_is_recovered():
 )
 @pytest.mark.parametrize("place", [block, cyclic])
 def test_hcf_nnls_is_exact_where_work_is_shared_and_communication_is_such_a_law(comm_s, place, answer):
-    said = answer("hcf-nnls", whole(grid(8, 8, 8, 8), place=place), comm_s).prediction
+    said = answer("hcf:nnls", whole(grid(8, 8, 8, 8), place=place), comm_s).prediction
     # By hand: 1.6e12 flop over 32 nodes at 40 Gflop/s are 1.25 s.
     assert said.parts == pytest.approx({"compute_s": 1.25, "comm_s": comm_s(32)})
     assert said.time_s == pytest.approx(1.25 + comm_s(32))
@@ -211,13 +211,13 @@ def test_hcf_nnls_is_exact_where_work_is_shared_and_communication_is_such_a_law(
 def test_hcf_nnls_knows_that_a_target_leaves_out_the_slowest_cluster(answer):
     platform = grid(8, 8, 8, 8)
     fast = Target(PROBLEM, platform, tuple(host.name for c in platform.clusters[1:] for host in c.hosts))
-    said = answer("hcf-nnls", fast, lambda P: 3 / P).prediction
+    said = answer("hcf:nnls", fast, lambda P: 3 / P).prediction
     assert said.parts == pytest.approx({"compute_s": WORK_FLOPS / 24 / 50e9, "comm_s": 3 / 24})
 
 
 def test_hcf_nnls_says_what_every_host_computes(answer):
     target = whole(grid(8, 8, 8, 8, power=Power(100.0, 200.0, 100.0)))
-    said = answer("hcf-nnls", target, lambda P: 0.5).prediction
+    said = answer("hcf:nnls", target, lambda P: 0.5).prediction
     # By hand, in the cluster of 50 Gflop/s: 1 s.
     assert said.loads["c2-3"] == HostLoad(*[pytest.approx(1.0)] * 3)
     # 1.75 s of 100 W, and 100 W more while a node computes.
@@ -229,9 +229,9 @@ def test_hcf_nnls_says_what_every_host_computes(answer):
 @pytest.mark.parametrize(
     ("name", "law"),
     [
-        ("fit-loglinear", lambda P: 40 * P**-0.7),
-        ("fit-log", lambda P: 30 - 2 * math.log(P)),
-        ("fit-amdahl", lambda P: 2 + 100 / P),
+        ("fit:loglinear", lambda P: 40 * P**-0.7),
+        ("fit:log", lambda P: 30 - 2 * math.log(P)),
+        ("fit:amdahl", lambda P: 2 + 100 / P),
     ],
 )
 def test_a_fitted_law_is_exact_where_it_holds(name, law, answer):
@@ -246,12 +246,12 @@ def test_a_fitted_law_is_exact_where_it_holds(name, law, answer):
 
 
 def test_a_law_that_falls_below_zero_says_so(answer):
-    said = answer("fit-log", whole(grid(8, 8, 8, 8)), lambda P: 0.0).prediction
+    said = answer("fit:log", whole(grid(8, 8, 8, 8)), lambda P: 0.0).prediction
     assert said.time_s < 0
     assert "the law is not valid this far" in said.flags[0]
 
 
-@pytest.mark.parametrize("name", ["hcf-nnls", *LAWS])
+@pytest.mark.parametrize("name", ["hcf:nnls", *LAWS])
 def test_the_smaller_runs_are_charged(name, answer):
     said = answer(name, whole(grid(8, 8, 8, 8)), lambda P: 0.5)
     assert [one.request.target.nodes for one in said.evidence] == [4, 8, 16]  # the probe of HCF is the first
@@ -263,10 +263,10 @@ def test_the_smaller_runs_are_charged(name, answer):
 def test_several_ranks_on_a_node_are_out_of_hcfs_range_but_not_of_a_laws(answer):
     platform = grid(8, 8, cores=2)
     target = Target(PROBLEM, platform, block(platform, 32, 2))
-    refused = answer("hcf-nnls", target, lambda P: 0.5)
+    refused = answer("hcf:nnls", target, lambda P: 0.5)
     assert refused.evidence == ()
     assert "one rank per node" in refused.refusal
-    said = answer("fit-amdahl", target, lambda P: 0.5)
+    said = answer("fit:amdahl", target, lambda P: 0.5)
     assert [one.request.target.nranks for one in said.evidence] == [4, 8, 16]
     assert said.prediction.time_s == pytest.approx(time_s(32, lambda _: 0.5))
 
@@ -277,7 +277,7 @@ def test_one_predictor_answers_for_several_targets(record_of):
 
     targets = [whole(grid(*[nodes] * 4), asked) for nodes in (1, 4, 8) for asked in (PROBLEM, problem("mg", "S"))]
     broker = Broker(Settings(), targets, record=record, identify=lambda spec: spec.identity())
-    answers = predict(predictor("fit-amdahl"), targets, broker)
+    answers = predict(predictor("fit:amdahl"), targets, broker)
     assert [one.prediction and one.prediction.time_s for one in answers] == pytest.approx(
         [None, None, 1 + 40 / 16, 1 + 40 / 16, 1 + 40 / 32, 1 + 40 / 32]
     )
@@ -285,7 +285,7 @@ def test_one_predictor_answers_for_several_targets(record_of):
 
 def test_a_program_of_ones_own_will_do(answer):
     target = whole(grid(8, 8), own_problem(UserProgram("own.c", "0" * 64, (), None, Path("/nowhere/own.c"))))
-    assert answer("hcf-nnls", target, lambda P: 2 / P).prediction.parts["comm_s"] == pytest.approx(2 / 16)
+    assert answer("hcf:nnls", target, lambda P: 2 / P).prediction.parts["comm_s"] == pytest.approx(2 / 16)
 
 
 def test_runs_that_take_no_time_make_no_law(record_of):
@@ -296,7 +296,7 @@ def test_runs_that_take_no_time_make_no_law(record_of):
         record=lambda spec: record_of(spec.target, 0.0, 0.0),
         identify=lambda spec: spec.identity(),
     )
-    assert "takes no time" in predict(predictor("fit-loglinear"), [target], broker)[0].refusal
+    assert "takes no time" in predict(predictor("fit:loglinear"), [target], broker)[0].refusal
 
 
 def test_the_target_is_never_run(record_of):
@@ -307,7 +307,7 @@ def test_the_target_is_never_run(record_of):
         run.append(spec.target)
         return record_of(spec.target, 1.0, 1.0)
 
-    for name in ("hcf-nnls", *LAWS):
+    for name in ("hcf:nnls", *LAWS):
         # Nothing is refused: nothing forbids it here but the predictor itself.
         broker = Broker(Settings(), [], record=record, identify=lambda spec: spec.identity())
         predict(predictor(name), [target], broker)

@@ -216,7 +216,7 @@ def test_runs_that_take_no_time_are_refused_in_these_words(answered):
     with pytest.raises(OutOfRange) as error:
         answered(FIT_LOG, target, lambda P: 0.0 if P == 4 else 1.0).predict(target)
     assert str(error.value) == (
-        f"fit-log, {PROBLEM} on grid: a smaller run takes no time. Let the program compute or communicate."
+        f"fit:log, {PROBLEM} on grid: a smaller run takes no time. Let the program compute or communicate."
     )
 
 
@@ -246,7 +246,7 @@ def test_hcf_nnls_refuses_several_ranks_on_a_node_in_these_words():
     with pytest.raises(OutOfRange) as error:
         HCF_NNLS.runs(target)
     assert str(error.value) == (
-        "hcf-nnls, 16 ranks on 8 nodes: HCF's computation assumes one rank per node. "
+        "hcf:nnls, 16 ranks on 8 nodes: HCF's computation assumes one rank per node. "
         "Use one rank per node, or another predictor."
     )
     assert HCF_NNLS.requests([target]) == []

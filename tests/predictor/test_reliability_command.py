@@ -44,7 +44,7 @@ def test_times_come_from_a_table(tmp_path, capsys):
 
 def test_times_come_from_a_predictor(capsys):
     # HCF's communication time without growth: its evidence is one run on four nodes, which is left out as a target.
-    command = "--node-mtbf-hours 1 --checkpoint 1 --scenario grid4x2 --app mg --class S --predictor hcf-constant"
+    command = "--node-mtbf-hours 1 --checkpoint 1 --scenario grid4x2 --app mg --class S --predictor hcf:constant"
     assert main([*command.split(), "--nodes", "4,8", "--no-store", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [row["nodes"] for row in found["rows"]] == [8]
@@ -53,7 +53,7 @@ def test_times_come_from_a_predictor(capsys):
 
 def test_numbers_of_nodes_that_the_kernel_refuses_are_left_out(capsys):
     # LU's class S has 12 points along an axis, and every rank needs two of them: 7 ranks in a row do not fit.
-    command = "--node-mtbf-hours 1 --checkpoint 1 --scenario grid4x2 --app lu --class S --predictor dpgraph-known"
+    command = "--node-mtbf-hours 1 --checkpoint 1 --scenario grid4x2 --app lu --class S --predictor dpgraph:known"
     assert main([*command.split(), "--nodes", "6,7,8", "--no-store", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert [row["nodes"] for row in found["rows"]] == [6, 8]

@@ -80,7 +80,7 @@ def test_a_wide_area_link_counts_only_where_it_is_the_narrowest():
 
 
 def test_a_model_that_does_not_split_its_time_is_refused():
-    with pytest.raises(OutOfRange, match="Use hcf, hcf-constant, dpgraph or dpgraph-known"):
+    with pytest.raises(OutOfRange, match="Use hcf, hcf:constant, dpgraph or dpgraph:known"):
         response(object(), target(), GRID, Prediction(1.0))
 
 
@@ -97,7 +97,7 @@ def test_the_graphs_follow_loaded_nodes_and_links(tmp_path, wan):
         broker = Broker.of(Settings(), [one], runner)
         true_s = runner.record(Settings().spec(replace(one, platform=loaded_platform(grid, draw)))).time_s
         assert true_s > 1.5 * runner.record(Settings().spec(one)).time_s
-        for name, most in (("dpgraph", 0.03), ("dpgraph-known", 1e-3)):
+        for name, most in (("dpgraph", 0.03), ("dpgraph:known", 1e-3)):
             model, _ = fit(predictor(name), [one], broker)
             found_s = time_under(response(model, one, grid, model.predict(one)), one, draw)
             assert found_s == pytest.approx(true_s, rel=most), name
@@ -105,7 +105,7 @@ def test_the_graphs_follow_loaded_nodes_and_links(tmp_path, wan):
 
 def test_the_distribution_of_a_constant_load_is_its_time(tmp_path, capsys):
     (tmp_path / "half.toml").write_text("[nodes]\navailability = { kind = 'constant', value = 0.5 }\n")
-    assert main([*ASKED, "--background", str(tmp_path / "half.toml"), "--predictor", "dpgraph-known", "--json"]) == 0
+    assert main([*ASKED, "--background", str(tmp_path / "half.toml"), "--predictor", "dpgraph:known", "--json"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["forecasts"]
     assert len(found["times_s"]) == 10
     assert min(found["times_s"]) == max(found["times_s"]) == found["interval_s"][0]
@@ -113,10 +113,10 @@ def test_the_distribution_of_a_constant_load_is_its_time(tmp_path, capsys):
 
 
 def test_the_command_prints_quantiles_and_refusals(capsys):
-    assert main([*ASKED, "--background", "bursts", "--predictor", "dpgraph-known,fit-log"]) == 0
+    assert main([*ASKED, "--background", "bursts", "--predictor", "dpgraph:known,fit:log"]) == 0
     out = capsys.readouterr().out
     assert "quantiles of 10 draws of background bursts" in out
-    assert "dpgraph-known" in out
+    assert "dpgraph:known" in out
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_wrong_options_are_one_line(more, said, capsys):
 def test_a_platform_file_gives_the_distribution_of_the_grid_that_it_is_made_of(tmp_path, capsys):
     # The file has the grid's hosts and links, so that equal draws give equal times.
     options = (
-        "--app ep --class S --draws 10 --no-store --predictor hcf-constant --background workstations --json".split()
+        "--app ep --class S --draws 10 --no-store --predictor hcf:constant --background workstations --json".split()
     )
     assert main([*ASKED, *options[4:]]) == 0
     of_grid = json.loads(capsys.readouterr().out)["forecasts"][0]["times_s"]

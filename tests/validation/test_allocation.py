@@ -48,7 +48,7 @@ fit = "ls"
 noise = [0.02]
 [[studies.models]]
 weights = "absolute"
-form = "nt"
+form = "npt:nt"
 """
 WALL_TIMES = ["fit_s", "search_s", "gather_s", "evidence_wall_s"]
 

@@ -86,14 +86,14 @@ KINDS = {
 
 @pytest.mark.parametrize("name", KINDS)
 def test_every_kind_of_platform_is_simulated_and_the_graph_has_the_same_time(runner, name):
-    found = results(runner, read_platform(DATA / f"{name}.xml"), KINDS[name], "dpgraph-known")["dpgraph-known"]
+    found = results(runner, read_platform(DATA / f"{name}.xml"), KINDS[name], "dpgraph:known")["dpgraph:known"]
     assert found.simulated_s > 0
     assert found.abs_error_pct < 1e-3
 
 
 def test_a_compiled_platform_is_run_and_predicted(runner, racks):
-    found = results(runner, read_platform(racks), 5, "hcf", "dpgraph-known")
-    assert found["dpgraph-known"].abs_error_pct < 0.1
+    found = results(runner, read_platform(racks), 5, "hcf", "dpgraph:known")
+    assert found["dpgraph:known"].abs_error_pct < 0.1
     assert found["hcf"].probe_cp_s > 0  # of left0 and right0
 
 
@@ -101,14 +101,14 @@ def test_a_compiled_platform_is_run_and_predicted(runner, racks):
 def test_ranks_that_share_a_host_are_predicted_or_refused(runner, ranks_per_host):
     platform = read_platform(DATA / "multicore.xml")
     found = results(
-        runner, platform, 4 * ranks_per_host, "hcf", "dpgraph-known", "dpgraph", "blocks", "dpgraph-li", "hierarchical",
+        runner, platform, 4 * ranks_per_host, "hcf", "dpgraph:known", "dpgraph", "blocks", "dpgraph:li", "hierarchical",
         ranks_per_host=ranks_per_host,
     )  # fmt: skip
-    assert found["dpgraph-known"].abs_error_pct < 0.1
+    assert found["dpgraph:known"].abs_error_pct < 0.1
     assert found["dpgraph"].abs_error_pct < 1
     assert found["hcf"].predicted_s is None
     assert "the model assumes one rank per node" in found["hcf"].flags
-    for name in ("blocks", "dpgraph-li"):
+    for name in ("blocks", "dpgraph:li"):
         assert found[name].predicted_s is None
         assert f"{4 * ranks_per_host} ranks on 4 nodes" in found[name].flags
 
@@ -167,7 +167,7 @@ def test_a_host_whose_speed_is_halved_computes_as_long_as_its_profile_says():
 
 def test_on_a_platform_that_changes_every_iteration_is_simulated_and_every_prediction_cautious(runner):
     platform = read_platform(DATA / "halved.xml")
-    for found in results(runner, platform, 2, "hcf", "dpgraph-known").values():
+    for found in results(runner, platform, 2, "hcf", "dpgraph:known").values():
         assert found.iterations_simulated == found.iterations
         assert "the platform changes over time, which the prediction ignores: the speed of host 'tired'" in found.flags
 
@@ -216,7 +216,7 @@ def test_what_cannot_be_run_is_refused_in_one_line(refused, monkeypatch, argumen
 def test_several_files_are_run_with_one_command(monkeypatch, capsys):
     monkeypatch.chdir(DATA)
     arguments = (
-        "--platform floyd.xml,peers.xml --ranks 2 --app mg --class S --predictor dpgraph-known --no-store --json"
+        "--platform floyd.xml,peers.xml --ranks 2 --app mg --class S --predictor dpgraph:known --no-store --json"
     )
     assert main(arguments.split()) == 0
     shown = capsys.readouterr().out

@@ -30,7 +30,7 @@ apps = ["mg"]
 classes = ["S"]
 mappings = ["block", "cyclic"]
 efficiencies = ["reference", 0.5]
-predictors = ["hcf", "hcf-constant"]
+predictors = ["hcf", "hcf:constant"]
 [random]
 count = 2
 seed = 7
@@ -53,14 +53,14 @@ def test_a_campaign_is_the_product_of_its_lists(campaign_file):
     campaign = read_campaign(campaign_file(SMALL))
     # By hand: (2 scenarios x 2 networks + 2 random) platforms x 1 app x 2 mappings x 2 efficiencies.
     assert len(campaign.cases) == 6 * 2 * 2
-    assert [model.name for model in campaign.predictors] == ["hcf", "hcf-constant"]
+    assert [model.name for model in campaign.predictors] == ["hcf", "hcf:constant"]
 
 
 def test_without_predictors_a_campaign_asks_those_of_a_single_run(campaign_file):
     campaign = read_campaign(campaign_file('scenarios = ["grid4x2"]\napps = ["cg", "is"]\nclasses = ["S"]\n'))
     for case in campaign.cases:
         assert campaign.asked(case.target) == default_predictors(case.target)
-        assert [one.name for one in campaign.asked(case.target)] == ["structural", "hcf-constant", "hcf"]
+        assert [one.name for one in campaign.asked(case.target)] == ["structural", "hcf:constant", "hcf"]
 
 
 def test_random_platforms_keep_to_their_ranges_and_to_their_seed(campaign_file):
@@ -105,11 +105,11 @@ def test_a_dry_run_says_how_much_it_is_and_runs_nothing(campaign_file, capsys, t
 
 
 def test_a_dry_run_counts_a_probe_only_where_a_predictor_asks_for_it(campaign_file, capsys):
-    text = SMALL.replace('["hcf", "hcf-constant"]', '["dpgraph-known"]')
+    text = SMALL.replace('["hcf", "hcf:constant"]', '["dpgraph:known"]')
     assert main([str(campaign_file(text)), "--dry-run"]) == 0
     said = capsys.readouterr().out
     assert said.startswith("24 targets, 24 predictions\n24 runs (24 of targets): ")
-    assert re.search(r"besides these, \d+ recordings .*for dpgraph-known, about ", said)
+    assert re.search(r"besides these, \d+ recordings .*for dpgraph:known, about ", said)
 
 
 def test_a_campaign_run_again_gives_the_same_without_simulating(campaign_file, capsys, tmp_path):

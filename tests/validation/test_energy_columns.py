@@ -9,7 +9,7 @@ from validation.optimize.cli import main as optimize
 from validation.run import main
 
 COLUMNS = ["energy_predicted_j", "energy_simulated_j", "energy_error_pct", "edp_predicted_js", "edp_simulated_js"]
-PREDICT = "--scenario grid4x2 --app mg --class S --predictor hcf-constant".split()
+PREDICT = "--scenario grid4x2 --app mg --class S --predictor hcf:constant".split()
 
 
 def test_energies_stand_in_the_results_and_are_drawn_where_asked_for(capsys, tmp_path):
@@ -41,7 +41,7 @@ def test_a_platform_without_watts_has_no_energies(capsys, tmp_path):
         '<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">'
         '<cluster id="c" prefix="c-" suffix="" radical="0-3" speed="1Gf" bw="125MBps" lat="50us"/></platform>'
     )
-    arguments = f"--platform {tmp_path}/dark.xml --app ep --class S --predictor hcf-constant --json --no-store".split()
+    arguments = f"--platform {tmp_path}/dark.xml --app ep --class S --predictor hcf:constant --json --no-store".split()
     assert main(arguments) == 0
     (row,) = json.loads(capsys.readouterr().out)["results"]
     assert [row[name] for name in COLUMNS] == [None] * 5
@@ -66,7 +66,7 @@ def test_a_search_for_little_energy_rests_on_computing_and_waiting_apart(capsys,
         "[[clusters]]\nnodes = 2\nspeed_gflops = 40\npower = { idle_w = 40, full_w = 50 }\n"
     )
     arguments = f"--scenario {tmp_path}/own.toml --app himeno --size 16 --param niter=4 --processes 1,1 --no-store"
-    arguments += f" --predictor dpgraph-known --objective {objective} --json"
+    arguments += f" --predictor dpgraph:known --objective {objective} --json"
     assert optimize(arguments.split()) == 0
     judged = json.loads(capsys.readouterr().out)
     assert (judged["objective"], judged["unit"]) == (objective, unit)

@@ -32,7 +32,7 @@ frequencies = { max_ghz = 3.0, min_ghz = 1.0, step_ghz = 1.0 }
 def asked(tmp_path):
     path = tmp_path / "two.toml"
     path.write_text(SCENARIO)
-    options = "--network infiniband --app mg --class S --predictor dpgraph-known --time-limit 1.3 --no-store --optimum"
+    options = "--network infiniband --app mg --class S --predictor dpgraph:known --time-limit 1.3 --no-store --optimum"
     return ["--scenario", str(path), *options.split()]
 
 

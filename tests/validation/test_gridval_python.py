@@ -22,11 +22,11 @@ def store(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def found(store):
-    return gv.run("grid4x2", "cg", predictors=["hcf-constant", "hcf"], problem_class="S", store=store)
+    return gv.run("grid4x2", "cg", predictors=["hcf:constant", "hcf"], problem_class="S", store=store)
 
 
 def test_it_has_the_rows_of_the_command(found, store, tmp_path):
-    words = "--scenario grid4x2 --app cg --class S --predictor hcf-constant,hcf --out".split()
+    words = "--scenario grid4x2 --app cg --class S --predictor hcf:constant,hcf --out".split()
     assert run_command([*words, str(tmp_path), "--store", str(store)]) == 0
     written = pd.read_csv(tmp_path / "results.csv")
     wall = [name for name in written if name.endswith("wall_s")]
@@ -77,7 +77,7 @@ def test_a_platform_file_and_a_program_of_the_users(tmp_path, store):
         (lambda: gv.run("grid4x2", "hpl", size=100, parameters={"x": 1}), "hpl has no such parameter"),
         (lambda: gv.run("grid4x2", "cg", truth="nowhere.csv"), "nowhere.csv"),
         (lambda: gv.predict("grid4x2"), "no program is named"),
-        (lambda: gv.predict("grid4x2", "cg", predictor="hcf,hcf-printed"), "predictor: 2 are named"),
+        (lambda: gv.predict("grid4x2", "cg", predictor="hcf,hcf:printed"), "predictor: 2 are named"),
     ],
 )
 def test_wrong_arguments_are_user_errors(call, said):

@@ -73,7 +73,7 @@ def test_cases_that_are_written_make_the_intervals_anew(tmp_path):
 
 
 def test_a_self_check_is_no_case():
-    assert cases_of(results(3, predictor="dpgraph-known")) == []
+    assert cases_of(results(3, predictor="dpgraph:known")) == []
 
 
 def test_the_command_reads_files_and_folders(tmp_path, capsys):

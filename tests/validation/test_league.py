@@ -21,7 +21,7 @@ from validation.ranking.front import pareto
 from validation.ranking.standing import SIMULATE, ranking
 from validation.run import main as run
 
-DECIDE = "--scenario grid3x2 --speeds 40,55,70 --app mg --class S --predictor hcf,dpgraph-known".split()
+DECIDE = "--scenario grid3x2 --speeds 40,55,70 --app mg --class S --predictor hcf,dpgraph:known".split()
 
 
 def row(predictor, predicted_s, simulated_s=10.0, *, cost_s=1.0, wall_s=1.0, **where):
@@ -222,10 +222,10 @@ def test_choices_are_simulated_judged_and_written(capsys, tmp_path):
     with open(tmp_path / "decisions.csv", newline="") as file:
         rows = {(r["decision"], r["app"], r["predictor"]): r for r in csv.DictReader(file)}
     both = {name: r for (kind, app, name), r in rows.items() if (kind, app) == ("mapping and clusters", "all")}
-    assert set(both) == {"hcf", "dpgraph-known", SIMULATE, "(chance)", "(all hosts)"}
+    assert set(both) == {"hcf", "dpgraph:known", SIMULATE, "(chance)", "(all hosts)"}
     # A graph with the simulator's constants orders the candidates as the simulator does.
-    assert float(both["dpgraph-known"]["spearman"]) == pytest.approx(1)
-    assert float(both["dpgraph-known"]["mean_regret_pct"]) == pytest.approx(0, abs=1e-6)
+    assert float(both["dpgraph:known"]["spearman"]) == pytest.approx(1)
+    assert float(both["dpgraph:known"]["mean_regret_pct"]) == pytest.approx(0, abs=1e-6)
     # HCF does not see mappings; it probes each of 7 subsets once.
     assert float(rows["mapping", "all", "hcf"]["spearman"]) == 0
     with open(tmp_path / "results.csv", newline="") as file:
@@ -249,9 +249,9 @@ def test_choices_are_simulated_judged_and_written(capsys, tmp_path):
 
 def test_the_league_follows_where_more_than_the_three_of_hcf_are_asked(capsys):
     asked = "--scenario grid4x2 --app mg --class S --predictor"
-    assert run([*asked.split(), "hcf,hcf-constant,hcf-printed"]) == 0
+    assert run([*asked.split(), "hcf,hcf:constant,hcf:printed"]) == 0
     assert "League" not in capsys.readouterr().out
-    assert run([*asked.split(), "hcf,hcf-constant,hcf-printed,dpgraph-known"]) == 0
+    assert run([*asked.split(), "hcf,hcf:constant,hcf:printed,dpgraph:known"]) == 0
     shown = capsys.readouterr().out
     assert "on the 1 of 1 cases that all ranked predictors answer" in " ".join(shown.split()) and SIMULATE in shown
 

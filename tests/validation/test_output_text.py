@@ -41,9 +41,9 @@ def test_ties_are_told_as_ties():
 
 
 def test_a_self_check_is_never_closest():
-    found = sentences(result("dpgraph-known", 10.0), result("a", 11.0), result("b", 12.0))
+    found = sentences(result("dpgraph:known", 10.0), result("a", 11.0), result("b", 12.0))
     assert found[0] == "Closest: a, within 10 %."
-    assert sentences(result("dpgraph-known", 10.0)) == []
+    assert sentences(result("dpgraph:known", 10.0)) == []
 
 
 def test_a_predictor_that_answers_fewer_targets_is_not_closest():
@@ -53,7 +53,7 @@ def test_a_predictor_that_answers_fewer_targets_is_not_closest():
 
 def test_nobody_is_closest_where_nobody_answers():
     assert sentences(result("a", None), result("b", None)) == ["a and b have no answer."]
-    assert sentences(result("hcf", None), result("dpgraph-known", 0.0)) == ["hcf has no answer."]
+    assert sentences(result("hcf", None), result("dpgraph:known", 0.0)) == ["hcf has no answer."]
 
 
 def test_targets_with_predictors_of_their_own_have_sentences_of_their_own():
@@ -154,7 +154,7 @@ def test_all_columns_are_shown_on_request():
     assert "probe T_cp s" in shown and "iterations" in shown and "5/75" in shown
 
 
-@pytest.mark.parametrize("predictors", [("dpgraph-li-duplex", "blocks-simgrid", "extrap-default")])
+@pytest.mark.parametrize("predictors", [("dpgraph:li-duplex", "blocks:simgrid", "extrap:default")])
 def test_the_table_of_the_longest_names_fits_into_80_columns(predictors):
     rows = [result(name, 1.4e6, flags="a; b; c; d") for name in predictors]
     assert max(map(len, results_text(rows).splitlines())) <= 80

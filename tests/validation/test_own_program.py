@@ -28,7 +28,7 @@ def run(capsys, *arguments):
 
 
 def test_the_example_is_predicted_and_simulated(capsys, tmp_path):
-    status, rows = run(capsys, "--predictor", "hcf,dpgraph-known", "--out", str(tmp_path))
+    status, rows = run(capsys, "--predictor", "hcf,dpgraph:known", "--out", str(tmp_path))
     assert status == 0
     hcf, graph = rows
     assert (hcf["app"], hcf["class"], hcf["ranks"]) == ("jacobi", None, 8)
@@ -41,7 +41,7 @@ def test_the_example_is_predicted_and_simulated(capsys, tmp_path):
 
 
 def test_measured_times_take_the_place_of_simulated_ones(capsys):
-    status, (row,) = run(capsys, "--predictor", "dpgraph-known", "--truth", str(JACOBI / "measured.csv"))
+    status, (row,) = run(capsys, "--predictor", "dpgraph:known", "--truth", str(JACOBI / "measured.csv"))
     assert status == 0
     # The file has three runs of this case; the median counts.
     assert (row["simulated_s"], row["truth"], row["simulation_wall_s"]) == (1.85, "measurement", 0)

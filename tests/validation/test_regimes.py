@@ -138,14 +138,14 @@ def test_on_several_networks_the_mean_must_hold_on_each():
 
 
 def test_the_sentences_say_limits_shares_and_the_published_error():
-    results = results_table([*rows_of(*HAND_MADE), *rows_of(("a", 1, 0.4, 70.0), predictor="hcf-printed")])
+    results = results_table([*rows_of(*HAND_MADE), *rows_of(("a", 1, 0.4, 70.0), predictor="hcf:printed")])
     published = published_shares(results, {"cg": 10.0})
     assert sentences(thresholds(results), published, errors_pct={"cg": 10.0}) == [
         "cg: the compute share of the run from which on |error| stays below 5, 10 and 20 %, in every case and in the "
         "mean over the scenarios:",
         "    hcf: 95.0 % / 60 % / 60 % in every case; 90 % / 75 % / everywhere in the mean",
-        "    hcf-printed: never in every case; never in the mean",
-        "    the published mean error of 10 % is that of: hcf at 75 %; hcf-printed never",
+        "    hcf:printed: never in every case; never in the mean",
+        "    the published mean error of 10 % is that of: hcf at 75 %; hcf:printed never",
     ]
 
 
@@ -205,7 +205,7 @@ def test_the_figure_has_cases_means_limits_and_the_published_error():
 
 
 SMALL = ["--scenario", "grid4x2", "--app", "cg", "--class", "S", "--network-scales", "100,1e4", "--jobs", "1",
-         "--efficiency-scales", "1,0.316", "--predictor", "hcf-printed,hcf,hcf-constant"]  # fmt: skip
+         "--efficiency-scales", "1,0.316", "--predictor", "hcf:printed,hcf,hcf:constant"]  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -224,7 +224,7 @@ def test_the_command_sweeps_from_communication_to_computation(made):
     assert hcf["compute_share"].is_monotonic_increasing and len(hcf) == 4
     # HCF's equations with computation alone: the corrected ones are exact, the printed ones give 70 / 40 of the truth.
     last = results.groupby("predictor").last()["error_pct"]
-    assert abs(last["hcf"]) < 2 and last["hcf-printed"] == pytest.approx(75, abs=2)
+    assert abs(last["hcf"]) < 2 and last["hcf:printed"] == pytest.approx(75, abs=2)
     assert {path.name for path in made.glob("*.csv")} == {
         "results.csv", "thresholds.csv", "means.csv", "published.csv", "map.csv"
     }  # fmt: skip

@@ -193,13 +193,13 @@ def summed(name, error_pct):
 
 def test_a_self_check_is_not_called_the_most_accurate(made):
     gathered = SimpleNamespace(answered=1, cases=[1], notes=[], failures=[])
-    rows = [summed("dpgraph-known", 1e-9), summed("hcf", 7.0), summed("structural", 4.0)]
+    rows = [summed("dpgraph:known", 1e-9), summed("hcf", 7.0), summed("structural", 4.0)]
     said = "with a mean absolute error of 4.00 % (95 % interval <0.01 to 9.00 %) and a largest one of 4.00 %"
     assert (
         lede(gathered, made.results, pd.DataFrame(rows))[1] == f"Most accurate: structural, {said}, over 2 of 2 cases."
     )
     assert lede(gathered, made.results, pd.DataFrame(rows[:2]))[1].startswith("Errors: hcf, with")
-    assert lede(gathered, made.results, pd.DataFrame(rows[:1]))[1].startswith("Errors: dpgraph-known, with")
+    assert lede(gathered, made.results, pd.DataFrame(rows[:1]))[1].startswith("Errors: dpgraph:known, with")
 
 
 def test_targets_that_failed_are_counted_in_the_first_lines(made):
@@ -213,10 +213,10 @@ def test_targets_that_failed_are_counted_in_the_first_lines(made):
 def made(tmp_path_factory):
     """The page of a run with energies and special settings, and its results and summary."""
     path = tmp_path_factory.mktemp("bounds") / "report.html"
-    options = "--scenario grid4x2 --app is --class S --predictor hcf-constant --energy --memory-bus 20 --no-store"
+    options = "--scenario grid4x2 --app is --class S --predictor hcf:constant --energy --memory-bus 20 --no-store"
     assert main([*options.split(), "--cfg", "network/optim:Full", "--json", "--report", str(path)]) == 0
     page = html.document_fromstring(path.read_text("utf-8"))
-    rows = [{"app": "is", "scenario": "grid4x2", "predictor": "hcf-constant", "predicted_s": 1.0, "simulated_s": 1.0,
+    rows = [{"app": "is", "scenario": "grid4x2", "predictor": "hcf:constant", "predicted_s": 1.0, "simulated_s": 1.0,
              "abs_error_pct": 0.0, "error_pct": 0.0, "truth": "simulation"}]  # fmt: skip
     results = pd.DataFrame(rows, columns=list(COLUMNS))
     return SimpleNamespace(page=page, results=results, summary=summarise(results))

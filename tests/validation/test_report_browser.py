@@ -23,7 +23,7 @@ networks = ["gigabit", "infiniband"]
 apps = ["cg", "is"]
 classes = ["S"]
 mappings = ["block", "cyclic"]
-predictors = ["hcf", "hcf-constant", "hierarchical"]
+predictors = ["hcf", "hcf:constant", "hierarchical"]
 """
 SMALL, LARGE = (360, 740), (1920, 1080)
 
@@ -115,7 +115,7 @@ def test_a_long_table_can_be_searched(visit):
     number, _ = heading(driver, "results", "predictor")
     field.send_keys("grid3x9 constant")
     # By hand: 2 networks x 2 programs x 2 mappings of one scenario and predictor.
-    assert column(driver, "results", number) == ["hcf-constant"] * 8
+    assert column(driver, "results", number) == ["hcf:constant"] * 8
 
 
 def test_the_first_key_leads_past_the_contents(visit):

@@ -8,7 +8,7 @@ from lxml import html
 from validation.run import main
 
 MINUS = "\N{MINUS SIGN}"
-RUN = "--scenario grid4x2 --class S --app is --predictor dpgraph-known,hcf-constant"
+RUN = "--scenario grid4x2 --class S --app is --predictor dpgraph:known,hcf:constant"
 
 
 @pytest.fixture(scope="module")

@@ -76,7 +76,7 @@ def test_the_record_of_a_run_carries_its_cautions(said, capsys):
     [(predict, GRID), (validate, GRID), (league, "--scenario grid2x4 --speeds 50,60")],  # the league runs all choices
 )
 def test_a_program_that_takes_no_time_is_said_to_take_none(said, main, grid):
-    found = said(main, f"{grid} {PROGRAM} --predictor hcf,dpgraph-known")
+    found = said(main, f"{grid} {PROGRAM} --predictor hcf,dpgraph:known")
     assert has(found, NO_COMPUTATION, IN_FULL, RECORDED)
     assert any(one.startswith("recording of jacobi on ") for one in found)
 
@@ -89,7 +89,7 @@ def test_all_targets_of_a_caution_are_counted(said):
 
 def test_a_campaign_says_how_far_it_extrapolated(said, tmp_path):
     path = tmp_path / "campaign.toml"
-    path.write_text('scenarios = ["grid4x2"]\napps = ["cg"]\nclasses = ["S"]\npredictors = ["hcf", "dpgraph-known"]\n')
+    path.write_text('scenarios = ["grid4x2"]\napps = ["cg"]\nclasses = ["S"]\npredictors = ["hcf", "dpgraph:known"]\n')
     found = said(campaign, str(path))
     assert has(found, f"cg S on 4 ranks of grid4x2, and 1 more: {EXTRAPOLATED}5 of 15 iterations", RECORDED)
 
@@ -128,7 +128,7 @@ def test_frequencies_rest_on_runs_too(said, main):
 @pytest.mark.parametrize("main", [optimize, validate_optimize])
 def test_choices_of_nodes_rest_on_runs_too(said, main):
     shape = "--app himeno --size 16 --param niter=40 --nodes 1,1,1,1 --processes 1,1,1,1"
-    found = said(main, f"{GRID} {shape} --predictor dpgraph-known")
+    found = said(main, f"{GRID} {shape} --predictor dpgraph:known")
     assert has(found, RECORDED)
     # By hand: each of 4 clusters may be used or not, but not none of them: 15 runs.
     assert has(found, f"and 14 more: {EXTRAPOLATED}") is (main is validate_optimize)

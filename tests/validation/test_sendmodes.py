@@ -255,7 +255,7 @@ def test_the_papers_tables_stand_beside_ours(tmp_path, store, monkeypatch, capsy
     assert (row["predicted_s"], round(row["fit_s"], 4)) == (0.0215, 0.0228)
     assert len(found["table-2"]) == 2 * 4 * 2 * 7 and len(found["table-4"]) == 32
     errors = {row["predictor"]: abs(row["error_pct"]) for row in found["figure-7"]}
-    assert errors["dpgraph-li-duplex"] < 6 and errors["dpgraph-li-size-duplex"] < 6
+    assert errors["dpgraph:li-duplex"] < 6 and errors["dpgraph:li-size-duplex"] < 6
     assert {path.name for path in tmp_path.glob("figure-*.png")} == {"figure-6.png", "figure-7.png"}
     assert len(list(tmp_path.glob("*.csv"))) == 4
 

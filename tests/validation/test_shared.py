@@ -77,7 +77,7 @@ ASKED = "--scenario grid2x1 --speeds 50,50 --app ep --class S --draws 10 --truth
 
 
 def test_runs_under_load_are_simulated_and_the_prediction_is_judged(half, tmp_path, capsys):
-    words = [*ASKED, "--background", str(half), "--predictor", "dpgraph-known", "--picture", str(tmp_path / "a.png")]
+    words = [*ASKED, "--background", str(half), "--predictor", "dpgraph:known", "--picture", str(tmp_path / "a.png")]
     assert main([*words, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     (one,) = found["results"][0]["predictions"]

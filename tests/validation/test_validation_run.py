@@ -32,7 +32,7 @@ def run(tmp_path_factory):
     """Standard output, standard error and folder of one run with all options."""
     folder = tmp_path_factory.mktemp("out")
     command = "-m validation.run --scenario grid4x4 --class S --app cg,mg --json --no-store --predictor".split()
-    command += ["hcf-printed,hcf,hcf-constant", "--out"]
+    command += ["hcf:printed,hcf,hcf:constant", "--out"]
     done = subprocess.run([sys.executable, *command, str(folder)], capture_output=True, text=True, check=True)
     return done.stdout, done.stderr, folder
 
@@ -60,7 +60,7 @@ def test_tables_hold_the_documented_columns(run):
 
 def test_each_predictor_meets_every_app(run):
     found = [(row["app"], row["predictor"]) for row in rows(run[2] / "results.csv")]
-    assert found == [(app, name) for app in ("cg", "mg") for name in ("hcf-printed", "hcf", "hcf-constant")]
+    assert found == [(app, name) for app in ("cg", "mg") for name in ("hcf:printed", "hcf", "hcf:constant")]
 
 
 def test_errors_are_relative_to_the_simulated_time(run):
@@ -72,8 +72,8 @@ def test_errors_are_relative_to_the_simulated_time(run):
 
 def test_predictions_follow_from_the_probe_by_eq_8(run):
     for row in json.loads(run[0])["results"]:
-        growth = {"hcf-printed": 16 / 4, "hcf": 16 / 4, "hcf-constant": 1}[row["predictor"]]
-        factor = {"hcf-printed": 70 / 40, "hcf": 1, "hcf-constant": 1}[row["predictor"]]
+        growth = {"hcf:printed": 16 / 4, "hcf": 16 / 4, "hcf:constant": 1}[row["predictor"]]
+        factor = {"hcf:printed": 70 / 40, "hcf": 1, "hcf:constant": 1}[row["predictor"]]
         expected_s = row["probe_cp_s"] * 4 / 16 * factor + row["probe_cm_s"] * growth
         # The layout rounds: the probe's share of CG is not exactly a quarter on each node.
         assert row["predicted_s"] == pytest.approx(expected_s, rel=1e-3)
@@ -95,7 +95,7 @@ def test_a_figure_per_app_is_drawn(run):
 
 def test_the_same_command_gives_the_same_numbers_one_at_a_time(run):
     arguments = "-m validation.run --scenario grid4x4 --class S --app mg --json --no-store --jobs 1 --predictor"
-    arguments = [*arguments.split(), "hcf-printed,hcf,hcf-constant"]
+    arguments = [*arguments.split(), "hcf:printed,hcf,hcf:constant"]
     again = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, check=True)
     before = [row for row in json.loads(run[0])["results"] if row["app"] == "mg"]
     for old, new in zip(before, json.loads(again.stdout)["results"], strict=True):
@@ -136,7 +136,7 @@ def test_published_errors_stand_beside_their_own_cases_only():
         ("--scenario grid5x5", "--speeds"),
         ("--scenario grid4x8 --app cg,xx", "Known: bt"),
         ("--scenario grid4x8 --class Z", "Known: S, W, A, B, C, D"),
-        ("--scenario grid4x8 --predictor oracle", "Known: hcf-printed"),
+        ("--scenario grid4x8 --predictor oracle", "Known: hcf:printed"),
         ("--scenario grid4x8 --predictor ,", "an empty list"),
         ("--scenario grid4x8 --network avian", "gigabit"),
         ("--scenario grid4x8 --mapping diagonal", "block"),
@@ -198,7 +198,7 @@ def test_all_stands_for_every_predictor(capsys):
     found = {row["predictor"]: row["abs_error_pct"] for row in json.loads(capsys.readouterr().out)["results"]}
     assert list(found) == ["hcf", *(name for name in PREDICTORS if name != "hcf")]
     # The truth is a simulation, and the predictor knows the simulator's constants.
-    assert found["dpgraph-known"] < 1
+    assert found["dpgraph:known"] < 1
 
 
 def test_a_predictor_has_the_name_it_is_found_by():
@@ -239,7 +239,7 @@ def test_known_results_are_shown_without_what_is_slow_to_import(tmp_path):
 
 def test_a_predictor_whose_evidence_would_be_the_truth_leaves_the_others_their_answers(capsys):
     # HCF's probe of one cluster of one node is the target's run; the graph predictor records it elsewhere.
-    command = "--app ep --class S --scenario grid1x1 --speeds 50 --predictor hcf,dpgraph-known --no-store --json"
+    command = "--app ep --class S --scenario grid1x1 --speeds 50 --predictor hcf,dpgraph:known --no-store --json"
     assert main(command.split()) == 0
     hcf, known = json.loads(capsys.readouterr().out)["results"]
     assert hcf["predicted_s"] is None and "run of the target itself" in hcf["flags"]

@@ -55,12 +55,12 @@ class Outcomes:
         measured = measure(case.study, case.homogeneous, self.brokers(())) if case.homogeneous else None
         everywhere = self._everywhere()
         self.truths = {size: simulate_space(case.study, size, case.settings, self.runner) for size in case.evaluation}
-        noises = {model.settings.noise.sigma for model in case.models if model.settings.form != "nt"}
+        noises = {model.settings.noise.sigma for model in case.models if model.settings.form != "npt:nt"}
         if measured is not None:
             for noise in (Noise(sigma, seed) for sigma in sorted(noises) for seed in self._seeds(sigma)):
                 self.measured.append((noise, noise.of(measured.measurements)))
         for model in case.models:
-            runs = everywhere if model.settings.form == "nt" else measured
+            runs = everywhere if model.settings.form == "npt:nt" else measured
             assert runs is not None  # measured for every form of the models
             for seed in self._seeds(model.settings.noise.sigma):
                 yield from self._by_model(model, seed, runs)
@@ -88,14 +88,14 @@ class Outcomes:
         used = sizes <= (np.inf if model.largest is None else model.largest)
         fitted, tuning = None, None
         for size in self.case.evaluation:
-            if quiet.form == "nt":  # all configurations: the runs of this size would be the answer
+            if quiet.form == "npt:nt":  # all configurations: the runs of this size would be the answer
                 fitted, use = None, used & (sizes != size)
             else:
                 use = used
             try:
                 if fitted is None or quiet.weights == "local":
                     runs, terms = noisy.where(use), self.case.study.equations
-                    if tuning is None or quiet.form == "nt":  # the same at all sizes that have the same runs
+                    if tuning is None or quiet.form == "npt:nt":  # the same at all sizes that have the same runs
                         tuning = quiet.tuned(runs.measurements, terms)
                     fitted = npt_driver(runs, terms, quiet, near=size, tuning=tuning)
             except UserError as err:  # such as too many glitches: no answer with this seed
@@ -205,10 +205,10 @@ def everywhere(case: StudyCase) -> list[tuple[Configuration, int]]:
 
     Configurations whose number of ranks is allowed by too few of the sizes are left out.
     """
-    if all(model.settings.form != "nt" for model in case.models):
+    if all(model.settings.form != "npt:nt" for model in case.models):
         return []
     needed = len(case.study.equations.nt) + 1  # the size of the choice is left out of the fit
-    least = min(model.largest or np.inf for model in case.models if model.settings.form == "nt")
+    least = min(model.largest or np.inf for model in case.models if model.settings.form == "npt:nt")
     runs: dict[int, list[tuple[Configuration, int]]] = {}
     for size in case.construction:
         space = case.study.space(size)

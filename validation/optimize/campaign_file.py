@@ -68,7 +68,7 @@ class StudyCase:
     @property
     def homogeneous(self) -> list[tuple[Configuration, int]]:
         """The runs that the models are fitted to; N-T models use other runs."""
-        if all(model.settings.form == "nt" for model in self.models):
+        if all(model.settings.form == "npt:nt" for model in self.models):
             return []
         return list(self.study.homogeneous(self.construction))
 
@@ -101,7 +101,7 @@ def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
         predictors = ["dpgraph"]            # predictors that drive the search, in addition to the models
         static = ["(4,1,0,0,0,0)"]          # configurations used for every size
         [[studies.models]]
-        form = "npt"                        # or "nt", "pt", "pt-printed"
+        form = "npt"                        # or "npt:nt", "npt:pt", "npt:pt-printed"
         fit = "nnls"                        # or "ls"
         weights = "absolute"                # as in the paper; or "relative", as in single choices, or "local"
         drop = ["log P"]                    # terms to leave out
@@ -199,7 +199,7 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str, *, folder: Pa
 def _measured(case: StudyCase) -> Iterator[tuple[int, int]]:
     """Yield N and P of all runs that are measured for models."""
     yield from ((size, configuration.total) for configuration, size in case.homogeneous)
-    if any(model.settings.form == "nt" for model in case.models):
+    if any(model.settings.form == "npt:nt" for model in case.models):
         yield from ((size, ranks) for size in case.construction for ranks in case.study.space(size).ranks)
 
 

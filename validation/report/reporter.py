@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from validation.comparison.compare import Failure, Result
 
 OPTION = "--report"
-GRAPH_PREDICTORS = ("dpgraph", "dpgraph-known")  # whose times of elements the page shows
+GRAPH_PREDICTORS = ("dpgraph", "dpgraph:known")  # whose times of elements the page shows
 
 
 class Reporter:

@@ -24,7 +24,7 @@ CLASSES = ("A", "B")
 NODES = (2, 4, 6, 8, 10, 12, 14, 16)
 # The printed formula and the variant in which sends and receives overlap; each from the class itself on fewer nodes,
 # and from smaller classes.
-PREDICTORS = ("dpgraph-li", "dpgraph-li-duplex", "dpgraph-li-size", "dpgraph-li-size-duplex")
+PREDICTORS = ("dpgraph:li", "dpgraph:li-duplex", "dpgraph:li-size", "dpgraph:li-size-duplex")
 
 
 def targets(platform: Platform, classes: Sequence[str] = CLASSES, nodes: Sequence[int] = NODES) -> list[Target]:

@@ -217,7 +217,7 @@ def _rows_4(table: pd.DataFrame) -> list[tuple[str, ...]]:
 
 def _rows_7(found: Paper) -> list[tuple[str, ...]]:
     table = found.tables["figure-7"]
-    names = [name.removeprefix("dpgraph-") for name in PREDICTORS]
+    names = [name.removeprefix("dpgraph:") for name in PREDICTORS]
     rows: list[tuple[str, ...]] = [("class", "nodes", "simulated", *names)]
     for (preset, nodes), own in table.groupby(["class", "nodes"], sort=False):
         errors = {row["predictor"]: f"{row['error_pct']:+.2f}" for row in own.to_dict("records")}

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 _STYLES = {Side.SENDER: ("#0072B2", "o"), Side.RECEIVER: ("#D55E00", "s")}  # colours of Okabe and Ito
 _PREDICTED = {  # label, colour, marker and line
-    "dpgraph-li": ("printed formula", "#D55E00", "s", "--"),
-    "dpgraph-li-duplex": ("sends and receives overlap", "#0072B2", "^", "-"),
-    "dpgraph-li-size": ("printed formula, from smaller classes", "#E69F00", "s", ":"),
-    "dpgraph-li-size-duplex": ("overlap, from smaller classes", "#009E73", "v", ":"),
+    "dpgraph:li": ("printed formula", "#D55E00", "s", "--"),
+    "dpgraph:li-duplex": ("sends and receives overlap", "#0072B2", "^", "-"),
+    "dpgraph:li-size": ("printed formula, from smaller classes", "#E69F00", "s", ":"),
+    "dpgraph:li-size-duplex": ("overlap, from smaller classes", "#009E73", "v", ":"),
 }
 
 
