@@ -4,6 +4,7 @@ Wall time of placing and evaluating in a process that has done so before, the sh
 of examples/blocks.  The limits are those that the tests keep.
 """
 
+import argparse
 import tempfile
 import time
 from pathlib import Path
@@ -51,6 +52,7 @@ def wall_s(application, machine_room, *, model: str, times: int = 5) -> float:
 
 def main() -> None:
     """Run the benchmark."""
+    argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter).parse_args()
     master_slave = read_application(EXAMPLES / "master-slave.toml")
     print(f"{'application':20} {'model':9} {'processes':>10} {'wall s':>9} {'limit s':>8}")
     for model in ("hardware", "simgrid", "galera+"):

@@ -3,7 +3,7 @@
 Prints a Markdown table: the application, the system, the errors of time and energy, and the machine times of both.
 Times of evaluations are processor times, those of simulations wall times.  ``--aside`` takes the applications of the
 folder ``aside`` instead, which were written from the documentation alone after the evaluation had been built.
-``--costs`` prints processor times of longer runs instead.  ``--evaluator`` is that of ``predictor.blocks run``;
+``--costs`` prints processor times of longer runs instead.  ``--evaluator`` is that of ``gridval blocks run``;
 ``--only TEXT`` keeps the rows whose name holds the text.  ``--store DIR`` keeps the simulations.  ``--full`` makes
 SimGrid find all rates anew at every event (its option network/optim).
 """

@@ -18,11 +18,11 @@ from pathlib import Path
 
 from predictor.registry import PREDICTORS
 
-COMMAND = ("predictor.predict", "--scenario", "grid4x2", "--app", "cg", "--class", "S", "--no-store", "--predictor")
+COMMAND = ("gridval", "predict", "--scenario", "grid4x2", "--app", "cg", "--class", "S", "--no-store", "--predictor")
 
 
 def run(cache: Path, *command: str) -> tuple[str, str]:
-    """Run a command; return its times, and its error line if it fails."""
+    """Run a module with arguments; return its times, and its error line if it fails."""
     before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(
         [sys.executable, "-m", *command], env={**os.environ, "GRID_VALIDATOR_CACHE": str(cache)},

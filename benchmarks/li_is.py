@@ -4,13 +4,15 @@ The output is a table of classes and numbers of nodes.  The predictors are fitte
 except for 2 and 3 nodes.  Recordings, messages and runs are kept in the store.
 """
 
-import argparse
+from dataclasses import dataclass
 
 from apps.options.exit_status import exit_status
-from apps.options.runner import add_runner_arguments, runner_from_request
+from apps.options.runner import RunnerOptions, runner_from_request
 from apps.programs.problem import problem
 from apps.spec.settings import Settings
 from apps.spec.target import Target
+from platforms.command.command import Command
+from platforms.command.request import option
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
@@ -24,20 +26,30 @@ PREDICTORS = (DPGRAPH_LI, DPGRAPH_LI_DUPLEX)
 OF_SIZE = (DPGRAPH_LI_SIZE, DPGRAPH_LI_SIZE_DUPLEX)  # from smaller classes
 
 
-def run(args: argparse.Namespace) -> int:
+@dataclass(frozen=True, kw_only=True)
+class Asked(RunnerOptions):
+    """What the table shows."""
+
+    cluster: str = option("li-1", "NAME", "li-1 or li-2 (default: li-1)")
+    app: str = option("is", "NAME", "kernel (default: is)")
+    sizes: bool = option(False, help="predict from smaller classes, with the size as an input")
+    classes: str = option("A,B", "C1,C2,...", "problem classes, separated by commas (default: A,B)")
+
+
+def run(asked: Asked) -> int:
     """Print the table and return the exit status."""
-    models = OF_SIZE if args.sizes else PREDICTORS
-    platform = materialise(named_grid(args.cluster))
+    models = OF_SIZE if asked.sizes else PREDICTORS
+    platform = materialise(named_grid(asked.cluster))
     most = len(platform.hosts)
-    problems = [problem(args.app, name) for name in args.classes.split(",")]
-    targets = [Target(asked, platform, block(platform, P)) for asked in problems for P in NODES if most >= P]
+    problems = [problem(asked.app, name) for name in asked.classes.split(",")]
+    targets = [Target(one, platform, block(platform, P)) for one in problems for P in NODES if most >= P]
     settings = Settings()
-    with runner_from_request(args) as runner:
+    with runner_from_request(asked) as runner:
         runner.start(settings.spec(target) for target in targets)
         broker = Broker.of(settings, targets, runner)
         answers = [predict(model, targets, broker) for model in models]
         records = [runner.record(settings.spec(target)) for target in targets]
-    print(f"{args.app} on {args.cluster}; errors: 100 (predicted - simulated) / simulated")
+    print(f"{asked.app} on {asked.cluster}; errors: 100 (predicted - simulated) / simulated")
     names = "".join(f"  {model.name + ' s':>19}  error %" for model in models)
     print(f"class nodes  fitted on  simulated s  compute %{names}  evidence % of run")
     for target, record, *said in zip(targets, records, *answers, strict=True):
@@ -52,17 +64,8 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def main() -> int:
-    """Run the command and return its exit status."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--cluster", default="li-1", help="li-1 or li-2 (default: li-1)")
-    parser.add_argument("--app", default="is", help="kernel (default: is)")
-    parser.add_argument("--sizes", action="store_true", help="predict from smaller classes, with the size as an input")
-    parser.add_argument("--classes", default="A,B", help="problem classes, separated by commas (default: A,B)")
-    add_runner_arguments(parser)
-    args = parser.parse_args()
-    return exit_status(lambda: run(args))
+COMMAND = Command("li-is", Asked, run, __doc__, status=exit_status)
 
 
 if __name__ == "__main__":
-    raise SystemExit(main())
+    raise SystemExit(COMMAND.main(prog="python benchmarks/li_is.py"))

@@ -16,7 +16,7 @@ from pathlib import Path
 
 HERE = Path(__file__).parents[1]
 GRIDS = ("free", "wan10")
-TUNED = ("--eager-limit", "262144", "--queues", "turns")  # of gridval emulate
+TUNED = ("--eager-limit", "262144", "--queues", "turns")  # of gridval platform emulate
 # Kernels and classes by what they tell, and then by how long they take.
 ORDER = ("is S", "ft S", "ep S", "is W", "ft W", "lu S", "mg S", "mg W", "ep W", "cg S", "cg W", "lu W")
 PREDICTORS = ("simulate", "structural", "dpgraph", "hcf:constant", "hcf", "hcf:printed")
@@ -41,7 +41,9 @@ def prepare(folder: Path, grid: str, tuned: Sequence[str], budget_s: float) -> N
     """Write the machine file of a grid and calibrate it, unless that has been done."""
     machine, platform = folder / f"{grid}.toml", folder / f"{grid}.xml"
     if not machine.exists():
-        _check(gridval("emulate", f"examples/emulation/{grid}.toml", *tuned, "--write-machine", str(machine)))
+        _check(
+            gridval("platform", "emulate", f"examples/emulation/{grid}.toml", *tuned, "--write-machine", str(machine))
+        )
     if not platform.exists():
         words = ["--machine", str(machine), "--budget", f"{budget_s:g}", "--kernels", "none", "--out", str(platform)]
         _check(gridval("platform", "calibrate", *words))

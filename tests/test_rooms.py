@@ -27,7 +27,7 @@ def room_name(path):
 
 
 def is_command(path):
-    return path.suffix == ".py" and 'if __name__ == "__main__"' in path.read_text()
+    return path.suffix == ".py" and re.search("^COMMAND = ", path.read_text("utf-8"), re.MULTILINE) is not None
 
 
 @pytest.mark.parametrize("package", PACKAGES)

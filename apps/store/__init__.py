@@ -1,6 +1,6 @@
 """The store of finished runs, which need not be repeated: ``Store``; ``gridval store`` manages it.
 
-Public faces: ``Store``, ``codec.as_fields``, ``identity.identity_hash``, ``cli.main``.
+Public faces: ``Store``, ``codec.as_fields``, ``identity.identity_hash``, ``cli.COMMAND_LIST``.
 """
 
 from apps.store.database import StoreError

@@ -184,7 +184,8 @@ def _ordered(request: type) -> Iterator[str]:
 
 
 def _field(field: dataclasses.Field[Any], request: type[Request]) -> Field:
-    words = str(field.type)
+    # A text where annotations are not evaluated, as everywhere in this project.
+    words = field.type.__name__ if isinstance(field.type, type) else str(field.type)
     optional = words.endswith(" | None")
     words = words.removesuffix(" | None")
     repeated = words.startswith("tuple[")

@@ -4,5 +4,5 @@ J. Proficz, P. Czarnul, "Performance and Power-Aware Modeling of MPI Application
 LNCS 9574, 2016 (the model of the MERPSYS environment).
 
 Public faces: ``predictor.BLOCKS``, ``application.Application``, ``evaluation.evaluate.evaluate``,
-``published.formulas``, ``cli.main``.
+``published.formulas``, ``run_command.main``.
 """
