@@ -18,11 +18,11 @@ from apps.runs.runner import Runner
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.store import Store
-from apps.store.cli import main as store_command
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
 from predictor.predict import main as predict
+from tests.verbs import store as store_command
 from validation.run import main as validate
 
 SPEED_FLOPS = 40e9  # of c1-0 of grid4x2

@@ -3,11 +3,10 @@
 import json
 import subprocess
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
-from apps.options.programs import own_problem_from_request
+from apps.options.programs import ProgramOptions, own_problem_from_request
 from apps.run import main
 from platforms.errors import UserError
 
@@ -108,6 +107,6 @@ def test_a_program_is_needed_for_what_belongs_to_one(capsys, arguments, message)
 
 
 def test_a_parameter_of_a_kernel_is_none_of_a_program():
-    args = SimpleNamespace(program="x.c", app=None, preset=None, size=None, param=["n=3"])
+    request = ProgramOptions(program="x.c", param=("n=3",))
     with pytest.raises(UserError, match=r"--param n=3: does not go with --program\. Use --program-args"):
-        own_problem_from_request(args)
+        own_problem_from_request(request)

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from apps.store import Entry, Store
-from apps.store.cli import main
-from apps.store.cli import main as store_command
 from apps.store.database import DATABASE
 from apps.store.export import flat_row
 from apps.store.store import FILE_BYTES
+from tests.verbs import store as main
+from tests.verbs import store as store_command
 
 
 def payload(time_s, **more):

@@ -273,7 +273,7 @@ def test_what_cannot_be_inspected_is_refused(arguments, said, refused, tmp_path,
 
 def test_help_loads_nothing_heavy():
     script = (
-        "import sys; from platforms.inspect.cli import build_parser; build_parser().format_help(); "
+        "import sys; from platforms.inspect.cli import COMMAND; COMMAND.parser().format_help(); "
         "print({'numpy', 'pandas', 'matplotlib', 'lxml'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)

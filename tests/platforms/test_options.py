@@ -1,6 +1,5 @@
 """The command-line options for platforms and placements."""
 
-import argparse
 import re
 import subprocess
 import sys
@@ -11,22 +10,20 @@ import pytest
 import platforms
 from platforms.errors import UserError
 from platforms.options import (
+    PlacementOptions,
+    PlatformOptions,
     _grid_of,
-    add_placement_arguments,
-    add_platform_arguments,
     placement_from_request,
     platform_from_request,
 )
 from platforms.system.named import system_named
+from tests.verbs import asked
 
 MERPSYS = Path(__file__).parents[2] / "examples" / "systems" / "merpsys.toml"
 
 
 def parsed(*arguments):
-    parser = argparse.ArgumentParser()
-    add_platform_arguments(parser)
-    add_placement_arguments(parser)
-    return parser.parse_args([str(one) for one in arguments])
+    return asked(*arguments, groups=(PlatformOptions, PlacementOptions))
 
 
 def placed(*arguments, nranks=None):

@@ -1,24 +1,23 @@
 """--platform with several files, and --clusters."""
 
-import argparse
 import shutil
 
 import pytest
 
 from platforms.errors import UserError
 from platforms.options import (
-    add_platform_arguments,
+    PlacementOptions,
     placement_from_request,
     platform_from_request,
     platforms_from_request,
 )
 from platforms.read.read import read_platform
+from tests.verbs import asked
+from validation.options import PlatformsOptions
 
 
 def parsed(*arguments):
-    parser = argparse.ArgumentParser()
-    add_platform_arguments(parser, all_scenarios=True)
-    return parser.parse_args([str(one) for one in arguments])
+    return asked(*arguments, groups=(PlatformsOptions,))
 
 
 def test_files_come_with_commas_or_one_by_one_and_each_once(data, tmp_path):
@@ -62,7 +61,7 @@ def test_a_huge_platform_is_not_filled_unasked(tmp_path):
         '<cluster id="huge" prefix="h" suffix="" radical="0-4999" speed="1Gf" bw="1Gbps" lat="1us"/></platform>\n'
     )
     (tmp_path / "huge.xml").write_text(text)
-    args = argparse.Namespace(mapping=None, hostfile=None, ranks_per_host=None)
+    args = PlacementOptions()
     platform = read_platform(tmp_path / "huge.xml")
     with pytest.raises(UserError, match=r"it would take 5000 ranks to fill it.*--ranks"):
         placement_from_request(args, platform)

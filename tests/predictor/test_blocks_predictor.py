@@ -18,7 +18,7 @@ from apps.spec.target import Target
 from apps.traffic.steps import Exchange
 from platforms.errors import UserError
 from platforms.model.placement import block, cyclic, probe_placement
-from platforms.options import add_platform_arguments, platform_from_request
+from platforms.options import PlatformOptions, platform_from_request
 from predictor.answers.answers import predict
 from predictor.base import OutOfRange
 from predictor.blocks.application import Application, Barrier, Broadcast, Compute, If, Label, Receive, Send
@@ -84,14 +84,7 @@ def one_iteration(app, ranks):
 @pytest.fixture(scope="module")
 def platform():
     """Return ``platform(scenario)``, which generates a grid."""
-    import argparse
-
-    def made(scenario):
-        parser = argparse.ArgumentParser()
-        add_platform_arguments(parser)
-        return platform_from_request(parser.parse_args(["--scenario", scenario]))
-
-    return made
+    return lambda scenario: platform_from_request(PlatformOptions(scenario=scenario))
 
 
 @pytest.fixture(scope="module")

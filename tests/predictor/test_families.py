@@ -28,7 +28,7 @@ def test_an_old_name_ends_in_a_line_with_the_new_one(old):
 
 
 def test_a_misspelt_variant_is_no_location_of_a_predictor_of_ones_own():
-    with pytest.raises(UserError, match="no such model. Did you mean hcf:constant"):
+    with pytest.raises(UserError, match=r"no such model\. Did you mean hcf:constant"):
         predictor("hcf:constnat")
 
 

@@ -345,7 +345,7 @@ def test_the_package_shows_the_help():
 
 
 def test_help_needs_no_numpy():
-    code = "import sys; from predictor.hierarchical.cli import build_parser; build_parser(); print(*sys.modules)"
+    code = "import sys; from predictor.hierarchical.cli import COMMAND; COMMAND.parser(); print(*sys.modules)"
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.split()
     assert not {"numpy", "matplotlib", "lxml"} & set(loaded)
 

@@ -171,10 +171,12 @@ def test_the_option_is_refused_where_nothing_is_simulated(main, words, said, ref
     refused(main, [*words.split(), "--dry-run"], said)
 
 
-@pytest.mark.parametrize("words", [["cores"], ["blocks", "run"], ["blocks", "block"], ["store", "list"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words", [["plan", "cores"], ["blocks", "run"], ["blocks", "block"], ["store", "list"]], ids=" ".join
+)
 def test_commands_that_never_simulate_do_not_have_the_option(words, capsys):
     with pytest.raises(SystemExit):
-        gridval([*words, "--help"])
+        gridval([*words.split(), "--help"])
     assert "--dry-run" not in capsys.readouterr().out
 
 

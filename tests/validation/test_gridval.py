@@ -11,9 +11,9 @@ import pytest
 
 from validation.doctor import cli as doctor
 from validation.doctor.examine import Finding
-from validation.entrance.choosing import choose
+from validation.entrance.choosing import all_commands, choose
 from validation.entrance.main import main
-from validation.entrance.verbs import GROUPS, VERBS
+from validation.entrance.verbs import GROUPS, RENAMED
 
 SCRIPT = Path(sys.executable).parent / "gridval"
 # What takes long to import; help and completion need none of it.
@@ -25,39 +25,52 @@ MOST_MODULES = 250  # of this project; the import of as many takes a tenth of a 
 
 
 def every():
-    """Yield the words of every verb, and of the twins."""
-    for name, verb in VERBS.items():
-        yield from [[name, one] for one in verb.verbs] or [[name]]
-        if verb.twin:
-            yield [name, "--simulate"]
+    """Yield the words that choose every command."""
+    yield from (line.split() for line in all_commands())
 
 
 @pytest.mark.parametrize("words", list(every()), ids=" ".join)
 def test_every_verb_has_a_command_that_shows_the_verb_in_its_usage(words):
     usage = choose(words).parser().format_usage()
-    assert usage.startswith(f"usage: gridval {' '.join(words).removesuffix(' --simulate')} ")
+    verb = " ".join(word for word in words if word.islower() and not word.startswith("--"))
+    assert usage.startswith(f"usage: gridval {verb} ")
 
 
-def test_every_package_command_has_a_verb_except_those_for_maintainers():
+def test_every_command_has_a_verb_except_those_for_maintainers():
     root = Path(__file__).parents[2]
-    parsers = {
+    commands = {
         ".".join(path.relative_to(root).with_suffix("").parts)
         for package in ("platforms", "apps", "predictor", "validation")
         for path in (root / package).rglob("*.py")
-        if re.search(r"^def build_parser\(\)", path.read_text(), re.MULTILINE)
+        if re.search(r"^COMMAND\w* = Command\(", path.read_text(), re.MULTILINE)
     }
-    started = {choose(words).module for words in every()}
+    started = {chosen.place.partition(":")[0] for chosen in all_commands().values()}
     # One makes a table of the project, the other is called by the set-up.
-    assert parsers - started == {"validation.sendmodes.fit", "predictor.prepare"}
+    assert commands - started == {"validation.sendmodes.fit", "predictor.prepare"}
 
 
-def test_a_twin_is_one_verb_with_simulate():
-    assert choose(["clock", "--app", "cg"]).module == "predictor.frequency.cli"
-    twin = choose(["clock", "--simulate", "--app", "cg"])
-    assert twin.module == "validation.frequency.cli"
-    assert twin.parser().parse_args(twin.words).app == "cg"
-    assert "--simulate" in choose(["clock"]).parser().format_help()
+def test_options_choose_between_the_commands_of_a_verb():
+    assert choose(["plan", "clock", "--app", "cg"]).place == "predictor.frequency.cli"
+    simulated = choose(["plan", "clock", "--simulate", "--app", "cg"])
+    assert simulated.place == "validation.frequency.cli"
+    assert simulated.parser().parse_args(simulated.words).app == "cg"
+    assert "--simulate" in choose(["plan", "clock"]).parser().format_help()
     assert choose(["blocks", "run", "--simulate", "x"]).words == ("--simulate", "x")
+    for words, place in (
+        ("predict --background busy --app cg", "predictor.shared.cli"),
+        ("predict --simulate --background=busy", "validation.shared.cli"),
+        ("predict --what-if", "predictor.graph.cli"),
+        ("plan failures --work 1", "predictor.reliability.cli"),
+        ("plan failures app.toml --system s.toml", "predictor.checkpoints.cli"),
+        ("plan failures app.toml --simulate", "validation.checkpoints.cli"),
+    ):
+        assert choose(words.split()).place == place
+
+
+@pytest.mark.parametrize("old", RENAMED)
+def test_an_old_verb_ends_in_a_line_with_the_new_one(old, refused):
+    refused(main, [old, "--help"], f"gridval {old}: is called gridval {RENAMED[old]} now. Write that.")
+    assert choose(RENAMED[old].split()).command
 
 
 def test_the_help_names_every_verb_within_80_columns(capsys):
@@ -79,14 +92,14 @@ def test_nothing_and_a_wrong_verb_end_with_status_2(capsys, refused):
 
 
 def test_verbs_may_be_written_in_capitals():
-    assert choose(["RUN"]).module == "validation.run"
+    assert choose(["RUN"]).place == "validation.run"
 
 
 def test_errors_of_options_name_the_verb(capsys):
     with pytest.raises(SystemExit) as ended:
-        main(["clock", "--nonsense"])
+        main(["plan", "clock", "--nonsense"])
     assert ended.value.code == 2
-    assert capsys.readouterr().err.endswith("See gridval clock --help.\n")
+    assert capsys.readouterr().err.endswith("See gridval plan clock --help.\n")
 
 
 # Runs each line of its input as words of the command in a process that has imported nothing else, and prints the words,

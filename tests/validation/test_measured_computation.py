@@ -5,19 +5,18 @@ from pathlib import Path
 
 import pytest
 
+from validation.entrance.choosing import all_commands
+
 ROOT = Path(__file__).parents[2]
 JACOBI = ROOT / "examples" / "jacobi" / "jacobi.c"
 
 
 def commands_with_settings():
     """Each command with --compute: its module, and whether it has --program."""
-    for package in ("platforms", "apps", "predictor", "validation"):
-        for path in sorted((ROOT / package).rglob("*.py")):
-            if "\ndef build_parser(" in path.read_text("utf-8"):
-                module = importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
-                words = module.build_parser().format_usage().split()
-                if "[--compute" in words:
-                    yield module, "[--program" in words
+    for chosen in all_commands().values():
+        words = chosen.parser().format_usage().split()
+        if "[--compute" in words:
+            yield importlib.import_module(chosen.place), "[--program" in words
 
 
 TIMING = [command for command, programs in commands_with_settings() if programs]
@@ -46,7 +45,7 @@ def test_a_command_for_kernels_alone_times_nothing(capsys, command):
     error = capsys.readouterr().err
     assert end.value.code == 2 and error.count("\n") == 1
     assert "--compute/--computation: invalid choice: 'measured'" in error
-    assert "--host-speed" not in command.build_parser().format_help()
+    assert "--host-speed" not in command.COMMAND.parser().format_help()
 
 
 @named([command for command in TIMING if "runner_from_request" in vars(command)])

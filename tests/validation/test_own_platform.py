@@ -16,13 +16,14 @@ SHOWN = re.findall(r"```sh\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
 
 
 def arguments_of(command):
-    python, dash_m, module, *arguments = shlex.split(command.replace("\\\n", " "))
-    assert (python, dash_m) == (".venv/bin/python", "-m")
-    return module, arguments
+    gridval, *words = shlex.split(command.replace("\\\n", " "))
+    assert gridval == ".venv/bin/gridval"
+    count = 2 if words[0] == "platform" else 1
+    return " ".join(words[:count]), words[count:]
 
 
 def runs():
-    return [(arguments_of(command)[1], output) for command, output in SHOWN if "validation.run" in command]
+    return [(arguments_of(command)[1], output) for command, output in SHOWN if "gridval run" in command]
 
 
 def test_the_files_on_the_page_are_the_examples():
@@ -39,7 +40,7 @@ def test_files_it_links_to_exist():
 def test_the_platform_looks_as_the_page_shows(tmp_path, monkeypatch, capsys):
     (command, output) = SHOWN[0]
     module, arguments = arguments_of(command)
-    assert module == "platforms.inspect"
+    assert module == "platform show"
     picture = tmp_path / arguments.pop()
     monkeypatch.chdir(ROOT)
     assert inspect([*arguments, str(picture)]) == 0

@@ -35,9 +35,7 @@ def grid():
 
 def a_case(platform, *, app="ep", ranks=4, messages=10, iterations=1):
     target = Target(problem(app, "S"), platform, block(platform, ranks))
-    run = ListedRun(
-        Settings().spec(target), iterations, 2.0, messages, ("python", "-m", "gridval", "program", "run"), ""
-    )
+    run = ListedRun(Settings().spec(target), iterations, 2.0, messages, ("gridval", "program", "run"), "")
     return ReportedTarget(target, "block", False, 2.0, 1.0, None, run)
 
 
@@ -98,7 +96,7 @@ def test_platforms_that_are_not_drawn_are_counted(monkeypatch, grid):
 
     other = materialise(named_grid("grid4x2"))
     monkeypatch.setattr(platforms, "MOST_PLATFORMS", 1)
-    monkeypatch.setattr(platforms, "platform_figure", figure)
+    monkeypatch.setattr("platforms.picture.platform_figure", figure)
     said = list(platforms.platform_pictures(Gathered(Invocation(()), cases=[a_case(grid), a_case(other)])))
     assert said == ["grid2x40: no picture: picture: too many hosts. Take fewer.", "Not drawn: 1 more platform."]
 
