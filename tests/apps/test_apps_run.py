@@ -134,7 +134,7 @@ def test_a_wheel_installed_elsewhere_runs(tmp_path):
     assert not (site / "tests").exists()
     elsewhere.mkdir()
     environment = {**os.environ, "PYTHONPATH": str(site), "GRID_VALIDATOR_CACHE": str(tmp_path / "new cache")}
-    arguments = "-m apps.run --app cg --class S --ranks 4 --scenario grid4x2 --mode verify --json".split()
+    arguments = "-m gridval program run --app cg --class S --ranks 4 --scenario grid4x2 --mode verify --json".split()
     done = subprocess.run(
         [sys.executable, *arguments], cwd=elsewhere, env=environment, capture_output=True, text=True, check=True
     )

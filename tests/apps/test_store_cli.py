@@ -132,7 +132,7 @@ def test_probes_are_listed_under_a_kind_of_their_own_and_are_not_exported(folder
 
 def test_the_help_says_what_the_kinds_of_entries_are(capsys):
     with pytest.raises(SystemExit):
-        main(["--help"])
+        main(["list", "--help"])
     said = " ".join(capsys.readouterr().out.split())
     assert "measurement (run with times of a real machine), probe (simulated experiments" in said
 

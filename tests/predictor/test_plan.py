@@ -176,7 +176,7 @@ def test_the_option_is_refused_where_nothing_is_simulated(main, words, said, ref
 )
 def test_commands_that_never_simulate_do_not_have_the_option(words, capsys):
     with pytest.raises(SystemExit):
-        gridval([*words.split(), "--help"])
+        gridval([*words, "--help"])
     assert "--dry-run" not in capsys.readouterr().out
 
 

@@ -33,6 +33,7 @@ def every():
 def test_every_verb_has_a_command_that_shows_the_verb_in_its_usage(words):
     usage = choose(words).parser().format_usage()
     verb = " ".join(word for word in words if word.islower() and not word.startswith("--"))
+    verb = "graph" if "--what-if" in words else verb  # the same command
     assert usage.startswith(f"usage: gridval {verb} ")
 
 
