@@ -14,7 +14,7 @@ from predictor.plugins import installed
 
 @dataclass(frozen=True, kw_only=True)
 class ListRequest(JsonOption):
-    """What ``gridval predictor list`` is asked for."""
+    """Request of ``gridval predictor list``."""
 
 
 @dataclass(frozen=True)

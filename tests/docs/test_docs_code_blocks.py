@@ -1,9 +1,7 @@
 """Test the code on the pages: commands and options exist, and files can be read by their readers."""
 
-import argparse
 import ast
 import contextlib
-import importlib
 import io
 import json
 import re
@@ -17,7 +15,9 @@ from lxml import etree
 from markdown_pages import DOCS, ROOT
 from markdown_pages import blocks as all_blocks
 
+from platforms.command.values import parsed
 from platforms.errors import UserError
+from predictor import prepare
 from validation.entrance.choosing import choose
 
 PACKAGES = ("platforms", "apps", "predictor", "validation")
@@ -62,13 +62,6 @@ def commands(text):
     return found
 
 
-def parser_of(module):
-    """Return the parser of ``python -m module``, made by ``build_parser`` of the module or of its cli.py."""
-    with contextlib.suppress(ModuleNotFoundError):
-        return importlib.import_module(f"{module}.cli").build_parser()
-    return importlib.import_module(module).build_parser()
-
-
 def check_command(words):
     """Check that the project has everything that a command line names; return the problem or None."""
     while words and re.fullmatch(r"\w+=.*", words[0]):
@@ -85,7 +78,9 @@ def check_command(words):
         return None if (ROOT / words[1]).exists() or words[1].startswith("-") else f"no file {words[1]}"
     if words[2].partition(".")[0] not in PACKAGES:
         return None
-    return check_arguments(parser_of(words[2]), words[3:])
+    if words[2] == "predictor.prepare":
+        return check_arguments(prepare.COMMAND, prepare.COMMAND.parser(), words[3:])
+    return check_verb(["run", *words[3:]]) if words[2] == "validation.run" else f"python -m {words[2]}: no command"
 
 
 def check_verb(words):
@@ -94,15 +89,15 @@ def check_verb(words):
         chosen = choose(words)
     except UserError as err:
         return str(err)
-    return None if isinstance(chosen, str) else check_arguments(chosen.parser(), chosen.words)
+    return None if isinstance(chosen, str) else check_arguments(chosen.command, chosen.parser(), chosen.words)
 
 
-def check_arguments(parser, words):
-    """Check that a parser takes the arguments, and that files of the project that they name exist."""
+def check_arguments(command, parser, words):
+    """Check that a command takes the arguments, and that files of the project that they name exist."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(said):
         try:
-            parser.parse_args(words)
+            parsed(command.request, parser, words)
         except SystemExit as err:
             if err.code != 0:
                 return said.getvalue().strip().splitlines()[-1]
@@ -122,12 +117,10 @@ def test_commands_exist_with_their_options(block):
 
 def test_a_command_with_a_wrong_option_or_file_would_be_found():
     (words,) = commands("A=1 gridval program run --app cg --scenario grid4x2 --nonsense 3 > out.txt  # why")
-    assert words[:5] == ["A=1", "python", "-m", "gridval", "program", "run", "--app"] and "out.txt" not in words
+    assert words[:5] == ["A=1", "gridval", "program", "run", "--app"] and "out.txt" not in words
+    assert check_command(["python", "-m", "apps.run", "--app", "cg"]) == "python -m apps.run: no command"
     assert "unrecognized arguments: --nonsense 3" in check_command(words)
-    assert (
-        check_command(["python", "-m", "gridval", "program", "run", "--program", "examples/none.c"])
-        == "no file examples/none.c"
-    )
+    assert check_command(["gridval", "program", "run", "--program", "examples/none.c"]) == "no file examples/none.c"
     assert check_command(["gridval", "runs"]).startswith("gridval runs: no such verb")
     assert "--nonsense" in check_command(["gridval", "run", "--nonsense"])
     assert check_command(["make", "nothing"]) == "no target nothing"
@@ -203,13 +196,3 @@ def test_xml_is_well_formed(block):
 @pytest.mark.parametrize("block", blocks("json"), ids=str)
 def test_json_parses(block):
     json.loads(block.text)
-
-
-def test_every_parser_is_found_by_the_name_that_is_typed():
-    for path in (path for package in PACKAGES for path in (ROOT / package).rglob("*.py")):
-        if re.search(r"^def build_parser\(\)", path.read_text(), re.MULTILINE):
-            module = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".cli")
-            parser = parser_of(module)
-            assert isinstance(parser, argparse.ArgumentParser)
-            assert parser.prog == f"python -m {module}"
-            assert Path(path).exists() and parser.description

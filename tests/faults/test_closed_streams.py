@@ -13,7 +13,7 @@ from platforms.errors import UserError
 from platforms.files import writing
 
 ROOT = Path(__file__).parents[2]
-RUN = "-m apps.run --app ep --class S --scenario grid4x2 --ranks 4"
+RUN = "-m gridval program run --app ep --class S --scenario grid4x2 --ranks 4"
 
 
 def shell(words, redirections="", *, before="", timeout_s=120.0, **options):
@@ -33,15 +33,15 @@ def test_a_closed_output_is_refused_before_anything_is_simulated(redirections):
 def test_without_standard_error_the_results_and_the_status_are_the_same(redirections):
     status, printed, _ = shell(RUN, redirections)
     assert status == 0 and printed.startswith("time ")
-    assert shell("-m apps.run --app nonsense", redirections)[0] == 2
-    assert shell("-m apps.run --nonsense", redirections)[0] == 2
+    assert shell("-m gridval program run --app nonsense", redirections)[0] == 2
+    assert shell("-m gridval program run --nonsense", redirections)[0] == 2
 
 
 def test_without_any_stream_the_status_says_it():
     assert shell(RUN, ">&- 2>&- <&-")[0] == 2
 
 
-@pytest.mark.parametrize("words", ["-m apps.run --help", "-m validation.run --help-all", RUN])
+@pytest.mark.parametrize("words", ["-m gridval program run --help", "-m validation.run --help-all", RUN])
 def test_a_full_output_is_one_line(words):
     assert shell(words, ">/dev/full") == (1, "", "error: output: No space left on device\n")
 
@@ -56,7 +56,7 @@ def test_a_file_into_a_pipe_that_nobody_reads_is_an_error(tmp_path, monkeypatch)
 def test_a_pipe_with_a_reader_gets_the_file(tmp_path):
     os.mkfifo(tmp_path / "grid.xml")
     reader = subprocess.Popen(["cat", str(tmp_path / "grid.xml")], stdout=subprocess.PIPE, text=True)
-    assert shell(f"-m platforms.generate --scenario grid4x2 --output {tmp_path / 'grid.xml'}")[0] == 0
+    assert shell(f"-m gridval platform make --scenario grid4x2 --output {tmp_path / 'grid.xml'}")[0] == 0
     assert reader.communicate(timeout=20)[0].rstrip().endswith("</platform>")
 
 
@@ -74,7 +74,7 @@ def test_too_few_processes_are_one_line(processes):
     environment = {**os.environ, "HOME": str(tmp_path / "home"), "TMPDIR": str(tmp_path), "OPENBLAS_NUM_THREADS": "1"}
     environment |= {"GRID_VALIDATOR_CACHE": str(tmp_path / "cache"), "PYTHONPATH": str(ROOT)}
     drop = f"exec setpriv --reuid {user} --regid {user} --clear-groups bash -c"
-    words = f"{sys.executable} -m apps.run --app ep --class S --scenario grid4x2 --ranks 4"
+    words = f"{sys.executable} -m gridval program run --app ep --class S --scenario grid4x2 --ranks 4"
     try:
         done = subprocess.run(
             ["sh", "-c", f"{drop} 'ulimit -u {processes}; exec {words}'"], cwd=tmp_path, env=environment,

@@ -52,10 +52,10 @@ def run(words, where, **environment):
 def program(tmp_path):
     (tmp_path / "program.c").write_text(PROGRAM)
     (tmp_path / "work.txt").write_text("1.5\n")
-    return ["apps.run", "--program", "program.c", "--compute", "none", "--scenario", "grid4x2", "--ranks", "4"]
+    return ["gridval", "program", "run", "--program", "program.c", "--compute", "none", "--scenario", "grid4x2", "--ranks", "4"]
 
 
-KERNEL = ["apps.run", "--app", "ep", "--class", "S", "--scenario", "grid4x2", "--ranks", "4"]
+KERNEL = ["gridval", "program", "run", "--app", "ep", "--class", "S", "--scenario", "grid4x2", "--ranks", "4"]
 
 
 @pytest.mark.parametrize("name", [*ODD, *(pytest.param(name, marks=pytest.mark.slow) for name in ODDER)])
@@ -84,7 +84,7 @@ def test_the_folder_of_temporary_files_and_home_may_be_relative(tmp_path, progra
     assert run(program, tmp_path, TMPDIR=".") == (0, "")
     assert run(KERNEL, tmp_path, TMPDIR="home/..") == (0, "")
     assert run(KERNEL, tmp_path, HOME="home") == (0, "")
-    assert run(["apps.store", "list"], tmp_path, HOME="home", GRID_VALIDATOR_CACHE="~/of-home")[0] == 0
+    assert run(["gridval", "store", "list"], tmp_path, HOME="home", GRID_VALIDATOR_CACHE="~/of-home")[0] == 0
     assert (tmp_path / "home" / "of-home").is_dir()
 
 

@@ -41,7 +41,7 @@ def fit_costs(cluster: str, platform: Platform, runner: Runner) -> MessageCosts:
 
 @dataclass(frozen=True, kw_only=True)
 class FitRequest(RunnerOptions):
-    """What ``gridval fit`` is asked for."""
+    """Request of ``gridval fit``."""
 
     output: str = option("-", "FILE", "file to write (default: -, standard output)")
 

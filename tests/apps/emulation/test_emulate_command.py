@@ -1,4 +1,4 @@
-"""The command gridval emulate, where nothing is emulated."""
+"""The command gridval platform emulate, where nothing is emulated."""
 
 import xml.etree.ElementTree as ET
 

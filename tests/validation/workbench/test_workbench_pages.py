@@ -168,7 +168,7 @@ def test_the_csv_has_all_fields_of_the_filtered_results(client, results):
 
 def test_a_result_has_an_address_of_its_own_and_the_commands_that_repeat_it(client, desk, results):
     shown = client.get("/results/1").text
-    assert "gridval campaign suites/first.toml" in shown and "has changed since" in shown
+    assert "gridval series campaign suites/first.toml" in shown and "has changed since" in shown
     found = {"suite": results, "run": 1, "fields": {"predictor": "hcf"}}
     assert run_command(desk, found) == (
         "gridval run --scenario grid4x2 --network gigabit --app cg --class S --ranks 1 --mapping block "
