@@ -26,7 +26,7 @@ Help = str | Callable[[Any], str]  # a text, or a function of the request's clas
 
 @dataclass(frozen=True)
 class Declaration:
-    """What is known of a field beside its name, type and default."""
+    """A declared field beside its name, type and default."""
 
     metavar: str
     help: Help
@@ -43,7 +43,7 @@ class Declaration:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """What a command is asked for.
+    """A request to a command.
 
     ``without`` names inherited fields that the command does not offer; they keep their defaults.
     """
@@ -136,7 +136,7 @@ class Field:
 
     @property
     def required(self) -> bool:
-        """Whether the field must be given."""
+        """True if the field must be given."""
         return self.default is dataclasses.MISSING
 
     @property

@@ -41,7 +41,7 @@ class ShowRequest(FileOptions, WideOption, JsonOption):
 
 @dataclass(frozen=True)
 class Inspected:
-    """What is known of a platform."""
+    """A platform, with what was found out about it."""
 
     inspection: Inspection
     wide: bool  # tables with all columns

@@ -52,7 +52,8 @@ def run(words, where, **environment):
 def program(tmp_path):
     (tmp_path / "program.c").write_text(PROGRAM)
     (tmp_path / "work.txt").write_text("1.5\n")
-    return ["gridval", "program", "run", "--program", "program.c", "--compute", "none", "--scenario", "grid4x2", "--ranks", "4"]
+    options = "--program program.c --compute none --scenario grid4x2 --ranks 4"
+    return ["gridval", "program", "run", *options.split()]
 
 
 KERNEL = ["gridval", "program", "run", "--app", "ep", "--class", "S", "--scenario", "grid4x2", "--ranks", "4"]
