@@ -1,4 +1,4 @@
-"""Draw docs/architecture.svg and write the tables of docs/architecture.md from the imports and docstrings of the code.
+"""Draw docs/architecture.svg and write the tables of docs/rooms.md from the imports and docstrings of the code.
 
 Usage: python docs/draw_rooms.py
 
@@ -21,7 +21,7 @@ import grimp
 import networkx as nx
 
 ROOT = Path(__file__).resolve().parents[1]
-PICTURE, PAGE = ROOT / "docs" / "architecture.svg", ROOT / "docs" / "architecture.md"
+PICTURE, PAGE = ROOT / "docs" / "architecture.svg", ROOT / "docs" / "rooms.md"
 PACKAGES = ("validation", "predictor", "apps", "platforms")  # the top first
 WIDTH, MARGIN, TITLE, BOX, GAP, FLOOR = 1120, 24, 34, 34, 22, 74  # px
 LANE = 8.0  # px, the width of an arrow that passes between the rooms of a floor

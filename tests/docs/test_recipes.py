@@ -1,4 +1,4 @@
-"""Test docs/architecture.md: the names in it exist, and each recipe works in a copy of the repository."""
+"""Test docs/recipes: each recipe works in a copy of the repository; and the names on the way of a command exist."""
 
 import os
 import re
@@ -12,7 +12,11 @@ from pkgutil import resolve_name
 import pytest
 from markdown_pages import DOCS, ROOT, tokens
 
-PAGE = DOCS / "architecture.md"
+FOLDER = DOCS / "recipes"
+WAY = DOCS / "way-of-a-command.md"
+ARCHITECTURE = DOCS / "architecture.md"
+MOST_LINES = 80
+PAGES = ("kernel", "predictor", "network", "engine", "evidence", "report-section")
 FILE_LANGUAGES = {"c", "python", "toml"}
 
 
@@ -26,20 +30,14 @@ class Recipe:
     printed: list[str] = field(default_factory=list)  # lines of the output; "..." is any text
 
 
-def recipes():
-    """Return the recipes of the page by heading."""
-    found, heading, last, level, before = {}, "", None, "", ""
-    for token in tokens(PAGE):
-        if token.type == "heading_open":
-            level = token.tag
-        elif token.type == "inline":
-            if level == "h2":
-                heading = token.content
-            elif level == "h3" and heading == "Recipes":
-                last = found[token.content] = Recipe()
-            before, level = token.content, ""
-        elif token.type == "fence" and last is not None:
-            add_block(last, token.info.strip(), token.content, before)
+def recipe_of(page):
+    """Return the recipe of a page."""
+    found, before = Recipe(), ""
+    for token in tokens(FOLDER / f"{page}.md"):
+        if token.type == "inline":
+            before = token.content
+        elif token.type == "fence":
+            add_block(found, token.info.strip(), token.content, before)
             before = ""
     return found
 
@@ -88,7 +86,7 @@ def apply(recipe, copy):
 
 
 def test_every_function_and_file_on_the_way_of_a_command_exists():
-    section = PAGE.read_text().partition("## From the command")[2].partition("\n## ")[0]
+    section = WAY.read_text().partition("## From the command")[2].partition("\n## ")[0]
     names = set(re.findall(r"`((?:platforms|apps|predictor|validation)[./][\w./]+)`", section))
     assert len(names) > 40
     for name in sorted(names):
@@ -98,21 +96,25 @@ def test_every_function_and_file_on_the_way_of_a_command_exists():
             resolve_name(name)
 
 
-def test_there_is_a_recipe_for_each_thing_that_is_often_added():
-    assert list(recipes()) == [
-        "A kernel",
-        "A predictor",
-        "A network",
-        "An engine",
-        "An evidence kind",
-        "A report section",
-    ]
+def test_the_architecture_is_told_on_a_page_whose_files_exist():
+    text = ARCHITECTURE.read_text()
+    assert len(text.splitlines()) <= MOST_LINES
+    named = re.findall(r"`((?:platforms|apps|predictor|validation|tests)/[\w./]+)`", text)
+    assert len(named) > 25
+    for name in named:
+        assert (ROOT / name).exists(), name
 
 
-@pytest.mark.parametrize("name", recipes())
-def test_a_recipe_works(name, copy):
+def test_every_recipe_is_in_the_list():
+    listed = re.findall(r"^\| \[[^]]+\]\(([\w-]+)\.md\)", (FOLDER / "index.md").read_text(), re.MULTILINE)
+    assert tuple(listed) == PAGES
+    assert {path.stem for path in FOLDER.glob("*.md")} == {*PAGES, "index"}
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_recipe_works(page, copy):
     """Its commands succeed and print what it says, and its files are in the style of the project."""
-    recipe = recipes()[name]
+    recipe = recipe_of(page)
     apply(recipe, copy)
     output = "".join(shell(copy, commands) for commands in recipe.commands)
     assert recipe.commands and recipe.printed
