@@ -17,7 +17,7 @@ WAY = DOCS / "way-of-a-command.md"
 ARCHITECTURE = DOCS / "architecture.md"
 MOST_LINES = 80
 PAGES = ("kernel", "predictor", "network", "engine", "evidence", "report-section")
-FILE_LANGUAGES = {"c", "python", "toml"}
+FILE_LANGUAGES = {"c", "markdown", "python", "toml"}
 
 
 @dataclass
