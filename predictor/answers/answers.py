@@ -24,9 +24,14 @@ class Answer:
     predictor: str
     target: Target
     prediction: Prediction | None  # None: the target is out of the model's range
-    refusal: str | None  # why there is no prediction
+    error: UserError | SimulationError | None  # why there is no prediction
     evidence: tuple[Evidence, ...]  # all evidence that the predictor asked for, for all its targets
     wall_s: float  # elapsed time on this computer for the prediction, without gathering evidence
+
+    @property
+    def refusal(self) -> str | None:
+        """Why there is no prediction, in one line."""
+        return None if self.error is None else str(self.error)
 
 
 def fit(model: Predictor, targets: Sequence[Target], broker: Gatherer) -> tuple[Model, tuple[Evidence, ...]]:
@@ -64,7 +69,7 @@ def predict(
         made, wall_s = next(results) if uneven is None else (uneven, 0.0)
         started = time.perf_counter()
         prediction: Prediction | None = None
-        refusal: str | None = None
+        error: OutOfRange | None = None
         try:
             if isinstance(made, OutOfRange):
                 raise made
@@ -72,9 +77,9 @@ def predict(
             prediction = with_changes(prediction, target)
             prediction = with_interval(prediction, model.name, target, evidence)
         except OutOfRange as err:
-            refusal = str(err)
+            error = err
         wall_s += time.perf_counter() - started
-        answers.append(Answer(model.name, target, prediction, refusal, evidence, wall_s))
+        answers.append(Answer(model.name, target, prediction, error, evidence, wall_s))
         if progress is not None:
             progress(f"{model.name}, {target.problem}", len(answers), len(targets))
     return answers
@@ -88,7 +93,7 @@ def answers_or_reasons(model: Predictor, targets: Sequence[Target], broker: Gath
     try:
         return predict(model, targets, broker)
     except (UserError, SimulationError) as err:
-        return [Answer(model.name, one, prediction=None, refusal=str(err), evidence=(), wall_s=0.0) for one in targets]
+        return [Answer(model.name, one, prediction=None, error=err, evidence=(), wall_s=0.0) for one in targets]
 
 
 def _uneven(model: Predictor, target: Target) -> OutOfRange | None:

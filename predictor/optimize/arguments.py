@@ -258,7 +258,7 @@ def search_from_request(request: SearchOptions, platform: Platform) -> Search:
     if request.search not in SEARCHES:
         raise UserError(f"--search {request.search}", "no such search", known_names(request.search, SEARCHES))
     if request.search == "branch-and-bound" and request.predictor not in BOUNDED_FORMS:
-        problem = f"it needs the times of sub-clusters, which only pt and npt models have, not {request.predictor}"
+        problem = f"it needs the times of sub-clusters, which only npt and npt:pt models have, not {request.predictor}"
         raise UserError("--search branch-and-bound", problem, "Use --search exhaustive")
     if (request.prices is None) != (request.objective not in ("cost", "cheapest")):
         raise UserError("--prices", "--objective cost and cheapest need it, and only they use it", "Give both or none")

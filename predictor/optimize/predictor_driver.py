@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from apps.errors import SimulationError
 from apps.spec.settings import Settings
 from apps.spec.target import Target
+from platforms.errors import UserError
 from platforms.terminal.progress import Progress
 from predictor.allocation.space import Space
 from predictor.answers.answers import predict
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from apps.runs.runner import Runner
 
 Brokers = Callable[[Sequence[Target]], Broker]  # returns a broker that refuses runs of these targets
+
+Error: TypeAlias = UserError | SimulationError
 
 
 def brokers(settings: Settings, runner: Runner) -> Brokers:
@@ -65,7 +69,7 @@ class PredictorDriver:
         runs_s = sum(one.record.time_s for one in evidence if one.request.kind == "run")
         return Gathered(sum((one.cost for one in evidence), Cost()), runs_s, self._gather_s)
 
-    def _answers(self, targets: Sequence[Target], progress: Progress) -> list[tuple[Prediction | None, str | None]]:
+    def _answers(self, targets: Sequence[Target], progress: Progress) -> list[tuple[Prediction | None, Error | None]]:
         """Return the prediction of each target, or the reason why there is none.
 
         No prediction uses a run of its own target.  Evidence is gathered for all targets at once if it contains no run
@@ -76,17 +80,19 @@ class PredictorDriver:
             answers = predict(self.predictor, targets, self._gatherer(targets), progress=progress)
         except RefusedEvidence:
             return self._one_by_one(targets, progress)
-        return [(answer.prediction, answer.refusal) for answer in answers]
+        return [(answer.prediction, answer.error) for answer in answers]
 
-    def _one_by_one(self, targets: Sequence[Target], progress: Progress) -> list[tuple[Prediction | None, str | None]]:
-        answers: list[tuple[Prediction | None, str | None]] = []
+    def _one_by_one(
+        self, targets: Sequence[Target], progress: Progress
+    ) -> list[tuple[Prediction | None, Error | None]]:
+        answers: list[tuple[Prediction | None, Error | None]] = []
         for target in targets:
             try:
                 (answer,) = predict(self.predictor, [target], self._gatherer([target]))
             except RefusedEvidence as err:
-                answers.append((None, str(err)))
+                answers.append((None, err))
             else:
-                answers.append((answer.prediction, answer.refusal))
+                answers.append((answer.prediction, answer.error))
             progress(f"{self.predictor.name}, {target.problem}", len(answers), len(targets))
         return answers
 
@@ -111,6 +117,6 @@ class _Gatherer:
         return evidence
 
 
-def _reason(refusal: str) -> str:
-    """Return the refusal without its target, so that equal reasons are counted together."""
-    return refusal.partition(": ")[2] or refusal
+def _reason(error: Error) -> str:
+    """Return the error without its target, so that equal reasons are counted together."""
+    return f"{error.problem}. {error.remedy}." if isinstance(error, UserError) else str(error)

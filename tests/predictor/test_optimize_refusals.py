@@ -80,7 +80,7 @@ def test_iterations_that_are_not_known_are_said_before_anything_runs(done, refus
         ("--construction 8,8,10,12,14", "8 is given more than once"),
         ("--seed 1", "has no effect without noise"),
         ("--noise 0 --seed 1", "has no effect without noise"),
-        ("--predictor npt:nt --search branch-and-bound", "only pt and npt models have, not nt"),
+        ("--predictor npt:nt --search branch-and-bound", "which only npt and npt:pt models have, not npt:nt"),
         ("--construction 8,10,12 --predictor npt:pt", "3 measurements for the 4 terms"),
         ("--construction x", "not numbers"),
         ("--construction 0,8,10,12", "size 0"),
@@ -93,8 +93,8 @@ def test_iterations_that_are_not_known_are_said_before_anything_runs(done, refus
         ("--param niter", "KEY=VALUE"),
         ("--param niter=x", "not an integer"),
         ("--param nothing=1", "no such parameter"),
-        ("--predictor oracle", "Known: hcf:printed"),
-        ("--predictor hcf,npt", "Known: hcf:printed"),
+        ("--predictor oracle", "Known: structural"),
+        ("--predictor hcf,npt", "Known: structural"),
         ("--predictor hcf", f"--construction: {_MODELS}"),
         ("--search branch", "Known: exhaustive, branch-and-bound"),
         ("--network avian", "gigabit"),
@@ -125,7 +125,7 @@ def test_bad_input_gets_one_line_and_status_2(done, refused, arguments, message)
             (f"--scenario ichikawa --app himeno --size 20 --predictor hcf {option}", _MODELS)
             for option in ("--fit ls", "--weights relative", "--glitches 0.9", "--noise 0.1", "--seed 1", "--drop N")
         ),
-        ("--scenario ichikawa --app himeno --size 20 --predictor hcf --search branch-and-bound", "only pt and npt"),
+        ("--scenario ichikawa --app himeno --size 20 --predictor hcf --search branch-and-bound", "only npt and npt:pt"),
         ("--platform /nowhere.xml --app himeno --size 20", "no such file"),
     ],
 )

@@ -14,7 +14,7 @@ from platforms.grids.scenario import named_grid
 from platforms.model.placement import probe_placement
 from platforms.read.read import materialise
 from predictor.answers.answers import Answer
-from predictor.base import Cost, ErrorRange, Evidence, EvidenceRequest, Interval, Prediction
+from predictor.base import Cost, ErrorRange, Evidence, EvidenceRequest, Interval, OutOfRange, Prediction
 from validation.comparison.compare import COLUMNS, Failure, Result, compare, validate
 from validation.comparison.truth import read_measured
 
@@ -118,7 +118,7 @@ def test_a_row_by_hand(answer, truth, target):
 
 
 def test_a_row_without_an_answer_has_the_values_of_the_truth_alone(answer, truth):
-    refused = replace(answer, prediction=None, refusal="out of range", evidence=())
+    refused = replace(answer, prediction=None, error=OutOfRange("model", "out of range", "Take another"), evidence=())
     row, full = compare(refused, truth, mapping="block"), compare(answer, truth, mapping="block")
     missing = {
         *("probe_cp_s", "probe_cm_s", "predicted_s", "error_pct", "abs_error_pct", "energy_predicted_j"),
@@ -131,7 +131,7 @@ def test_a_row_without_an_answer_has_the_values_of_the_truth_alone(answer, truth
         "in_repeats",
     }
     assert {field.name for field in fields(Result) if getattr(row, field.name) is None} == missing
-    others = {"evidence_node_s": 0, "evidence_share": 0, "evidence_wall_s": 0, "flags": "out of range"}
+    others = {"evidence_node_s": 0, "evidence_share": 0, "evidence_wall_s": 0, "flags": "model: out of range. Take another."}
     assert row == replace(full, **dict.fromkeys(missing), **others)
 
 

@@ -13,7 +13,7 @@ from platforms.errors import UserError
 from platforms.model.placement import RanksPerHost
 from platforms.options import placement_from_request, platform_from_request
 from predictor.answers import answers
-from predictor.base import OutOfRange, Prediction
+from predictor.base import Prediction
 from predictor.defaults.choice import best_answer
 from predictor.evidence.broker import Broker
 from predictor.options import predictors_from_request, problems_from_request
@@ -80,13 +80,7 @@ def _prediction(request: PredictRequest, settings: Settings) -> Prediction:
     with runner_from_request(request) as runner:
         broker = Broker.of(settings, [target], runner)
         answer = answers.predict(models[0], [target], broker)[0] if models else best_answer(target, broker).answer
-    if answer.prediction is None:
-        raise _refusal(answer.refusal or "")
+    if answer.error is not None:
+        raise answer.error
+    assert answer.prediction is not None
     return answer.prediction
-
-
-def _refusal(text: str) -> OutOfRange:
-    """Return the error with the text of a predictor's refusal, which has the form ``where: problem. Remedy.``."""
-    said, _, remedy = text.removesuffix(".").rpartition(". ")
-    where, _, problem = said.partition(": ")
-    return OutOfRange(where, problem, remedy)
