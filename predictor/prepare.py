@@ -51,7 +51,7 @@ def prepare() -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class PrepareRequest(Request):
-    """Request of ``gridval prepare``."""
+    """Nothing is to be chosen."""
 
 
 def _run(_: PrepareRequest) -> int:

@@ -131,7 +131,8 @@ def test_a_row_without_an_answer_has_the_values_of_the_truth_alone(answer, truth
         "in_repeats",
     }
     assert {field.name for field in fields(Result) if getattr(row, field.name) is None} == missing
-    others = {"evidence_node_s": 0, "evidence_share": 0, "evidence_wall_s": 0, "flags": "model: out of range. Take another."}
+    flags = "model: out of range. Take another."
+    others = {"evidence_node_s": 0, "evidence_share": 0, "evidence_wall_s": 0, "flags": flags}
     assert row == replace(full, **dict.fromkeys(missing), **others)
 
 

@@ -39,9 +39,12 @@ def ask(verb: str, **options: Any) -> Any:
     values = {name: value for name, value in options.items() if name not in choosers}
     if "json" in fields:
         values["json"] = True
+    request = asked(command.request, values)
     printed = io.StringIO()
     with redirect_stdout(printed):  # some verbs print while they work
-        answer = command.answer(asked(command.request, values))
+        answer = command.answer(request)
+        if not isinstance(answer, int) and command.after is not None:
+            command.after(request, answer)  # writes the files that are asked for
     if not isinstance(answer, int):
         return answer.to_json()
     said = printed.getvalue()

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
-from platforms.command.request import Request
+from apps.options.machines import MachineOptions
+from apps.options.settings import SettingsOptions
+from apps.spec.settings import Settings
+from platforms.command.request import Request, fields_of
 from platforms.command.values import request_of
 from platforms.errors import UserError
+from platforms.options import PlatformOptions
 
 Names = str | Sequence[str]
 PathLike = str | os.PathLike[str]
@@ -32,6 +36,29 @@ def asked(request: type[_Request], values: Mapping[str, Any]) -> _Request:
     if given.get("store") is False:
         given |= {"store": None, "no_store": True}
     return request_of(request, given)
+
+
+def keys_of(*groups: type[Request]) -> frozenset[str]:
+    """Return the names of the fields of groups of options."""
+    return frozenset(field.key for group in groups for field in fields_of(group))
+
+
+OF_MACHINES = keys_of(MachineOptions) - keys_of(PlatformOptions, SettingsOptions)
+
+
+def check_options(verb: str, options: Mapping[str, Any], refused: Collection[str], settings: Settings | None) -> None:
+    """Check the other options of a verb that are given to its function.
+
+    Raises:
+        UserError: An option is one of ``refused``, which would have no effect; or it is a setting of the runs, and
+            ``settings`` is given too.
+    """
+    asked_for = [name.replace("-", "_") for name, value in options.items() if value is not None and value is not False]
+    for name in asked_for:
+        if name in refused:
+            raise UserError(name, f"gridval.{verb} has no such option", f'Call gridval.ask("{verb}", ...), which has')
+        if settings is not None and name in keys_of(SettingsOptions):
+            raise UserError(name, "does not go with settings", "Drop one of them")
 
 
 _NAMES = {"predictors": "predictor", "parameters": "param"}

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from apps.options.dry_run import DryRunOption
 from apps.options.runner import runner_from_request
 from apps.options.settings import settings_from_request
+from apps.options.shares import with_asked_shares
 from apps.spec.settings import Settings
 from apps.spec.target import Target
+from platforms.command.common import JsonOption
 from platforms.errors import UserError
 from platforms.model.placement import RanksPerHost
 from platforms.options import placement_from_request, platform_from_request
@@ -16,9 +19,13 @@ from predictor.answers import answers
 from predictor.base import Prediction
 from predictor.defaults.choice import best_answer
 from predictor.evidence.broker import Broker
+from predictor.evidence.given import RecordingOptions
 from predictor.options import predictors_from_request, problems_from_request
 from predictor.predict import PredictRequest
-from validation.interactive.asking import PathLike, asked
+from validation.interactive.asking import OF_MACHINES, PathLike, asked, check_options, keys_of
+
+# What the command prints and writes, and what is recorded or measured elsewhere, which the function does not have.
+_REFUSED = keys_of(RecordingOptions, DryRunOption, JsonOption) | {"write_hostfile", *OF_MACHINES}
 
 
 def predict(
@@ -55,6 +62,7 @@ def predict(
         UserError: An argument, a file or a program is wrong.
         SimulationError: A simulation for the evidence failed.
     """
+    check_options("predict", options, _REFUSED, settings)
     values = dict(
         platform=platform, app=app, predictor=predictor, problem_class=problem_class, size=size,
         parameters=parameters, program=program, program_args=program_args,
@@ -75,7 +83,8 @@ def _prediction(request: PredictRequest, settings: Settings) -> Prediction:
         if len(found) > 1:
             raise UserError(what, f"{len(found)} are named", "Name one, or call run")
     platform = platform_from_request(request)
-    target = Target(problems[0], platform, placement_from_request(request, platform, request.ranks))
+    placement = placement_from_request(request, platform, request.ranks)
+    target = Target(with_asked_shares(request, problems[0], platform, placement), platform, placement)
     settings.spec(target)  # raises an error for impossible settings before anything runs
     with runner_from_request(request) as runner:
         broker = Broker.of(settings, [target], runner)

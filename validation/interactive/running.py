@@ -5,20 +5,33 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Literal
 
+from apps.options.dry_run import DryRunOption
 from apps.options.runner import runner_from_request
 from apps.options.settings import settings_from_request
+from apps.options.shares import with_asked_shares
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
+from apps.timelines.files import TimelineOption
+from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.model.placement import RanksPerHost
 from platforms.options import placement_from_request
 from predictor.options import predictors_by_target, problems_from_request
 from validation.comparison.compare import COLUMNS, Failure, validate
 from validation.comparison.truth import read_measured
-from validation.interactive.asking import Names, PathLike, asked
+from validation.interactive.asking import OF_MACHINES, Names, PathLike, asked, check_options, keys_of
 from validation.interactive.results import Results, results
 from validation.options import asked_platforms
+from validation.output.fail_above import FailAboveOption
+from validation.report.option import ReportOption
 from validation.run import RunRequest, mapping_name
+
+# What the command prints and writes, and measured runs, which the function does not have.
+_REFUSED = keys_of(TimelineOption, OutOption, WideOption, ReportOption, DryRunOption, FailAboveOption, JsonOption) | {
+    "energy",
+    "no_target",
+    *OF_MACHINES,
+}
 
 
 def run(
@@ -65,7 +78,8 @@ def run(
         settings: Settings of the runs.
         store: Folder of the store; False: keep no runs; None: the user's store.
         jobs: Number of simulations at a time; default: the number of cores.
-        options: Other options of ``gridval run`` by the names of their fields, such as ``problem_class``.
+        options: Other options of ``gridval run`` by the names of their fields, such as ``efficiency``, but not those
+            of output and of machines.
 
     Returns:
         One row per prediction.
@@ -74,6 +88,7 @@ def run(
         UserError: An argument, a file or a program is wrong.
         SimulationError: A simulation failed.
     """
+    check_options("run", options, _REFUSED, settings)
     values = dict(
         platform=platform, app=app, predictors=predictors, problem_class=problem_class, size=size,
         parameters=parameters, program=program, program_args=program_args,
@@ -88,9 +103,10 @@ def run(
 def _results(request: RunRequest, settings: Settings, truth: PathLike | None) -> Results:
     models = predictors_by_target(request)
     problems = problems_from_request(request)
+    places = {one: placement_from_request(request, one, request.ranks) for one in asked_platforms(request)}
     targets = [
-        Target(problem, platform, placement_from_request(request, platform, request.ranks))
-        for platform in asked_platforms(request)
+        Target(with_asked_shares(request, problem, platform, placement), platform, placement)
+        for platform, placement in places.items()
         for problem in problems
     ]
     for target in targets:

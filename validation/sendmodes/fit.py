@@ -41,7 +41,7 @@ def fit_costs(cluster: str, platform: Platform, runner: Runner) -> MessageCosts:
 
 @dataclass(frozen=True, kw_only=True)
 class FitRequest(RunnerOptions):
-    """Request of ``gridval fit``."""
+    """The runs of the fit, and where its costs are written."""
 
     output: str = option("-", "FILE", "file to write (default: -, standard output)")
 
@@ -67,3 +67,7 @@ COMMAND = Command(
     status=exit_status,
 )
 main = COMMAND.main
+
+
+if __name__ == "__main__":
+    sys.exit(main(prog="python -m validation.sendmodes.fit"))
