@@ -9,10 +9,10 @@ from apps.options.dry_run import DryRunOption
 from apps.options.runner import runner_from_request
 from apps.options.settings import settings_from_request
 from apps.options.shares import with_asked_shares
+from apps.options.timeline import TimelineOption
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
-from apps.timelines.files import TimelineOption
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.model.placement import RanksPerHost
 from platforms.options import placement_from_request
