@@ -16,11 +16,11 @@ from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.objectives import TIME, energy
 from predictor.allocation.search import exhaustive
 from predictor.allocation.space import Space
+from predictor.nodes.noise import perturb
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import NptModels
 from predictor.npt.tables import equations
-from predictor.optimize.noise import perturb
 
 SIZES = (400, 600, 800, 1200, 1600, 2400, 3200, 4800, 6400)
 GFLOPS = (5.0, 3.5, 1.2)  # of one PE of each sub-cluster

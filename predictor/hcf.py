@@ -138,7 +138,7 @@ class HcfModel:
         Args:
             target: The target, with one rank per node.
             slowdown: f_max / f by cluster, for nodes that compute at another frequency than when probed; this factor
-                lengthens eq. (5) and leaves eq. (7) as it is (predictor/frequency).
+                lengthens eq. (5) and leaves eq. (7) as it is (predictor/clock).
 
         Raises:
             OutOfRange: A node has more than one rank, or some ranks of the probe compute and others do not: eq. (4) has

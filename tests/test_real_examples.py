@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from apps.calibration.model import model_of
-from apps.calibration.platform_file import Cluster, platform_file, smpi_options
-from apps.calibration.points import points_of
+from apps.calibrate.model import model_of
+from apps.calibrate.platform_file import Cluster, platform_file, smpi_options
+from apps.calibrate.points import points_of
 
 DAHU = Path(__file__).parents[1] / "examples" / "real" / "dahu.py"
 P2P = DAHU.parents[1] / "calibration" / "p2p-grid5000.csv"

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from apps.calibration.model import NEVER, model_of
-from apps.calibration.points import points_of
+from apps.calibrate.model import NEVER, model_of
+from apps.calibrate.points import points_of
 from apps.options.exit_status import exit_status
 from apps.probes.segments import Curve
 from platforms.command.parser import CommandParser

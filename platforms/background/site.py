@@ -129,7 +129,7 @@ def site_of(platform: Platform, patterns: Sequence[str] = ()) -> Site:
     """Return the site of a platform.
 
     Its wide-area links are those that messages between clusters cross and messages inside clusters do not, in the
-    sample of routes at which platforms.inspect looks, without the link of a host that is a cluster by itself; or those
+    sample of routes at which platforms.show looks, without the link of a host that is a cluster by itself; or those
     whose names fit a pattern, such as ``renater-*``.
 
     Raises:

@@ -20,7 +20,7 @@ from predictor.blocks.options import (
 )
 from predictor.blocks.series.command import EvaluationPool, jobs_from_request, store_from_request
 from predictor.blocks.series.points import ApplicationOptions, Point, points_of, where_text
-from predictor.reliability.names import INTERVALS
+from predictor.failures.names import INTERVALS
 
 if TYPE_CHECKING:
     from predictor.checkpoints.placed import Placed

@@ -1,6 +1,6 @@
 """Expected time and energy of an application on nodes that fail, for each strategy, and the best of several placements.
 
-The expected times are those of predictor.reliability.expected.  Of a segment of tau seconds of work and a checkpoint
+The expected times are those of predictor.failures.expected.  Of a segment of tau seconds of work and a checkpoint
 of delta seconds, which begins again after each failure with rate r, and of its restarts of R seconds, the application
 works for e^(r delta) (e^(r tau) - 1) / r on average, writes for (e^(r delta) - 1) / r, and restarts for
 (e^(r (tau + delta)) - 1) (e^(r R) - 1) / r; each has its own power.
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from math import ceil, exp, expm1, inf, isfinite
 
 from predictor.checkpoints.placed import Placed
-from predictor.reliability.intervals import INTERVALS
+from predictor.failures.intervals import INTERVALS
 
 NO_FAILURES, SCRATCH, OWN = "no failures", "scratch", "own"
 
@@ -38,7 +38,7 @@ def expectations(run: Placed, intervals: Sequence[str], *, restart_s: float = 0.
     """Return the expectations of one placement by strategy.
 
     The strategies are NO_FAILURES, SCRATCH (restart from the beginning), OWN, if the application writes checkpoints (at
-    its own interval), and the intervals, of predictor.reliability.intervals.INTERVALS.
+    its own interval), and the intervals, of predictor.failures.intervals.INTERVALS.
     """
     M = inf if run.rate_per_s == 0 else 1 / run.rate_per_s
     found = {

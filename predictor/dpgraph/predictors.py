@@ -76,7 +76,7 @@ class GraphModel:
 
         Args:
             target: The target.
-            slowdown: By cluster, f_max / f of nodes that compute at another frequency (predictor/frequency).
+            slowdown: By cluster, f_max / f of nodes that compute at another frequency (predictor/clock).
 
         Raises:
             OutOfRange: The measured times of messages do not lie on lines.

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from apps.calibrate import kernel_flops
 from apps.errors import KernelError
 from apps.run import main
+from apps.speed import kernel_flops
 from platforms.files.caching import cache_folder
 
 ROOT = Path(__file__).parents[2]

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from apps import calibrate
+from apps import speed as calibrate
 from apps.errors import KernelError, OptionError
 from apps.programs.problem import problem
 from apps.spec import machine_speed

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apps.calibration.cli import main
+from apps.calibrate.cli import main
 from apps.probes.pointtopoint.measure import call_times
 from apps.programs.problem import problem
 from apps.runs.engines import run_identity

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from apps.calibration.model import NEVER, model_of
-from apps.calibration.points import Points, fitted_and_held_out, held_out_sizes
+from apps.calibrate.model import NEVER, model_of
+from apps.calibrate.points import Points, fitted_and_held_out, held_out_sizes
 from apps.probes.segments import Curve, Segment, fitted
 
 SIZES = np.unique(np.geomspace(1, 2e8, 160).round())

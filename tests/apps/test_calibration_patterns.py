@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from apps.calibration.cli import main
-from apps.calibration.patterns.link_rates import fitted_rows, sharing_of
-from apps.calibration.patterns.rows import read_rows
+from apps.calibrate.cli import main
+from apps.calibrate.patterns.link_rates import fitted_rows, sharing_of
+from apps.calibrate.patterns.rows import read_rows
 from platforms.read.read import read_platform
 
 TAURUS = Path(__file__).parents[2] / "examples" / "real" / "saturation-taurus.csv"

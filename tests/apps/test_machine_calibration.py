@@ -9,15 +9,15 @@ from dataclasses import replace
 
 import pytest
 
-from apps.calibration.cli import main
-from apps.calibration.machine import command
-from apps.calibration.machine.calibrate import CalibrationInput, calibrated
-from apps.calibration.machine.judge import ALL_TO_ALL, Judged, Judgement, all_to_all_notes, median_error, worst
-from apps.calibration.machine.page import machine_page
-from apps.calibration.machine.picture import machine_figure
-from apps.calibration.machine.report import as_json, as_text, error_rows
-from apps.calibration.machine.rows import MachineTime, Rows, read_rows, written
-from apps.calibration.machine.speeds import remarks, speeds_of
+from apps.calibrate.cli import main
+from apps.calibrate.machine import command
+from apps.calibrate.machine.calibrate import CalibrationInput, calibrated
+from apps.calibrate.machine.judge import ALL_TO_ALL, Judged, Judgement, all_to_all_notes, median_error, worst
+from apps.calibrate.machine.page import machine_page
+from apps.calibrate.machine.picture import machine_figure
+from apps.calibrate.machine.report import as_json, as_text, error_rows
+from apps.calibrate.machine.rows import MachineTime, Rows, read_rows, written
+from apps.calibrate.machine.speeds import remarks, speeds_of
 from apps.errors import KernelError
 from apps.machines.launch import Launched
 from apps.machines.machine_file import read_machine

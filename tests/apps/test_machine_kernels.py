@@ -2,10 +2,10 @@
 
 import pytest
 
-from apps.calibration.machine.command import kernels_from
-from apps.calibration.machine.kernels import KernelSpeed, efficiencies, kernels_of, memory_Bps, spread
-from apps.calibration.machine.rows import MachineTime, Node, Rows, read_rows, written
-from apps.calibration.machine.speeds import remarks, speeds_of
+from apps.calibrate.machine.command import kernels_from
+from apps.calibrate.machine.kernels import KernelSpeed, efficiencies, kernels_of, memory_Bps, spread
+from apps.calibrate.machine.rows import MachineTime, Node, Rows, read_rows, written
+from apps.calibrate.machine.speeds import remarks, speeds_of
 from apps.errors import OptionError
 from apps.measuring.solo import solo_problem
 from apps.programs.problem import problem

@@ -71,22 +71,22 @@ COMMANDS = {
     "campaign": "validation.campaign {files}/campaign.toml --out {out} --store {store}",
     "league": "validation.league --scenario grid3x2 --speeds 40,55,70 --app mg --class S --predictor "
     "hcf,dpgraph:known,structural --out {out} --store {store}",
-    "regimes": "validation.regimes --scenario grid4x2 --app cg --class S --network-scales 100,1e4 --efficiency-scales "
+    "regimes": "validation.map --scenario grid4x2 --app cg --class S --network-scales 100,1e4 --efficiency-scales "
     "1,0.316 --random 2 --out {out} --store {store}",
-    "validation-optimize": "validation.optimize {files}/allocation.toml --out {out} --store {store}",
-    "predictor-optimize": "predictor.optimize --scenario ichikawa --app himeno --size 40 --predictor hcf --nodes 3,2,0 "
+    "validation-optimize": "validation.nodes {files}/allocation.toml --out {out} --store {store}",
+    "predictor-optimize": "predictor.nodes --scenario ichikawa --app himeno --size 40 --predictor hcf --nodes 3,2,0 "
     "--processes 1,1,0 --json --store {store}",
-    "design": "predictor.design {files}/design.toml --json --store {store}",
-    "reliability": "validation.reliability --runs 300 --simulations 6 --json",
-    "frequency": "validation.frequency --scenario {files}/two.toml --network infiniband --app mg --class S --predictor "
+    "design": "predictor.grid {files}/design.toml --json --store {store}",
+    "reliability": "validation.failures --runs 300 --simulations 6 --json",
+    "frequency": "validation.clock --scenario {files}/two.toml --network infiniband --app mg --class S --predictor "
     "dpgraph:known --time-limit 1.3 --out {out} --store {store}",
     "graph": "validation.graph --scenario grid4x2 --app is --class S --what-if 2 --times measured --rows 2 --json "
     "--store {store}",
     "blocks": "validation.blocks {examples}/blocks/master-slave.toml --system grid4x8 --vary slave1=1,3 --json "
     "--store {store}",
-    "hierarchical": "validation.hierarchical --system bwUniCluster --app hpl --n 4000 --cores 1,4 "
+    "hierarchical": "validation.cores --system bwUniCluster --app hpl --n 4000 --cores 1,4 "
     "--nodes 1,4 --json --store {store}",
-    "sendmodes": "validation.sendmodes --out {out} --store {store}",
+    "sendmodes": "validation.modes --out {out} --store {store}",
     "check": "predictor.check hcf fit:amdahl dpgraph:known --json --store {store}",
     "calibration": "predictor.blocks calibrate --scenario grid4x2 --json --store {store}",
 }

@@ -135,10 +135,10 @@ def toml_readers():
     from platforms.system.database import read_hardware
     from platforms.system.description import read_system
     from predictor.blocks.description import read_application
-    from predictor.design.request import read_request
+    from predictor.grid.request import read_request
     from predictor.hierarchical.multicore_cluster import read_cluster
     from validation.campaign import read_campaign
-    from validation.optimize.campaign_file import read_allocation_campaign
+    from validation.nodes.campaign_file import read_allocation_campaign
     from validation.workbench.project.application_suites import read_suite
 
     return {

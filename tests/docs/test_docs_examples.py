@@ -24,4 +24,4 @@ def test_examples_in_docstrings_are_so(name):
 
 
 def test_public_equations_have_examples():
-    assert {"predictor.hcf", "predictor.hierarchical.model", "predictor.reliability.expected"} <= set(MODULES)
+    assert {"predictor.hcf", "predictor.hierarchical.model", "predictor.failures.expected"} <= set(MODULES)

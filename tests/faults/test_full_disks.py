@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import pytest
 
-import platforms.generate
+import platforms.make
 import platforms.system.cli
 from apps.errors import SimulationError
 from apps.programs.problem import problem
@@ -107,7 +107,7 @@ def limit():
 @pytest.mark.parametrize(
     ("main", "words"),
     [
-        (platforms.generate.main, "--scenario grid4x8 --output"),
+        (platforms.make.main, "--scenario grid4x8 --output"),
         (platforms.system.cli.main, "grid4x8 --count x=32 --write-hostfile"),
     ],
 )

@@ -15,8 +15,8 @@ from platforms.grids.scenario import named_grid, read_grid
 from platforms.model.placement import read_host_file
 from platforms.system.description import read_system
 from predictor.blocks.expressions import Expression
-from predictor.design.request import read_request
 from predictor.graph.graphml import NAMESPACE, read_graphml
+from predictor.grid.request import read_request
 from validation.campaign import read_campaign
 
 LITTLE_BYTES = 1 << 30

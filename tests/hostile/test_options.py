@@ -71,7 +71,7 @@ COMMANDS = {
     "run": f"{KERNEL} --scenario grid4x2 --no-store",
     "store same": "one other",
     "platform modes": "--cluster li-1 --no-store",
-    "validation.sendmodes.fit": "",
+    "validation.modes.fit": "",
     "workbench": "/dev/null",  # no folder, so that no server starts
 }
 WRITTEN = (

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from platforms.inspect.check import main
+from platforms.show.check import main
 
 HEAD = '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n<platform version="4.1">'
 # Two hosts of two cores; PROFILE stands for an attribute of the second one, ROUTE for the route between them.

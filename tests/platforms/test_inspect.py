@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from platforms.grids.scenario import named_grid
-from platforms.inspect.cli import main
-from platforms.inspect.inspection import inspect
 from platforms.read.read import materialise, read_platform
+from platforms.show.cli import main
+from platforms.show.inspection import inspect
 from platforms.survey.connections import groups_of
 from platforms.survey.quantities import bandwidth_text
 from platforms.survey.survey import evenly, survey
@@ -273,7 +273,7 @@ def test_what_cannot_be_inspected_is_refused(arguments, said, refused, tmp_path,
 
 def test_help_loads_nothing_heavy():
     script = (
-        "import sys; from platforms.inspect.cli import COMMAND; COMMAND.parser().format_help(); "
+        "import sys; from platforms.show.cli import COMMAND; COMMAND.parser().format_help(); "
         "print({'numpy', 'pandas', 'matplotlib', 'lxml'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, cwd=ROOT)

@@ -116,7 +116,7 @@ def test_placement_options_that_do_not_fit_are_refused(arguments, said):
 def test_the_options_cost_no_heavy_import():
     # Imports take 0.08 s (numpy), 0.33 s (pandas) and 0.54 s (pyplot): --help must not need them.
     heavy = "{'numpy', 'pandas', 'scipy', 'matplotlib', 'lxml.etree'}"
-    program = f"import sys, platforms.options, platforms.generate; print(sorted(set(sys.modules) & {heavy}))"
+    program = f"import sys, platforms.options, platforms.make; print(sorted(set(sys.modules) & {heavy}))"
     root = Path(platforms.__file__).parents[1]
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, cwd=root)
     assert done.stdout.strip() == "[]"

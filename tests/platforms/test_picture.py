@@ -7,11 +7,11 @@ from pathlib import Path
 import pytest
 
 from platforms.grids.scenario import named_grid
-from platforms.inspect.cli import main
 from platforms.picture import platform_figure
 from platforms.picture.figure import MOST_IN
 from platforms.picture.parts import parts_of
 from platforms.read.read import materialise, read_platform
+from platforms.show.cli import main
 from platforms.survey.survey import survey
 
 CAMPUS = Path(__file__).parents[2] / "examples" / "platforms" / "campus.xml"

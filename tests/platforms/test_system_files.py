@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from platforms.errors import PlatformError, UserError
-from platforms.generate import main as generate
+from platforms.make import main as generate
 from platforms.system.cli import main
 from platforms.system.convert import materialise_file
 from platforms.system.description import is_system_file, read_system
@@ -278,7 +278,7 @@ def test_more_nodes_of_several_units_than_simgrid_can_load_are_refused_at_once(l
 
 
 def test_a_campaign_of_choices_takes_a_system_file(lab_file):
-    from validation.optimize.campaign_file import read_allocation_campaign
+    from validation.nodes.campaign_file import read_allocation_campaign
 
     node = '[lan]\nnetwork = "gigabit-ethernet"\n[[lan.node]]\nname = "n"\ncount = 4\ncpu = "xeon-e5345"\n'
     folder = lab_file(node, "cluster.toml").parent

@@ -9,8 +9,8 @@ import pytest
 
 from platforms.errors import UserError
 from platforms.files import caching
-from platforms.generate import main as generate
 from platforms.grids.scenario import read_grid
+from platforms.make import main as generate
 from platforms.read.read import materialise, read_platform
 from platforms.simgrid import installed as simgrid
 from platforms.simgrid.compiling import compile_once

@@ -10,13 +10,13 @@ import pytest
 from apps.runs.runner import Runner
 from apps.spec.settings import Settings
 from apps.store import Store
-from predictor.design import space
-from predictor.design.cli import main
-from predictor.design.graph_times import GraphTimes
-from predictor.design.request import read_request
-from predictor.design.search import Search
-from predictor.design.space import candidates
-from predictor.design.times import GridTimes, NoAnswer, PredictorTimes
+from predictor.grid import space
+from predictor.grid.cli import main
+from predictor.grid.graph_times import GraphTimes
+from predictor.grid.request import read_request
+from predictor.grid.search import Search
+from predictor.grid.space import candidates
+from predictor.grid.times import GridTimes, NoAnswer, PredictorTimes
 from predictor.registry import predictor
 
 # Round prices, so that budgets can be checked by hand.

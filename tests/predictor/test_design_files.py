@@ -11,14 +11,14 @@ from platforms.grids.scenario import read_grid
 from platforms.grids.xml import platform_xml
 from platforms.read.read import materialise
 from predictor.base import Cost
-from predictor.design import cli
-from predictor.design.cli import main
-from predictor.design.graph_times import GraphTimes
-from predictor.design.output import text
-from predictor.design.request import read_request
-from predictor.design.scenario_file import scenario_text
-from predictor.design.search import Search
-from predictor.design.space import Refused, candidates
+from predictor.grid import cli
+from predictor.grid.cli import main
+from predictor.grid.graph_times import GraphTimes
+from predictor.grid.output import text
+from predictor.grid.request import read_request
+from predictor.grid.scenario_file import scenario_text
+from predictor.grid.search import Search
+from predictor.grid.space import Refused, candidates
 from validation.run import main as validate
 
 ROOT = Path(__file__).parents[2]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from predictor.design import space
-from predictor.design.cli import main
+from predictor.grid import space
+from predictor.grid.cli import main
 
 SLOW = '[[nodes]]\nname = "slow"\nspeed_gflops = 40\nprice = 400\n'
 FAST = '[[nodes]]\nname = "fast"\nspeed_gflops = 70\nprice = 650\n'

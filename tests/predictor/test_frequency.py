@@ -19,10 +19,10 @@ from platforms.model.platform import Power
 from platforms.options import at_frequency
 from platforms.read.read import materialise
 from predictor.answers.answers import fit
+from predictor.clock import search
+from predictor.clock.cli import main
+from predictor.clock.levels import Levels, at_maximum
 from predictor.evidence.broker import Broker
-from predictor.frequency import search
-from predictor.frequency.cli import main
-from predictor.frequency.levels import Levels, at_maximum
 from predictor.registry import predictor
 
 TWO = """

@@ -11,7 +11,7 @@ from platforms.grids.grid import Grid, GridCluster, WanLink, Wire
 from platforms.model.frequency import Frequencies, ghz, known_speeds_flops
 from platforms.model.platform import Cluster, Host, Platform, Power
 from predictor.base import HostLoad, Prediction
-from predictor.frequency.levels import Levels, Point, at_maximum, clusters_in_use, follows_speeds, levels_of
+from predictor.clock.levels import Levels, Point, at_maximum, clusters_in_use, follows_speeds, levels_of
 
 WIRE = Wire(125e6, 50e-6)
 # At half the frequency the 20 W above idle of c1 are 20 / 8, and the 35 W of c2, which go as the square, 35 / 4.

@@ -13,9 +13,9 @@ from platforms.grids.scenario import read_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
 from predictor.base import HostLoad, OutOfRange, Prediction
-from predictor.frequency import cli, search
-from predictor.frequency.levels import Levels, at_maximum
-from validation.frequency.compare import choices
+from predictor.clock import cli, search
+from predictor.clock.levels import Levels, at_maximum
+from validation.clock.compare import choices
 
 CLUSTER = """
 [[clusters]]

@@ -5,11 +5,11 @@ import pytest
 
 from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration
+from predictor.nodes.drivers import NptSettings
 from predictor.npt.curves import Series
 from predictor.npt.fitting import fit_models
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.tables import equations
-from predictor.optimize.drivers import NptSettings
 
 SIZES = [2**power for power in range(12, 21)]
 

@@ -7,10 +7,10 @@ import pytest
 
 from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration
+from predictor.nodes.drivers import Noise
+from predictor.nodes.noise import perturb
 from predictor.npt.glitches import glitches
 from predictor.npt.measurements import Measurement, Measurements
-from predictor.optimize.drivers import Noise
-from predictor.optimize.noise import perturb
 
 ONE, TWO = Configuration.parse("1,1"), Configuration.parse("2,1")
 

@@ -17,10 +17,10 @@ from platforms.read.read import materialise
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.sizes import kernel_sizes
 from predictor.base import OutOfRange, Prediction
-from predictor.optimize import command
-from predictor.optimize.arguments import construction_from_request
-from predictor.optimize.cli import main
-from predictor.optimize.study import Study
+from predictor.nodes import command
+from predictor.nodes.arguments import construction_from_request
+from predictor.nodes.cli import main
+from predictor.nodes.study import Study
 
 SCENARIO = """
 name = "ichikawa"

@@ -10,10 +10,10 @@ from platforms.grids.scenario import named_grid
 from platforms.model.platform import Cluster, Host, Platform
 from platforms.read.read import materialise
 from predictor.allocation.configuration import Limits
-from predictor.optimize import command
-from predictor.optimize.arguments import search_from_request
-from predictor.optimize.cli import main
-from predictor.optimize.study import Study
+from predictor.nodes import command
+from predictor.nodes.arguments import search_from_request
+from predictor.nodes.cli import main
+from predictor.nodes.study import Study
 
 HIMENO = "--scenario ichikawa --app himeno --construction 8,10,12,14,16 --param niter=5 --param grid=slabs".split()
 _MODELS = "is about measured models"

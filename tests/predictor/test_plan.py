@@ -14,26 +14,26 @@ from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
 from predictor.check import main as conform
-from predictor.design.cli import main as design
+from predictor.clock.cli import main as clock
+from predictor.clock.levels import at_maximum
 from predictor.evidence.plan import planned
-from predictor.frequency.cli import main as clock
-from predictor.frequency.levels import at_maximum
+from predictor.failures.cli import main as failures
 from predictor.graph.cli import main as graph
-from predictor.optimize.cli import main as choose
+from predictor.grid.cli import main as design
+from predictor.nodes.cli import main as choose
 from predictor.predict import main as predict
 from predictor.registry import predictors
-from predictor.reliability.cli import main as failures
 from tests.verbs import blocks
 from validation.blocks.cli import main as simulate_blocks
+from validation.clock.cli import main as simulate_clock
+from validation.cores.cli import main as simulate_cores
 from validation.entrance.main import main as gridval
-from validation.frequency.cli import main as simulate_clock
-from validation.hierarchical.cli import main as simulate_cores
+from validation.failures.cli import main as simulate_failures
 from validation.league.cli import main as league
-from validation.optimize.cli import main as choose_and_simulate
-from validation.regimes.cli import main as regimes
-from validation.reliability.cli import main as simulate_failures
+from validation.map.cli import main as regimes
+from validation.modes.cli import main as modes
+from validation.nodes.cli import main as choose_and_simulate
 from validation.run import main as run
-from validation.sendmodes.cli import main as modes
 
 
 @pytest.fixture
@@ -79,8 +79,8 @@ def test_what_is_in_the_store_costs_what_it_cost(capsys, tmp_path):
 
 SIMULATING = (
     "apps.runs.runner.Runner.__init__",
-    "validation.reliability.study.simulate_failing",
-    "validation.hierarchical.world.simulate_world",
+    "validation.failures.study.simulate_failing",
+    "validation.cores.world.simulate_world",
 )
 BLOCKS = "examples/blocks/master-slave.toml --system examples/systems/galera-plus.toml --vary slave1=2,4"
 FAILURES = "--node-mtbf-years 5 --checkpoint 60"

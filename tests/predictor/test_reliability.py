@@ -8,9 +8,9 @@ from scipy.optimize import minimize_scalar
 from scipy.special import lambertw
 
 from platforms.errors import UserError
-from predictor.reliability.expected import daly_time, restart_from_scratch, stretch_time, with_checkpoints
-from predictor.reliability.intervals import INTERVALS, daly, daly_first_order, exact, young
-from predictor.reliability.outlook import NO_FAILURES, SCRATCH, Failures, outlook
+from predictor.failures.expected import daly_time, restart_from_scratch, stretch_time, with_checkpoints
+from predictor.failures.intervals import INTERVALS, daly, daly_first_order, exact, young
+from predictor.failures.outlook import NO_FAILURES, SCRATCH, Failures, outlook
 
 
 @pytest.mark.parametrize(("M_min", "optimum_min"), [(24 * 60, 117), (6 * 60, 57), (15, 9.1)])

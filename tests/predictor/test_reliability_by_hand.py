@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from platforms.errors import UserError
-from predictor.reliability.expected import (
+from predictor.failures.expected import (
     SEGMENTS,
     daly_time,
     restart_from_scratch,
     stretch_time,
     with_checkpoints,
 )
-from predictor.reliability.intervals import INTERVALS, daly, daly_first_order, exact, young
-from predictor.reliability.outlook import NO_FAILURES, SCRATCH, Failures, outlook
+from predictor.failures.intervals import INTERVALS, daly, daly_first_order, exact, young
+from predictor.failures.outlook import NO_FAILURES, SCRATCH, Failures, outlook
 
 INF = math.inf
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from platforms.errors import UserError
-from predictor.reliability.cli import main, parse_nodes
-from predictor.reliability.cli import main as reliability
-from predictor.reliability.run_times import amdahl, read_times
+from predictor.failures.cli import main, parse_nodes
+from predictor.failures.cli import main as reliability
+from predictor.failures.run_times import amdahl, read_times
 
 GALERA = "--model galera+ --checkpoint 300 "
 

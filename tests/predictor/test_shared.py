@@ -15,13 +15,13 @@ from platforms.grids.scenario import named_grid, read_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
 from predictor.answers.answers import fit
+from predictor.background.cli import main
+from predictor.background.forecast import time_under
+from predictor.background.networks import stretches
+from predictor.background.responses import AdditiveResponse, response
 from predictor.base import HostLoad, OutOfRange, Prediction
 from predictor.evidence.broker import Broker
 from predictor.registry import predictor
-from predictor.shared.cli import main
-from predictor.shared.forecast import time_under
-from predictor.shared.networks import stretches
-from predictor.shared.responses import AdditiveResponse, response
 
 GRID = named_grid("grid2x2", None, [30e9, 90e9])
 QUIET_LINKS = dict.fromkeys((link.name for link in GRID.wan_links), 1.0)

@@ -19,13 +19,13 @@ from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.objectives import cost
 from predictor.allocation.search import ChosenConfiguration, exhaustive
 from predictor.allocation.space import Space
-from validation.optimize import campaign, command, output
-from validation.optimize.campaign_file import read_allocation_campaign
-from validation.optimize.cli import main
-from validation.optimize.errors import best_constant, estimation_error, judge, time_error
-from validation.optimize.output import summarise, summary_text
-from validation.optimize.row import AllocationRow
-from validation.optimize.truth import Truth
+from validation.nodes import campaign, command, output
+from validation.nodes.campaign_file import read_allocation_campaign
+from validation.nodes.cli import main
+from validation.nodes.errors import best_constant, estimation_error, judge, time_error
+from validation.nodes.output import summarise, summary_text
+from validation.nodes.row import AllocationRow
+from validation.nodes.truth import Truth
 
 SMALL = """
 scenario = "ichikawa"

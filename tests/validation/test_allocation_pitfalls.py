@@ -6,9 +6,9 @@ import pytest
 
 from apps.probes.patterns.measure import Call, pattern_times
 from platforms.grids.scenario import named_grid
-from validation.optimize import pitfalls
-from validation.optimize.cli import main
-from validation.optimize.plots.pitfalls import LOOKS, pitfall_figure
+from validation.nodes import pitfalls
+from validation.nodes.cli import main
+from validation.nodes.plots.pitfalls import LOOKS, pitfall_figure
 
 
 def test_frames_of_9000_bytes_carry_more_data_by_hand():
@@ -43,7 +43,7 @@ def test_the_figures_and_the_table_have_every_line(monkeypatch, capsys, tmp_path
             pitfalls.Line(number, label, (1, 2), (y, 2 * y)) for number in LOOKS for label, y in (("a", 1), ("b", 3))
         ]
 
-    monkeypatch.setattr("validation.optimize.paper.lines", lines)
+    monkeypatch.setattr("validation.nodes.paper.lines", lines)
     assert main(["--paper", "--no-store", "--out", str(tmp_path)]) == 0
     assert capsys.readouterr().out.count("3.000 to 3.000") == len(LOOKS) == 7
     assert sorted(path.name for path in tmp_path.glob("*.png")) == [f"figure-{number}.png" for number in LOOKS]

@@ -2,8 +2,8 @@
 
 import pytest
 
-from validation.optimize import campaign, command
-from validation.optimize.cli import main
+from validation.nodes import campaign, command
+from validation.nodes.cli import main
 
 STUDY = '[[studies]]\napp = "himeno"\n'
 

@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from validation.optimize.cli import main as optimize
+from validation.nodes.cli import main as optimize
 from validation.run import main
 
 COLUMNS = ["energy_predicted_j", "energy_simulated_j", "energy_error_pct", "edp_predicted_js", "edp_simulated_js"]

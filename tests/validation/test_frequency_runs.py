@@ -13,8 +13,8 @@ from platforms.errors import UserError
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
-from validation.frequency import compare as frequencies
-from validation.frequency.cli import main
+from validation.clock import compare as frequencies
+from validation.clock.cli import main
 
 SCENARIO = """
 [[clusters]]

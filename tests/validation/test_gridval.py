@@ -47,21 +47,21 @@ def test_every_command_has_a_verb_except_those_for_maintainers():
     }
     started = {chosen.place.partition(":")[0] for chosen in all_commands().values()}
     # One makes a table of the project, the other is called by the set-up.
-    assert commands - started == {"validation.sendmodes.fit", "predictor.prepare"}
+    assert commands - started == {"validation.modes.fit", "predictor.prepare"}
 
 
 def test_options_choose_between_the_commands_of_a_verb():
-    assert choose(["plan", "clock", "--app", "cg"]).place == "predictor.frequency.cli"
+    assert choose(["plan", "clock", "--app", "cg"]).place == "predictor.clock.cli"
     simulated = choose(["plan", "clock", "--simulate", "--app", "cg"])
-    assert simulated.place == "validation.frequency.cli"
+    assert simulated.place == "validation.clock.cli"
     assert simulated.parser().parse_args(simulated.words).app == "cg"
     assert "--simulate" in choose(["plan", "clock"]).parser().format_help()
     assert choose(["blocks", "run", "--simulate", "x"]).words == ("--simulate", "x")
     for words, place in (
-        ("predict --background busy --app cg", "predictor.shared.cli"),
-        ("predict --simulate --background=busy", "validation.shared.cli"),
+        ("predict --background busy --app cg", "predictor.background.cli"),
+        ("predict --simulate --background=busy", "validation.background.cli"),
         ("predict --what-if", "predictor.graph.cli"),
-        ("plan failures --work 1", "predictor.reliability.cli"),
+        ("plan failures --work 1", "predictor.failures.cli"),
         ("plan failures app.toml --system s.toml", "predictor.checkpoints.cli"),
         ("plan failures app.toml --simulate", "validation.checkpoints.cli"),
     ):

@@ -41,7 +41,7 @@ def test_ask_writes_the_files_that_are_asked_for(tmp_path):
         ("plan", {}, "gridval plan: not a command, but a group of verbs"),
         ("clock", {}, "is called gridval plan clock now"),
         ("plan clock", {"apps": "cg"}, "apps: no such option. Did you mean app"),
-        ("predictor list", {"wide": 1}, "neither true nor false"),
+        ("store list", {"wide": 1}, "neither true nor false"),
     ],
 )
 def test_wrong_questions_are_user_errors(verb, options, said):

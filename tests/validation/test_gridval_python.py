@@ -54,7 +54,7 @@ def test_a_prediction_is_that_of_the_command(store, capsys):
 
 
 def test_a_platform_file_and_a_program_of_the_users(tmp_path, store):
-    from platforms.generate import main as generate
+    from platforms.make import main as generate
 
     platform = tmp_path / "my-grid.xml"
     assert generate(["--scenario", "grid4x2", "--output", str(platform)]) == 0

@@ -10,11 +10,11 @@ from apps.runs.runner import Runner
 from predictor.hierarchical.beta import BETAS
 from predictor.hierarchical.model import COUNTED, DERIVED, PRINTED, cluster_time_s, node_performance
 from predictor.hierarchical.multicore_cluster import hardware_table, read_cluster, table_cluster
-from validation.hierarchical.cli import main
-from validation.hierarchical.communication import REGIONS, Study, kernel_flops, region_errors, simulate_points
-from validation.hierarchical.machine import machine
-from validation.hierarchical.search import ALL, search, search_json, search_table, search_text
-from validation.hierarchical.world import SIZES, TOLERANCE, WorldCase, model_time_s, simulate_world
+from validation.cores.cli import main
+from validation.cores.communication import REGIONS, Study, kernel_flops, region_errors, simulate_points
+from validation.cores.machine import machine
+from validation.cores.search import ALL, search, search_json, search_table, search_text
+from validation.cores.world import SIZES, TOLERANCE, WorldCase, model_time_s, simulate_world
 
 # --- simulation of the model's assumptions ---
 

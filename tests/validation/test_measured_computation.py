@@ -29,7 +29,7 @@ def named(commands):
 
 def test_commands_of_both_kinds_are_found():
     assert {"apps.run", "predictor.predict", "validation.run"} <= {command.__name__ for command in TIMING}
-    assert {"predictor.design.cli", "predictor.optimize.cli"} <= {command.__name__ for command in KERNELS_ALONE}
+    assert {"predictor.grid.cli", "predictor.nodes.cli"} <= {command.__name__ for command in KERNELS_ALONE}
 
 
 @named(TIMING)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from platforms.inspect.cli import main as inspect
+from platforms.show.cli import main as inspect
 from validation.run import main as run
 
 ROOT = Path(__file__).parents[2]

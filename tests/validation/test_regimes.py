@@ -21,15 +21,15 @@ from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
 from validation.comparison.compare import Failure
-from validation.regimes import cli
-from validation.regimes import cli as regimes
-from validation.regimes.error_map import coverage_range, error_map, map_text
-from validation.regimes.figure import regimes_figure
-from validation.regimes.output import show
-from validation.regimes.scaling import Step, scaled
-from validation.regimes.sweep import SWEEP_COLUMNS, Sweep, results_table
-from validation.regimes.text import coverage_text, means_text, sentences, share_text
-from validation.regimes.thresholds import (
+from validation.map import cli
+from validation.map import cli as regimes
+from validation.map.error_map import coverage_range, error_map, map_text
+from validation.map.figure import regimes_figure
+from validation.map.output import show
+from validation.map.scaling import Step, scaled
+from validation.map.sweep import SWEEP_COLUMNS, Sweep, results_table
+from validation.map.text import coverage_text, means_text, sentences, share_text
+from validation.map.thresholds import (
     cases_hold_from,
     mean_curve,
     mean_holds_from,
@@ -326,7 +326,7 @@ def test_scales_that_are_no_numbers_are_refused(refused):
     ],
 )
 def test_a_case_that_fails_is_said_and_counts(target, capsys, monkeypatch, error, status, said):
-    monkeypatch.setattr("validation.regimes.sweep.results", lambda *_, **__: iter([Failure(target, error)]))
+    monkeypatch.setattr("validation.map.sweep.results", lambda *_, **__: iter([Failure(target, error)]))
     assert regimes.main([*SMALL, "--no-store"]) == status
     assert said in capsys.readouterr().err
 
@@ -344,6 +344,6 @@ def full(*_, **__):
 
 
 def test_tables_of_a_sweep_are_written_so(tmp_path, monkeypatch):
-    monkeypatch.setattr("validation.regimes.output.write_csv", full)
+    monkeypatch.setattr("validation.map.output.write_csv", full)
     with pytest.raises(UserError, match=r"--out .*: cannot be written: No space"):
         show(results_table(rows_of(*HAND_MADE)), tmp_path, as_json=True)

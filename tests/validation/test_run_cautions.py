@@ -9,18 +9,18 @@ from lxml import html
 
 from apps.run import main as run
 from platforms.read.read import read_platform
-from predictor.design.cli import main as design
-from predictor.frequency.cli import main as frequency
+from predictor.clock.cli import main as frequency
+from predictor.failures.cli import main as reliability
 from predictor.graph.cli import main as dpgraph
-from predictor.optimize.cli import main as optimize
+from predictor.grid.cli import main as design
+from predictor.nodes.cli import main as optimize
 from predictor.predict import main as predict
-from predictor.reliability.cli import main as reliability
 from tests.verbs import blocks
 from validation.campaign import main as campaign
-from validation.frequency.cli import main as validate_frequency
+from validation.clock.cli import main as validate_frequency
 from validation.league.cli import main as league
-from validation.optimize.cli import main as validate_optimize
-from validation.regimes.cli import main as regimes
+from validation.map.cli import main as regimes
+from validation.nodes.cli import main as validate_optimize
 from validation.run import main as validate
 
 ROOT = Path(__file__).parents[2]

@@ -17,13 +17,13 @@ from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from predictor.sends import tables as li_tables
 from predictor.sends.send_model import Side
-from validation.sendmodes import cli, fit
-from validation.sendmodes.costs import NO_COST, ProcessorCost, costs_csv, fit_cost, read_costs
-from validation.sendmodes.fit import fit_costs
-from validation.sendmodes.integer_sort import targets as sort_targets
-from validation.sendmodes.machines import CLUSTERS
-from validation.sendmodes.messages import SEQUENTIAL_S, message_spec, message_times, simulate_messages
-from validation.sendmodes.study import MODES
+from validation.modes import cli, fit
+from validation.modes.costs import NO_COST, ProcessorCost, costs_csv, fit_cost, read_costs
+from validation.modes.fit import fit_costs
+from validation.modes.integer_sort import targets as sort_targets
+from validation.modes.machines import CLUSTERS
+from validation.modes.messages import SEQUENTIAL_S, message_spec, message_times, simulate_messages
+from validation.modes.study import MODES
 
 WIRE_BPS = 12.5e6 * 0.941482  # 100 Mbit/s, less headers: smpi/bw-factor of network fast-ethernet
 LATENCY_S = 60e-6  # node link, switch, node link: 25 + 10 + 25 us
@@ -45,8 +45,8 @@ def whole_study(tmp_path_factory, store):
     """The output of the command for li-1 at some of the sizes."""
     folder = tmp_path_factory.mktemp("study")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("validation.sendmodes.study.PREDICTED_BYTES", (160_000, 6_400_000, 6_800_000))
-        patch.setattr("validation.sendmodes.study.SMALL_BYTES", (1, 1024, 65_536))
+        patch.setattr("validation.modes.study.PREDICTED_BYTES", (160_000, 6_400_000, 6_800_000))
+        patch.setattr("validation.modes.study.SMALL_BYTES", (1, 1024, 65_536))
         assert cli.main(["--cluster", "li-1", "--out", str(folder), "--store", store, "--jobs", "2"]) == 0
     return folder
 
@@ -192,8 +192,8 @@ def test_files_and_figures_are_written(whole_study):
 
 
 def test_json_has_the_same_tables(whole_study, store, capsys, monkeypatch):
-    monkeypatch.setattr("validation.sendmodes.study.PREDICTED_BYTES", (6_400_000,))  # known to the store
-    monkeypatch.setattr("validation.sendmodes.study.SMALL_BYTES", (1,))
+    monkeypatch.setattr("validation.modes.study.PREDICTED_BYTES", (6_400_000,))  # known to the store
+    monkeypatch.setattr("validation.modes.study.SMALL_BYTES", (1,))
     assert cli.main(["--json", "--store", store]) == 0
     answer = json.loads(capsys.readouterr().out)
     fitted = {"cluster", "model", "components", "hidden_copy_share"}
@@ -242,8 +242,8 @@ def test_a_place_where_no_costs_can_be_written_is_said(costs, refused, tmp_path)
 
 @pytest.mark.slow
 def test_the_papers_tables_stand_beside_ours(tmp_path, store, monkeypatch, capsys):
-    monkeypatch.setattr("validation.sendmodes.study.SMALL_BYTES", (1, 1024))
-    monkeypatch.setattr("validation.sendmodes.paper.targets", lambda platform: sort_targets(platform, ("A",), (2,)))
+    monkeypatch.setattr("validation.modes.study.SMALL_BYTES", (1, 1024))
+    monkeypatch.setattr("validation.modes.paper.targets", lambda platform: sort_targets(platform, ("A",), (2,)))
     assert cli.main(["--paper", "--out", str(tmp_path), "--store", store, "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
     # Table 4 (a), synchronous, 60,000 integers: the paper prints the prediction of the standard mode, 0.0215 s.

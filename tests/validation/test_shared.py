@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from predictor.background.forecast import Forecast
 from predictor.base import Prediction
-from predictor.shared.forecast import Forecast
-from validation.shared.cli import main
-from validation.shared.judge import crps, judged
-from validation.shared.picture import judged_figure
+from validation.background.cli import main
+from validation.background.judge import crps, judged
+from validation.background.picture import judged_figure
 
 
 def forecast(times_s, quiet_s=1.0):

@@ -16,7 +16,7 @@ MACHINE_TIMES = frozenset({
     "simulation_wall_s", "evidence_wall_s", "prediction_wall_s",
     # league.csv and decisions.csv (validation/league)
     _WALL, "wall_rank",
-    # choices.csv and choices-summary.csv (validation/optimize)
+    # choices.csv and choices-summary.csv (validation/nodes)
     "gather_s", "fit_s", "search_s",
     # the store's export (apps/store/export.py)
     "timed_wall_s", "peak_memory_bytes",

@@ -65,7 +65,7 @@ def all_commands() -> dict[str, Chosen]:
     """Return all commands by the words after ``gridval`` that choose them.
 
     >>> all_commands()["plan clock --simulate"].place
-    'validation.frequency.cli'
+    'validation.clock.cli'
     """
     found = {}
     for name, verb in commands().items():

@@ -40,8 +40,8 @@ _PREDICT = Verb(
         SIMULATE: "with --background or --what-if: compare with simulations",
     },
     {
-        frozenset({BACKGROUND}): "predictor.shared.cli",
-        frozenset({BACKGROUND, SIMULATE}): "validation.shared.cli",
+        frozenset({BACKGROUND}): "predictor.background.cli",
+        frozenset({BACKGROUND, SIMULATE}): "validation.background.cli",
         frozenset({WHAT_IF}): "predictor.graph.cli",
         frozenset({WHAT_IF, SIMULATE}): "validation.graph.cli",
     },
@@ -49,20 +49,20 @@ _PREDICT = Verb(
 _PLAN = {
     "nodes": _with_simulation(
         "choose nodes, and processes on each",
-        "predictor.optimize.cli",
-        "validation.optimize.cli",
+        "predictor.nodes.cli",
+        "validation.nodes.cli",
         "compare the choice with the simulated optimum",
     ),
     "cores": _with_simulation(
         "choose the number of cores and nodes to request",
         "predictor.hierarchical.cli",
-        "validation.hierarchical.cli",
+        "validation.cores.cli",
         "compare the model with simulations",
     ),
     "clock": _with_simulation(
         "choose the frequency of the nodes of each cluster",
-        "predictor.frequency.cli",
-        "validation.frequency.cli",
+        "predictor.clock.cli",
+        "validation.clock.cli",
         "compare predicted times and energies with simulated ones",
     ),
     "shares": _with_simulation(
@@ -71,13 +71,13 @@ _PLAN = {
         "validation.shares.cli",
         "simulate equal and advised shares, and search for the best ones",
     ),
-    "grid": Verb("find the grid to buy within a budget", "predictor.design.cli"),
+    "grid": Verb("find the grid to buy within a budget", "predictor.grid.cli"),
     "failures": Verb(
         "expect failures, restarts and checkpoints, of a run or of an APP.toml of blocks",
-        "predictor.reliability.cli",
+        "predictor.failures.cli",
         {SIMULATE: "check the formulas with drawn and simulated failures"},
         {
-            frozenset({SIMULATE}): "validation.reliability.cli",
+            frozenset({SIMULATE}): "validation.failures.cli",
             frozenset({FILE}): "predictor.checkpoints.cli",
             frozenset({FILE, SIMULATE}): "validation.checkpoints.cli",
         },
@@ -86,7 +86,7 @@ _PLAN = {
 _SERIES = {
     "campaign": Verb("run a product of platforms, networks, problems and mappings", "validation.campaign"),
     "league": Verb("rank predictors by error, cost and the choices they lead to", "validation.league.cli"),
-    "map": Verb("find where predictors are valid: their error by compute share", "validation.regimes.cli"),
+    "map": Verb("find where predictors are valid: their error by compute share", "validation.map.cli"),
     "intervals": Verb("measure how often intervals of predictions hold the truth", "validation.intervals.cli"),
     "measured": Verb("predict measured runs of a cluster from a few of them", "validation.measured.cli"),
 }
@@ -102,18 +102,18 @@ _BLOCKS = {
     "figures": Verb("draw the formulas of a published model", "predictor.blocks.figures_command"),
 }
 _PLATFORM = {
-    "show": Verb("show clusters, hosts, links and anything unusual, or draw them", "platforms.inspect.cli"),
-    "make": Verb("write a scenario or a system as a SimGrid platform file", "platforms.generate"),
+    "show": Verb("show clusters, hosts, links and anything unusual, or draw them", "platforms.show.cli"),
+    "make": Verb("write a scenario or a system as a SimGrid platform file", "platforms.make"),
     "system": Verb("show a system of levels, and place processes on it", "platforms.system.cli"),
     "hardware": Verb("list and search processors, networks and disks, with sources", "platforms.system.catalogue"),
-    "check": Verb("say whether programs can run on all hosts of a platform", "platforms.inspect.check"),
-    "calibrate": Verb("measure a machine, or read measured times, and make its platform", "apps.calibration.cli"),
-    "emulate": Verb("run MPI programs on a small grid that this computer emulates", "apps.emulation.cli"),
-    "modes": Verb("simulate messages in each of MPI's send modes, and fit Li's lines", "validation.sendmodes.cli"),
+    "check": Verb("say whether programs can run on all hosts of a platform", "platforms.show.check"),
+    "calibrate": Verb("measure a machine, or read measured times, and make its platform", "apps.calibrate.cli"),
+    "emulate": Verb("run MPI programs on a small grid that this computer emulates", "apps.emulate.cli"),
+    "modes": Verb("simulate messages in each of MPI's send modes, and fit Li's lines", "validation.modes.cli"),
 }
 _PROGRAM = {
     "run": Verb("run one kernel, or a program of your own, and print its record", "apps.run"),
-    "speed": Verb("measure the share of peak speed that kernels sustain here", "apps.calibrate"),
+    "speed": Verb("measure the share of peak speed that kernels sustain here", "apps.speed"),
 }
 _PREDICTOR = {
     "list": Verb("list the predictors, by family", "predictor.listing"),
@@ -202,7 +202,7 @@ def commands() -> dict[str, Verb]:
     """Return the verbs that are commands, by all their words.
 
     >>> commands()["plan clock"].place
-    'predictor.frequency.cli'
+    'predictor.clock.cli'
     """
     found: dict[str, Verb] = {}
     for name, verb in VERBS.items():

@@ -69,7 +69,7 @@ class Invocation:
     file: tuple[str, str] | None = None  # name and text of a campaign file
     truth: str | None = None  # file of the measured times
     energy: bool = False  # whether energies are shown
-    platform_words: tuple[str, ...] = ()  # options of platforms.generate that describe the only platform
+    platform_words: tuple[str, ...] = ()  # options of platforms.make that describe the only platform
 
 
 @dataclass

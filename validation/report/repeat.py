@@ -65,7 +65,7 @@ def platform_file(platform: Platform, words: Sequence[str]) -> PlatformFile:
 def _generates(words: Sequence[str], content: bytes) -> bool:
     """Return whether ``gridval platform make`` creates this file with these options."""
     # Imported here for a quick start: they are slow to import.
-    from platforms import generate
+    from platforms import make as generate
     from platforms.grids.xml import platform_xml
     from platforms.options import grid_from_request, system_from_request
     from platforms.system.convert import platform_file as system_file

@@ -4,10 +4,10 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from apps.emulation import requirements
-from apps.emulation.cli import main
-from apps.emulation.running import environment
-from apps.emulation.settings import Settings
+from apps.emulate import requirements
+from apps.emulate.cli import main
+from apps.emulate.running import environment
+from apps.emulate.settings import Settings
 from apps.machines.machine_file import read_machine
 from platforms.grids.scenario import read_grid
 
@@ -45,7 +45,7 @@ def test_a_machine_that_cannot_emulate_says_what_is_missing(capsys, monkeypatch,
 
 
 def test_a_missing_command_is_told(capsys, monkeypatch):
-    monkeypatch.setattr("apps.emulation.running.check_machine", lambda: None)
+    monkeypatch.setattr("apps.emulate.running.check_machine", lambda: None)
     assert main([FREE_GRID, "--", "no-such-mpirun"]) == 2
     assert capsys.readouterr().err.startswith("error: command no-such-mpirun: not found. Install it")
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-import apps.emulation
+import apps.emulate
 from platforms.simgrid.compiling import compile_once
 
-GRID = Path(apps.emulation.__file__).with_name("grid")
+GRID = Path(apps.emulate.__file__).with_name("grid")
 PACKET = 9000  # bytes: 0.72 ms at 100 Mbit/s
 ROOM = 1 << 16  # bytes: more than the state of a link's turns
 

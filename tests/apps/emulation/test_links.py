@@ -2,8 +2,8 @@
 
 import pytest
 
-from apps.emulation.links import description, emulated_links
-from apps.emulation.settings import FREE, TURNS, Settings, slowed_down
+from apps.emulate.links import description, emulated_links
+from apps.emulate.settings import FREE, TURNS, Settings, slowed_down
 from apps.errors import OptionError
 from platforms.errors import PlatformError
 from platforms.grids.scenario import named_grid, read_grid

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from apps.emulation import processors
-from apps.emulation.processors import own_processor
+from apps.emulate import processors
+from apps.emulate.processors import own_processor
 from platforms.errors import UserError
 
 

@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from apps.emulation.report import read_report
-from apps.emulation.requirements import missing_rights
-from apps.emulation.validity import gates, summary
+from apps.emulate.report import read_report
+from apps.emulate.requirements import missing_rights
+from apps.emulate.validity import gates, summary
 
 RANK = {
     "host": "c1-0", "wall_s": 10.0, "cpu_s": 1.0, "queued_s": 0.5, "held_s": 4.0, "short_s": 0.05, "lost_s": 0.0,

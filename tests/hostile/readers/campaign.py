@@ -9,7 +9,7 @@ from platforms.errors import UserError
 from platforms.read import read as platforms_read
 from predictor.hierarchical.multicore_cluster import read_cluster
 from validation.campaign import estimate, read_campaign
-from validation.optimize.campaign_file import read_allocation_campaign
+from validation.nodes.campaign_file import read_allocation_campaign
 
 SEEDS = seeds(*(f"tests/hostile/corpus/{name}*.toml" for name in ("campaign", "allocation", "machine")))
 WORDS = (

@@ -21,9 +21,9 @@ COMMANDS = (
     "platform make", "platform show", "platform system", "program run", "store", "blocks", "plan grid", "graph",
     "plan clock", "plan cores", "plan nodes", "predict", "plan failures", "blocks run --simulate", "series campaign",
     "plan clock --simulate", "plan cores --simulate", "series league", "plan nodes --simulate", "series map",
-    "plan failures --simulate", "run", "platform modes", "validation.sendmodes.fit",
+    "plan failures --simulate", "run", "platform modes", "validation.modes.fit",
 )  # fmt: skip
-WITHOUT_VERB = ("predictor.prepare", "validation.sendmodes.fit")  # commands for maintainers: modules
+WITHOUT_VERB = ("predictor.prepare", "validation.modes.fit")  # commands for maintainers: modules
 SEEDS = seeds("tests/hostile/corpus/command*.txt")
 WORDS = (
     "--scenario\n", "grid4x8\n", "--network\n", "--speeds\n", "--platform\n", "FILE0\n", "FILE1\n", "--app\n", "cg\n",

@@ -2,7 +2,7 @@
 
 from readers.common import file_of, seeds
 
-from predictor.design.request import read_request
+from predictor.grid.request import read_request
 
 SEEDS = seeds("examples/grid-design.toml")
 WORDS = (

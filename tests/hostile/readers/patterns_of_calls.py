@@ -2,8 +2,8 @@
 
 from readers.common import file_of, seeds
 
-from apps.calibration.patterns.link_rates import fitted_rows, sharing_of
-from apps.calibration.patterns.rows import read_rows
+from apps.calibrate.patterns.link_rates import fitted_rows, sharing_of
+from apps.calibrate.patterns.rows import read_rows
 
 SEEDS = seeds("examples/real/saturation-taurus.csv")
 WORDS = (

@@ -7,7 +7,7 @@ from readers.common import file_of, seeds
 
 from platforms.errors import UserError
 from platforms.files.commented_csv import numbered_rows
-from predictor.reliability.run_times import read_times
+from predictor.failures.run_times import read_times
 from validation.comparison.truth import read_measured
 
 SEEDS = seeds("examples/jacobi/measured.csv", "tests/hostile/corpus/times*.csv")

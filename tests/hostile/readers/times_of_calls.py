@@ -2,7 +2,7 @@
 
 from readers.common import file_of, seeds
 
-from apps.calibration.readers.reading import measured_of, read_samples
+from apps.calibrate.readers.reading import measured_of, read_samples
 
 SEEDS = seeds("tests/apps/data/calibration/*")
 WORDS = (

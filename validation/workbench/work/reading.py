@@ -16,10 +16,10 @@ from apps.store.database import DATABASE
 from platforms.errors import UserError
 from platforms.grids.scenario import named_grid, read_grid
 from platforms.grids.xml import platform_xml
-from platforms.inspect.as_text import as_text
-from platforms.inspect.inspection import inspect
 from platforms.model.platform import Platform
 from platforms.read.read import materialise, read_platform
+from platforms.show.as_text import as_text
+from platforms.show.inspection import inspect
 from platforms.system.convert import materialise_file
 from validation.campaign import plan
 from validation.workbench.project.application_suites import is_of_applications
@@ -78,7 +78,7 @@ def expand(folder: Path, text: str) -> Iterator[dict[str, Any]]:
 
 
 def show(folder: Path, name: str = "", grid: str = "", *, picture: bool = False) -> Iterator[dict[str, Any]]:
-    """Yield a platform as ``platforms.inspect`` shows it, its XML, and its picture as SVG.
+    """Yield a platform as ``platforms.show`` shows it, its XML, and its picture as SVG.
 
     Args:
         folder: The project folder.

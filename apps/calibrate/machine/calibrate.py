@@ -1,0 +1,105 @@
+"""Make a platform of a measurement, and judge it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from apps.calibrate.machine.contention import Sharing, sharing_of
+from apps.calibrate.machine.fit import NetworkFit, fit_network
+from apps.calibrate.machine.grid_file import CalibratedNode, grid_file
+from apps.calibrate.machine.judge import Judgement, all_to_all_notes, judge
+from apps.calibrate.machine.kernels import efficiencies, memory_Bps
+from apps.calibrate.machine.routes import Routes, routes_of
+from apps.calibrate.machine.rows import Rows
+from apps.calibrate.machine.speeds import Speeds, remarks, speeds_of
+from apps.calibrate.platform_file import smpi_options
+from apps.calibrate.points import held_out_sizes, points_of
+from platforms.read.read import kept_file, read_platform
+
+
+@dataclass(frozen=True)
+class CalibrationInput:
+    """A measurement, and what it cannot tell."""
+
+    rows: Rows
+    name: str  # of the machine
+    clusters: Sequence[str]  # names
+    cores: Sequence[int]  # of a node, by cluster
+    core_flops: Sequence[float] | None  # by cluster; None: as fast as the measured multiply-adds
+    collectives: str  # smpi/coll-selector
+    hold_out: int  # every so manieth size is kept to judge by
+    provenance: Sequence[str]
+    notes: Sequence[str] = ()  # sentences about what was not measured
+
+
+@dataclass(frozen=True)
+class MachineCalibration:
+    """A calibrated platform of a machine, with all that tells how good it is."""
+
+    request: CalibrationInput
+    routes: Routes
+    network: NetworkFit
+    sharing: Sharing
+    speeds: Speeds
+    nodes: Sequence[CalibratedNode]
+    options: Mapping[str, str]  # SimGrid's, in the platform's <config>
+    content: bytes  # the platform file
+    judgement: Judgement
+    remarks: Sequence[str]  # sentences about what is unusual
+
+
+def calibrated(request: CalibrationInput) -> MachineCalibration:
+    """Fit, write and judge.
+
+    Raises:
+        SimulationError: The replay does not succeed.
+    """
+    rows = request.rows
+    routes = routes_of(rows)
+    trips = routes.trips[routes.fitted[routes.main]]
+    held_out = held_out_sizes({"pingpong": points_of(trips.items())}, request.hold_out)
+    network = fit_network(rows, routes, held_out)
+    sharing = sharing_of(rows, network.wires)
+    speeds = speeds_of(rows)
+    nodes, above = _nodes(request, speeds)
+    options = smpi_options(network.model, request.collectives)
+    content = grid_file(nodes, request.clusters, network, sharing, options, request.provenance)
+    judgement = judge(read_platform(kept_file(content), request.name), rows, routes, [int(size) for size in held_out])
+    told = (*request.notes, *remarks(rows, speeds), *above, *network.notes, *sharing.notes)
+    told = (*told, *all_to_all_notes(judgement, network.model.thresholds.detached_bytes))
+    return MachineCalibration(
+        request, routes, network, sharing, speeds, nodes, options, content, judgement, told
+    )  # fmt: skip
+
+
+def _nodes(request: CalibrationInput, speeds: Speeds) -> tuple[list[CalibratedNode], list[str]]:
+    """Return the nodes of the platform, and sentences about kernels that are too fast for it."""
+    rows, found, told = request.rows, [], []
+    for cluster in range(rows.clusters):
+        members = rows.members(cluster)
+        flops = {name: _speed(request, speeds, name) for name in members}
+        ranks = {node.name: node.ranks for node in rows.nodes if node.cluster == cluster}
+        shares, above = efficiencies(speeds.kernels, members, flops, ranks)
+        if above:
+            names = ", ".join(above)
+            told.append(
+                f"{request.clusters[cluster]}: faster than the nominal speed of its cores, so that the platform has no "
+                f"efficiency of them: {names}"
+            )
+        bus = memory_Bps(speeds.kernels, ranks)
+        found += [
+            CalibratedNode(node, max(request.cores[cluster], node.ranks), flops[node.name], tuple(shares), bus)
+            for node in rows.nodes
+            if node.cluster == cluster
+        ]
+    order = {node.name: place for place, node in enumerate(rows.nodes)}
+    return sorted(found, key=lambda one: order[one.node.name]), told
+
+
+def _speed(request: CalibrationInput, speeds: Speeds, name: str) -> float:
+    """Return the speed of a node's core: its cluster's, unless the node differs notably."""
+    cluster = request.rows.cluster_of(name)
+    members = request.rows.members(cluster)
+    base = speeds.usual(members) if request.core_flops is None else request.core_flops[cluster]
+    return base * speeds.share(name, members)

@@ -1,0 +1,204 @@
+"""Calibrate a machine, or a measurement of one, as the options of the command say."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from apps.calibrate.machine.calibrate import CalibrationInput, MachineCalibration
+from apps.calibrate.machine.calibrate import calibrated as calibrated_rows
+from apps.calibrate.machine.kernels import kernel_rows
+from apps.calibrate.machine.page import machine_page
+from apps.calibrate.machine.picture import machine_figure
+from apps.calibrate.machine.rows import ALONE, BUSY, MachineTime, Rows, read_rows, written
+from apps.calibrate.request import CalibrateRequest
+from apps.errors import KernelError
+from apps.machines.launch import launch
+from apps.machines.machine_file import Machine, read_machine
+from apps.machines.turns import alone_on
+from apps.measuring.engine import same_host
+from apps.measuring.solo import solo_kernels
+from apps.probes.machine.measure import machine_program
+from platforms.command.request import given
+from platforms.errors import UserError, known_names, printable
+from platforms.files.reading import input_bytes, input_text
+from platforms.files.writing import write_picture, write_text
+
+_PLACING = "The launcher has to place ranks by {hostfile}"
+ALL, NONE = "all", "none"  # words of --kernels
+_SHARE_OF_KERNELS = 1 / 3  # of the budget
+_EXTRA_S = 300.0  # beside the budget, for the start of the machine's job and what a pass takes longer
+
+
+def calibrated(request: CalibrateRequest, files: Mapping[str, str]) -> MachineCalibration:
+    """Measure if a machine is given, calibrate, and write the files (platform, data, picture, page).
+
+    Raises:
+        UserError: A file or a value is wrong.
+        KernelError: The measurement failed.
+        SimulationError: The replay does not succeed.
+    """
+    found = calibrated_rows(_of_machine(request) if request.machine else _of_file(request))
+    _write(found, files)
+    return found
+
+
+def _write(found: MachineCalibration, files: Mapping[str, str]) -> None:
+    figure = machine_figure(found)
+    write_text("--out", files["platform"], found.content.decode())
+    write_text("--out", files["data"], written(found.request.rows))
+    write_picture("--out", files["picture"], figure)
+    write_text("--out", files["page"], machine_page(found, figure))
+
+
+def _of_file(request: CalibrateRequest) -> CalibrationInput:
+    """Return the request for a file of rows."""
+    try:
+        text = input_text(given(request.measured))
+    except OSError as err:
+        raise UserError(
+            given(request.measured), f"cannot be read: {err.strerror}", "Give what the program printed"
+        ) from err
+    except UnicodeDecodeError:
+        raise UserError(given(request.measured), "not text in UTF-8", "Give what the program printed") from None
+    rows = read_rows(text, given(request.measured))
+    name = given(request.cluster)
+    clusters = [name if rows.clusters == 1 else f"{name}{c}" for c in range(rows.clusters)]
+    hash_text = hashlib.sha256(input_bytes(given(request.measured))).hexdigest()[:16]
+    return CalibrationInput(
+        rows, name, clusters,
+        cores=[given(request.cores)] * rows.clusters,
+        core_flops=_given_speeds(request.core_gflops, rows.clusters),
+        collectives=request.collectives,
+        hold_out=given(request.hold_out),
+        provenance=[
+            "Calibrated by gridval platform calibrate (docs/platforms/calibration.md).",
+            f"Measured rows: {printable(os.path.basename(given(request.measured)))}, sha256 {hash_text}",
+            _passes(rows),
+        ],
+    )  # fmt: skip
+
+
+def _given_speeds(gflops: Sequence[float] | None, clusters: int) -> list[float] | None:
+    """Return the speeds of the clusters' cores in flop/s, if they are given: one for each, or one for all."""
+    if gflops is None:
+        return None
+    if len(gflops) not in (1, clusters):
+        given = ",".join(f"{one:g}" for one in gflops)
+        raise UserError(f"--core-gflops {given}", f"{clusters} clusters were measured", "Give one speed, or one each")
+    return [1e9 * gflops[cluster if len(gflops) > 1 else 0] for cluster in range(clusters)]
+
+
+def _of_machine(request: CalibrateRequest) -> CalibrationInput:
+    """Measure a machine and return the request."""
+    machine = read_machine(given(request.machine))
+    names = kernels_from(given(request.kernels))
+    for_kernels_s = _SHARE_OF_KERNELS * given(request.budget) if names else 0.0
+    kernels = kernel_rows(machine, names, _ranks(machine)[0], for_kernels_s)
+    rows = measured(machine, given(request.budget) - for_kernels_s).renamed(machine.hosts).beside(kernels)
+    return CalibrationInput(
+        rows, machine.name, [cluster.name for cluster in machine.clusters],
+        cores=[cluster.cores for cluster in machine.clusters],
+        core_flops=_given_speeds(request.core_gflops, len(machine.clusters))
+        or [cluster.speed_flops for cluster in machine.clusters],
+        collectives=request.collectives,
+        hold_out=given(request.hold_out),
+        provenance=[
+            "Calibrated by gridval platform calibrate (docs/platforms/calibration.md).",
+            f"Machine {printable(machine.name)}, {printable(os.path.basename(given(request.machine)))}, "
+            f"sha256 {hashlib.sha256(input_bytes(given(request.machine))).hexdigest()[:16]}",
+            f"Launcher: {printable(shlex.join(machine.launcher.command))}; speeds of cores: nominal",
+            _passes(rows),
+        ],
+        notes=_missing(names, kernels),
+    )  # fmt: skip
+
+
+def _missing(names: Sequence[str], rows: Sequence[MachineTime]) -> list[str]:
+    """Return a sentence about the kernels for which the budget had no time, if there are any."""
+    told = []
+    for experiment, how in ((ALONE, "alone"), (BUSY, "with all cores busy")):
+        made = {row.second for row in rows if row.experiment == experiment}
+        left = [name for name in names if name not in made]
+        if left and (experiment == ALONE or any(row.experiment == BUSY for row in rows)):
+            told.append(f"the budget ended before these kernels were timed {how}: {', '.join(left)}")
+    return told
+
+
+def kernels_from(text: str) -> tuple[str, ...]:
+    """Return the kernels that the option --kernels names.
+
+    Raises:
+        UserError: A kernel is not known, or has no problem for one rank.
+    """
+    known = solo_kernels()
+    if text in (ALL, NONE):
+        return known if text == ALL else ()
+    names = tuple(dict.fromkeys(word.strip().lower() for word in text.split(",")))
+    for name in names:
+        if name not in known:
+            raise UserError(f"--kernels {text}", f"no kernel {name!r} to time", known_names(name, (*known, ALL, NONE)))
+    return names
+
+
+def _passes(rows: Rows) -> str:
+    return f"Measured in {rows.rows[-1].at_s:.0f} s, {rows.passes} passes, {len(rows.rows)} rows"
+
+
+def measured(machine: Machine, budget_s: float) -> Rows:
+    """Run the measuring program on all hosts of a machine, with a rank on each core as far as its limits allow.
+
+    Raises:
+        UserError: The program cannot be compiled or started, or the budget is too small.
+        KernelError: It failed.
+    """
+    program = machine_program(machine.compilers.c, machine.compilers.flags, machine.compiled_folder)
+    hosts, clusters = _ranks(machine)
+    words = [str(program), f"budget={budget_s:g}", f"clusters={','.join(map(str, clusters))}"]
+    with alone_on(machine):
+        done = launch(machine, words, hosts, time_limit_s=budget_s + _EXTRA_S)
+    where = f"machine {machine.name}"
+    if not done.succeeded:
+        why = "its time limit ended it" if done.timed_out else _last_words(done.stderr) or f"status {done.status}"
+        raise KernelError(where, f"measuring failed: {why}", "Try gridval doctor --machine with this file")
+    rows = read_rows(done.stdout, where)
+    if len(rows.nodes) != len(machine.hosts):
+        problem = f"{len(machine.hosts)} hosts, but the ranks ran on {len(rows.nodes)}"
+        raise KernelError(where, problem, _PLACING)
+    _check_places(machine, rows)
+    return rows
+
+
+def _check_places(machine: Machine, rows: Rows) -> None:
+    """Refuse rows whose nodes are hosts of the machine in another order, so that one would get another's name.
+
+    Names that are none of the machine's are let pass: an MPI library may call its processors as it likes.
+    """
+    for asked, node in zip(machine.hosts, rows.nodes, strict=True):
+        if not same_host(asked, node.name) and any(same_host(host, node.name) for host in machine.hosts):
+            problem = f"ranks for {asked} ran on {node.name}: the launcher does not keep to its host file"
+            raise KernelError(f"machine {machine.name}", problem, _PLACING)
+
+
+def _last_words(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1].removeprefix("error: ")[:300] if lines else ""
+
+
+def _ranks(machine: Machine) -> tuple[list[str], list[int]]:
+    """Return the host and the cluster of every rank: one for each core, or as many as the machine's limit allows."""
+    most = machine.limits.ranks // len(machine.hosts)
+    if most < 1:
+        problem = f"{len(machine.hosts)} hosts, but its limit is {machine.limits.ranks} ranks"
+        raise KernelError(f"machine {machine.name}", problem, f"Change limits in {Path(machine.path).name}")
+    hosts: list[str] = []
+    clusters: list[int] = []
+    for number, cluster in enumerate(machine.clusters):
+        for host in cluster.hosts:
+            ranks = min(cluster.cores, most)
+            hosts += [host] * ranks
+            clusters += [number] * ranks
+    return hosts, clusters

@@ -1,0 +1,214 @@
+"""Slowdowns of simultaneous flows: which links carry both ways at once, and which clusters share a link.
+
+Flows that begin at once take f times as long as a flow alone, apart from what does not depend on the size; f is called
+their slowdown here.  Flows that share one link get f equal to their number, flows that share none get 1.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import median, median_low
+from typing import TypeAlias
+
+from apps.calibrate.machine.fit import Wire
+from apps.calibrate.machine.routes import Kind, Pair, kind_of
+from apps.calibrate.machine.rows import Rows
+from apps.calibrate.model import HEADER_BYTES
+
+Flows: TypeAlias = tuple[Pair, ...]
+LONE, BOTH_WAYS, THROUGH, APART, TOGETHER, OPPOSED, COMMON, DISJOINT, LOCAL = (
+    "one flow", "both ways, two nodes", "both ways, one link", "two in a cluster", "between two clusters",
+    "both ways, clusters", "a common cluster", "no common cluster", "on one node",
+)  # fmt: skip
+FLOWS = (LONE, BOTH_WAYS, THROUGH, APART, TOGETHER, OPPOSED, COMMON, DISJOINT, LOCAL)
+_NOTABLE = 1.05  # a slowdown below it counts as none
+_UNEVEN = 1.1  # ratio of slowdowns of different sizes that is told
+_SHARED = 1.2  # two flows that are slowed so much share a link
+
+
+@dataclass(frozen=True)
+class Capacity:
+    """A link between clusters."""
+
+    each_way_Bps: float
+    both_ways_Bps: float | None  # together; None: each way has its own
+
+
+@dataclass(frozen=True)
+class Sharing:
+    """Links beside those of the lone routes."""
+
+    nodes_both_ways_Bps: Mapping[int, float]  # by cluster whose nodes' links do not carry both ways at full rate
+    switches_Bps: Mapping[int, float]  # by cluster whose switch limits flows between different nodes
+    arrangement: str  # "pairs": a link for each two clusters; "uplinks": one for each cluster; "backbone": one for all
+    links: Mapping[Kind, Capacity]  # by two clusters; of uplinks (c, c); of a backbone (0, 0)
+    notes: tuple[str, ...]
+
+
+def label(rows: Rows, flows: Flows) -> str:
+    """Return the kind of simultaneous flows."""
+    ends = [(rows.cluster_of(first), rows.cluster_of(second)) for first, second in flows]
+    if all(first == second for first, second in flows):
+        return LOCAL
+    if len(flows) == 1:
+        return LONE
+    if len(flows) == 2 and flows[0] == flows[1][::-1]:
+        return BOTH_WAYS
+    if len(flows) == 2 and (flows[0][0] == flows[1][1] or flows[0][1] == flows[1][0]):
+        return THROUGH
+    if all(one == other for one, other in ends):
+        return APART
+    if len(set(ends)) == 1:
+        return TOGETHER
+    if len(flows) == 2 and ends[0] == ends[1][::-1]:
+        return OPPOSED
+    return COMMON if set(ends[0]) & set(ends[1]) else DISJOINT
+
+
+def flow_times(rows: Rows) -> Mapping[tuple[Flows, int], float]:
+    """Return the time in s until all flows have ended, by flows and size in bytes.
+
+    Of repeats the median counts, of an even number the lower one of the middle: what disturbs a flow delays it.
+    """
+    groups = defaultdict(list)
+    for row in rows.of("flow"):
+        groups[row.group].append(row)
+    times: dict[tuple[Flows, int], list[float]] = defaultdict(list)
+    for same in groups.values():
+        flows = tuple((row.first, row.second) for row in same)
+        times[flows, same[0].amount].append(max(row.time_s for row in same))
+    return {key: median_low(values) for key, values in times.items()}
+
+
+def sharing_of(rows: Rows, wires: Mapping[Kind, Wire]) -> Sharing:
+    """Return the links that the slowdowns of flows tell."""
+    seen = _slowdowns(rows, wires)
+    # A link that is shared slows all sizes alike.  More than that is due to windows and queues, which SMPI has not.
+    slowdowns = {key: min(values) for key, values in seen.items()}
+    switches = {
+        kinds[0][0]: flows * wires[kinds[0]].bandwidth_Bps / slowdown
+        for (what, kinds, flows), slowdown in slowdowns.items()
+        if what == APART and slowdown > _NOTABLE
+    }
+    both_ways, notes = _nodes_both_ways(slowdowns, wires, rows)
+    notes += _uneven(seen)
+    between = {kind: _capacity(kind, wire, slowdowns) for kind, wire in wires.items() if kind[0] != kind[1]}
+    arrangement = _arrangement(slowdowns, rows.clusters)
+    if rows.clusters > 1 and not any(key[0] == TOGETHER for key in slowdowns):
+        notes.append("no two clusters have two nodes each: how flows between clusters share links is not measured")
+    elif rows.clusters > 2 and not any(key[0] in (COMMON, DISJOINT) for key in slowdowns):
+        notes.append("whether a third cluster shares the link of two others is not measured: each two have their own")
+    return Sharing(both_ways, switches, arrangement, _arranged(arrangement, between, rows.clusters), tuple(notes))
+
+
+_Key: TypeAlias = tuple[str, tuple[Kind, ...], int]  # kind of flows, the routes' kinds, number of flows
+
+
+def _slowdowns(rows: Rows, wires: Mapping[Kind, Wire]) -> dict[_Key, list[float]]:
+    """Return the slowdowns of each kind of flows, by sizes that are not held out."""
+    times = flow_times(rows)
+    lone = {
+        (kind_of(rows, flows[0]), size): time_s for (flows, size), time_s in times.items() if label(rows, flows) == LONE
+    }
+    found: dict[_Key, list[float]] = defaultdict(list)
+    for (flows, size), time_s in times.items():
+        what = label(rows, flows)
+        kinds = tuple(kind_of(rows, pair) for pair in flows)
+        alone = [lone.get((kind, size)) for kind in kinds]
+        if what in (LONE, LOCAL) or size in held_out_flows(rows) or None in alone:
+            continue
+        moving = [(size + HEADER_BYTES) / wires[kind].bandwidth_Bps for kind in kinds]
+        still = [(time or 0.0) - moved for time, moved in zip(alone, moving, strict=True)]
+        slowest = max(range(len(kinds)), key=lambda place: still[place] + moving[place])
+        slowdown = (time_s - still[slowest]) / moving[slowest]
+        found[what, tuple(sorted(set(kinds))), len(flows)].append(slowdown)
+    return found
+
+
+def _uneven(seen: Mapping[_Key, Sequence[float]]) -> list[str]:
+    """Return notes about kinds of flows whose slowdown depends on the size."""
+    worst: dict[str, tuple[float, float]] = {}
+    for (what, _, _), values in seen.items():
+        low, high = min(values), max(values)
+        if high > _UNEVEN * low and high / low > worst.get(what, (1.0, 1.0))[1] / worst.get(what, (1.0, 1.0))[0]:
+            worst[what] = low, high
+    return [
+        f"{what}: flows take {low:.2f} to {high:.2f} times as long as one alone, depending on the size; the least is "
+        "modelled"
+        for what, (low, high) in worst.items()
+    ]
+
+
+def held_out_flows(rows: Rows) -> set[int]:
+    """Return the sizes of flows that are kept to judge by: the one in the middle."""
+    sizes = sorted({row.amount for row in rows.of("flow")})
+    return set(sizes[1:-1])
+
+
+def _nodes_both_ways(
+    slowdowns: Mapping[_Key, float], wires: Mapping[Kind, Wire], rows: Rows
+) -> tuple[dict[int, float], list[str]]:
+    """Return what nodes' links carry both ways together, by cluster where it is less than twice one way, and notes.
+
+    Flows of one node to another and from a third tell it.  Both ways between the same two nodes count only without
+    them, as MPI may send both over one connection.
+    """
+    found, notes = {}, []
+    for cluster in range(rows.clusters):
+        kind = (cluster, cluster)
+        through = [value for key, value in slowdowns.items() if key[0] == THROUGH and key[1][0] == kind]
+        same = slowdowns.get((BOTH_WAYS, (kind,), 2))
+        slowdown = median(through) if through else same
+        if slowdown is not None and slowdown > _NOTABLE:
+            found[cluster] = 2 * wires[kind].bandwidth_Bps / slowdown
+        if through and same is not None and same > _SHARED * max(1.0, slowdown or 1.0):
+            notes.append(
+                f"{' and '.join(rows.members(cluster)[:2])}: messages both ways take {same:.2f} times as long as one "
+                f"way, but to one node and from another only {slowdown:.2f} times: this is due to their connection, "
+                "not to the link, and SMPI cannot express it"
+            )
+    return found, notes
+
+
+def _capacity(kind: Kind, wire: Wire, slowdowns: Mapping[_Key, float]) -> Capacity:
+    """Return what the link between two clusters carries; as much as was seen, where nothing slows the flows."""
+    rates = [
+        flows * wire.bandwidth_Bps / max(1.0, slowdown)
+        for (what, kinds, flows), slowdown in slowdowns.items()
+        if what == TOGETHER and kinds == (kind,)
+    ]
+    opposed = slowdowns.get((OPPOSED, (kind,), 2), 1.0)
+    both = 2 * wire.bandwidth_Bps / opposed if opposed > _NOTABLE else None
+    return Capacity(max(rates, default=wire.bandwidth_Bps), both)
+
+
+def _arrangement(slowdowns: Mapping[_Key, float], clusters: int) -> str:
+    """Return how clusters share links."""
+    by_label = {what: [value for key, value in slowdowns.items() if key[0] == what] for what in (COMMON, DISJOINT)}
+    if clusters > 2 and by_label[DISJOINT] and median(by_label[DISJOINT]) > _SHARED:
+        return "backbone"
+    if clusters > 2 and by_label[COMMON] and median(by_label[COMMON]) > _SHARED:
+        return "uplinks"
+    return "pairs"
+
+
+def _arranged(arrangement: str, between: Mapping[Kind, Capacity], clusters: int) -> Mapping[Kind, Capacity]:
+    """Return the links of an arrangement; an uplink carries as much as the best of its cluster's routes."""
+    if arrangement == "pairs" or not between:
+        return between
+    if arrangement == "backbone":
+        return {(0, 0): _best(list(between.values()))}
+    return {(c, c): _best([link for kind, link in between.items() if c in kind]) for c in range(clusters)}
+
+
+def _best(links: Sequence[Capacity]) -> Capacity:
+    both = [link.both_ways_Bps for link in links if link.both_ways_Bps is not None]
+    return Capacity(max(link.each_way_Bps for link in links), max(both) if len(both) == len(links) else None)
+
+
+def cluster_pairs(clusters: int) -> list[Kind]:
+    """Return every two clusters."""
+    return list(combinations(range(clusters), 2))

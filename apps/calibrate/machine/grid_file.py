@@ -1,0 +1,197 @@
+"""Write a calibrated machine as a platform file of SimGrid.
+
+Each cluster is a zone with a link up and down for every node.  A way between two clusters crosses the shared links and
+one of its own ("way"), which has the latency and the rate of a lone flow and is shared by nobody.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING
+
+from apps.calibrate.machine.contention import Capacity, Sharing, cluster_pairs
+from apps.calibrate.machine.fit import NetworkFit, Wire
+from apps.calibrate.machine.routes import Kind
+from apps.calibrate.machine.rows import Node
+from platforms.grids.xml import number_text, root_element, written_root
+from platforms.model.platform import KernelEfficiency
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
+
+
+@dataclass(frozen=True)
+class CalibratedNode:
+    """A node of the platform."""
+
+    node: Node
+    cores: int
+    speed_flops: float  # of a core
+    efficiencies: Sequence[KernelEfficiency] = ()
+    memory_Bps: float | None = None  # between its cores and its memory; None: not known
+
+
+def grid_file(
+    nodes: Sequence[CalibratedNode],
+    names: Sequence[str],
+    network: NetworkFit,
+    sharing: Sharing,
+    options: Mapping[str, str],
+    provenance: Sequence[str],
+) -> bytes:
+    """Return the content of the platform file.
+
+    Args:
+        nodes: In the order of the ranks.
+        names: Of the clusters.
+        network: Latencies, bandwidths and factors.
+        sharing: Links that flows share.
+        options: SimGrid's, for <config>.
+        provenance: Lines that become comments.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from lxml import etree
+
+    hosts = {one.node.name for one in nodes}
+    names = [f"{name}.zone" if name in hosts else name for name in names]  # hosts and zones need different names
+    root = root_element(options, provenance)
+    world = etree.SubElement(root, "zone", id="machine", routing="Full")
+    wires = dict(network.wires)
+    for cluster in range(len(names)):
+        members = [one for one in nodes if one.node.cluster == cluster]
+        _add_cluster(world, names[cluster], members, _ends(cluster, wires, sharing), network.local.get(cluster))
+    _add_ways(world, names, wires, sharing)
+    return written_root(root)
+
+
+@dataclass(frozen=True)
+class _Ends:
+    """Links of a cluster's nodes."""
+
+    node: Wire  # from a node to the router
+    lone_Bps: float  # rate of a lone flow between two nodes
+    both_ways_Bps: float | None  # of a node's link, both ways together
+    switch_Bps: float | None  # of all flows between different nodes
+
+
+def _ends(cluster: int, wires: Mapping[Kind, Wire], sharing: Sharing) -> _Ends:
+    """Return the links of a cluster's nodes, which carry its fastest flow; an only node's have no latency."""
+    fastest_Bps = max(wire.bandwidth_Bps for kind, wire in wires.items() if cluster in kind)
+    own = wires.get((cluster, cluster), Wire(0.0, fastest_Bps))
+    limits = sharing.nodes_both_ways_Bps.get(cluster), sharing.switches_Bps.get(cluster)
+    return _Ends(Wire(own.latency_s / 2, fastest_Bps), own.bandwidth_Bps, *limits)
+
+
+def _add_cluster(
+    world: _Element, name: str, members: Sequence[CalibratedNode], ends: _Ends, local: Wire | None
+) -> None:
+    """Add a zone with its nodes, a router, and their links and routes."""
+    # Imported here for a quick start: it is slow to import.
+    from lxml import etree
+
+    zone = etree.SubElement(world, "zone", id=name, routing="Full")
+    for one in members:
+        speed = f"{number_text(one.speed_flops / 1e9)}Gf"
+        host = etree.SubElement(zone, "host", id=one.node.name, speed=speed, core=str(one.cores))
+        if one.memory_Bps is not None:
+            etree.SubElement(host, "prop", id="memory_bandwidth", value=number_text(one.memory_Bps))
+        if one.efficiencies:
+            shares = " ".join(f"{kept.kernel}={kept.alone:.4g}:{kept.busy:.4g}" for kept in one.efficiencies)
+            etree.SubElement(host, "prop", id="kernel_efficiency", value=shares)
+    router = f"{name}-router"
+    etree.SubElement(zone, "router", id=router)
+    for one in members:
+        _link(zone, f"{one.node.name}-link", ends.node.bandwidth_Bps, ends.node.latency_s, "SPLITDUPLEX")
+        if ends.both_ways_Bps is not None:
+            _link(zone, f"{one.node.name}-both", ends.both_ways_Bps, 0.0, "SHARED")
+        if local is not None:
+            _link(zone, f"{one.node.name}-local", local.bandwidth_Bps, local.latency_s, "FATPIPE")
+    switch: list[tuple[str, str | None]] = []
+    if ends.lone_Bps < ends.node.bandwidth_Bps:
+        _link(zone, f"{name}-way", ends.lone_Bps, 0.0, "FATPIPE")
+        switch.append((f"{name}-way", None))
+    if ends.switch_Bps is not None:
+        _link(zone, f"{name}-switch", ends.switch_Bps, 0.0, "SHARED")
+        switch.append((f"{name}-switch", None))
+    for one in members:
+        if local is not None:
+            _route(zone, "route", one.node.name, one.node.name, [(f"{one.node.name}-local", None)])
+        _route(zone, "route", one.node.name, router, [(f"{one.node.name}-link", "UP")])
+    both = ends.both_ways_Bps is not None
+    for one, other in combinations(members, 2):
+        links = [*_node_links(one, "UP", both), *switch, *_node_links(other, "DOWN", both)]
+        _route(zone, "route", one.node.name, other.node.name, links)
+
+
+def _node_links(one: CalibratedNode, direction: str, both: bool) -> list[tuple[str, str | None]]:
+    """Return the links that a message crosses at one node; ``both``: the link's two ways share a limit."""
+    name = one.node.name
+    return [(f"{name}-link", direction), *([(f"{name}-both", None)] if both else [])]
+
+
+def _add_ways(world: _Element, names: Sequence[str], wires: Mapping[Kind, Wire], sharing: Sharing) -> None:
+    """Add the links between clusters, and the routes over them."""
+    ends = {c: wires[c, c].latency_s / 2 if (c, c) in wires else 0.0 for c in range(len(names))}
+    for kind, capacity in sharing.links.items():
+        _shared(world, _link_name(kind, names, sharing.arrangement), capacity)
+    ways = {kind: f"way-{names[kind[0]]}-{names[kind[1]]}" for kind in cluster_pairs(len(names))}
+    for (one, other), way in ways.items():  # all links come before all routes
+        wire = wires[one, other]
+        _link(world, way, wire.bandwidth_Bps, max(0.0, wire.latency_s - ends[one] - ends[other]), "FATPIPE")
+    for (one, other), way in ways.items():
+        links: list[tuple[str, str | None]] = []
+        for kind, direction in _crossed((one, other), sharing.arrangement):
+            name = _link_name(kind, names, sharing.arrangement)
+            links.append((name, direction))
+            if sharing.links[kind].both_ways_Bps is not None:
+                links.append((f"{name}-both", None))
+        gateways = {"gw_src": f"{names[one]}-router", "gw_dst": f"{names[other]}-router"}
+        _route(world, "zoneRoute", names[one], names[other], [*links, (way, None)], gateways)
+
+
+def _crossed(kind: Kind, arrangement: str) -> list[tuple[Kind, str]]:
+    if arrangement == "pairs":
+        return [(kind, "UP")]
+    if arrangement == "backbone":
+        return [((0, 0), "UP")]
+    return [((kind[0], kind[0]), "UP"), ((kind[1], kind[1]), "DOWN")]
+
+
+def _link_name(kind: Kind, names: Sequence[str], arrangement: str) -> str:
+    if arrangement == "backbone":
+        return "backbone"
+    return f"{names[kind[0]]}-uplink" if kind[0] == kind[1] else f"{names[kind[0]]}-{names[kind[1]]}"
+
+
+def _shared(parent: _Element, name: str, capacity: Capacity) -> None:
+    _link(parent, name, capacity.each_way_Bps, 0.0, "SPLITDUPLEX")
+    if capacity.both_ways_Bps is not None:
+        _link(parent, f"{name}-both", capacity.both_ways_Bps, 0.0, "SHARED")
+
+
+def _link(parent: _Element, name: str, bandwidth_Bps: float, latency_s: float, policy: str) -> None:
+    # Imported here for a quick start: it is slow to import.
+    from lxml import etree
+
+    etree.SubElement(
+        parent, "link", id=name, bandwidth=f"{number_text(bandwidth_Bps)}Bps", latency=f"{number_text(latency_s)}s",
+        sharing_policy=policy,
+    )  # fmt: skip
+
+
+def _route(
+    parent: _Element,
+    tag: str,
+    source: str,
+    destination: str,
+    links: Iterable[tuple[str, str | None]],
+    more: Mapping[str, str] | None = None,
+) -> None:
+    # Imported here for a quick start: it is slow to import.
+    from lxml import etree
+
+    route = etree.SubElement(parent, tag, {"src": source, "dst": destination, **(more or {})})
+    for name, direction in links:
+        etree.SubElement(route, "link_ctn", {"id": name, **({"direction": direction} if direction else {})})

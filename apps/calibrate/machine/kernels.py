@@ -1,0 +1,150 @@
+"""Speeds of the kernels on every node of a machine, with one rank and with all cores busy, and what they tell."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from apps.calibrate.machine.rows import ALONE, BUSY, MachineTime, Rows
+from apps.machines.machine_file import Machine
+from apps.machines.machine_platform import machine_platform
+from apps.machines.turns import alone_on
+from apps.measuring.solo import solo_problem, solo_times
+from platforms.model.platform import KernelEfficiency
+
+_SLOWED = 1.05  # a kernel that takes so many times as long with all cores busy tells the memory bus
+_MOVING = 1.0  # bytes of an operation from which on a kernel tells it
+_FEWEST = 2  # kernels that tell it
+
+
+@dataclass(frozen=True)
+class KernelSpeed:
+    """Counted operations per second of a rank on one node."""
+
+    alone: float
+    busy: float | None  # of each rank while all cores of the node compute; None: it was measured with one rank
+
+
+Kernels = Mapping[str, Mapping[str, KernelSpeed]]  # by kernel and node
+
+
+def kernel_rows(
+    machine: Machine, names: Sequence[str], hosts: Sequence[str], budget_s: float
+) -> tuple[MachineTime, ...]:
+    """Run the kernels on the machine until the budget is used up, and return a row for every rank of every run.
+
+    A run has one rank on each node, or all of ``hosts``; each rank works for itself.  All kernels run once before one
+    runs again.
+
+    Args:
+        machine: The machine.
+        names: Of the kernels.
+        hosts: The host of every rank if all cores are busy.
+        budget_s: Time that it may take; the run that exceeds it is the last.
+
+    Raises:
+        UserError: A kernel cannot be compiled or started.
+        SimulationError: A run does not succeed.
+    """
+    platform = machine_platform(machine)
+    found: list[MachineTime] = []
+    with alone_on(machine):
+        start_s = time.monotonic()
+        for group, (experiment, name) in enumerate(_turns(names, several=len(hosts) > len(machine.hosts))):
+            if group and time.monotonic() - start_s > budget_s:
+                break
+            where = machine.hosts if experiment == ALONE else hosts
+            operations, times_s = solo_times(machine, platform, name, where)
+            at_s = time.monotonic() - start_s
+            for host, time_s in zip(where, times_s, strict=True):
+                found.append(MachineTime(experiment, group, host, name, round(operations), max(time_s, 1e-9), at_s))
+    return tuple(found)
+
+
+def _turns(names: Sequence[str], *, several: bool) -> Iterator[tuple[str, str]]:
+    """Yield experiment and kernel of every run, again and again; ``several``: a node has several cores."""
+    while names:
+        for name in names:
+            yield ALONE, name
+            if several:
+                yield BUSY, name
+
+
+def kernels_of(rows: Rows) -> Kernels:
+    """Return the median speeds; a kernel whose budget ended before it ran with all cores busy has none of these."""
+    found: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    for row in rows.of(ALONE, BUSY):
+        found[row.second][row.first][row.experiment].append(row.amount / row.time_s)
+    return {
+        name: {
+            node: KernelSpeed(median(by[ALONE]), median(by[BUSY]) if by[BUSY] else None)
+            for node, by in by_node.items()
+            if by[ALONE]
+        }
+        for name, by_node in found.items()
+    }
+
+
+def spread(kernels: Kernels, name: str, members: Sequence[str]) -> float:
+    """Return the largest less the smallest speed of a kernel alone on the nodes of a cluster, over their median."""
+    speeds = [kernels[name][node].alone for node in members if node in kernels[name]]
+    return (max(speeds) - min(speeds)) / median(speeds)
+
+
+def ratios(kernels: Kernels, node: str, members: Sequence[str]) -> list[float]:
+    """Return the speeds of all kernels on a node over the medians of its cluster."""
+    found = []
+    for by_node in kernels.values():
+        if node in by_node:
+            found.append(by_node[node].alone / median(by_node[one].alone for one in members if one in by_node))
+    return found
+
+
+def efficiencies(
+    kernels: Kernels, members: Sequence[str], speeds_flops: Mapping[str, float], ranks: Mapping[str, int]
+) -> tuple[list[KernelEfficiency], list[str]]:
+    """Return the shares of their cores' speed that the nodes of a cluster sustain, and the kernels above it.
+
+    Args:
+        kernels: The measured speeds.
+        members: Names of the nodes.
+        speeds_flops: Speed of a core of each node on the platform, flop/s.
+        ranks: Number of ranks on each node while all its cores are busy; a kernel that was not timed so is left out.
+    """
+    found, above = [], []
+    for name, by_node in kernels.items():
+        own = [(by_node[node], speeds_flops[node]) for node in members if node in by_node]
+        if not own or any(by_node[node].busy is None and ranks[node] > 1 for node in members if node in by_node):
+            continue
+        alone = median(speed.alone / flops for speed, flops in own)
+        busy = median((speed.alone if speed.busy is None else speed.busy) / flops for speed, flops in own)
+        if max(alone, busy) > 1:
+            above.append(name)
+        else:
+            found.append(KernelEfficiency(name, alone, busy))
+    return found, above
+
+
+def memory_Bps(kernels: Kernels, ranks: Mapping[str, int]) -> float | None:
+    """Return the bandwidth between cores and memory that the slowdown of kernels on nodes tells, byte/s.
+
+    On the bus of docs/kernels/memory-bus.md each of c ranks waits for the bytes of all: an operation takes
+    (c - 1) times its bytes over the bandwidth longer than alone.  The median over kernels counts.
+
+    Args:
+        kernels: The measured speeds.
+        ranks: Number of ranks by node, while all cores were busy; the nodes to take.
+    """
+    told = []
+    for name, by_node in kernels.items():
+        moved = solo_problem(name).bytes_per_flop or 0.0
+        for node, speed in by_node.items():
+            c = ranks.get(node, 1)
+            if moved >= _MOVING and c > 1 and speed.busy is not None and speed.alone > _SLOWED * speed.busy:
+                told.append((name, moved * (c - 1) / (1 / speed.busy - 1 / speed.alone)))
+    names = dict.fromkeys(name for name, _ in told)
+    by_kernel = [median(rate for other, rate in told if other == name) for name in names]
+    return median(by_kernel) if len(by_kernel) >= _FEWEST else None

@@ -1,0 +1,71 @@
+"""A page about a calibration of a machine: figures, tables, notes and options in one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Sequence
+from html import escape
+from typing import TYPE_CHECKING
+
+from apps.calibrate.machine.calibrate import MachineCalibration
+from apps.calibrate.machine.report import KERNELS, REPLAY, error_rows, kernel_rows, wire_rows
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_STYLE = """body { font-family: sans-serif; max-width: 75rem; margin: 1rem auto; padding: 0 1rem; }
+table { border-collapse: collapse; } td, th { padding: 0.2rem 0.8rem 0.2rem 0; text-align: right; }
+td:first-child, th:first-child, td:last-child, th:last-child { text-align: left; }
+tr { border-bottom: 1px solid #ddd; } img { max-width: 100%; } code { font-size: 0.9em; }"""
+
+
+def machine_page(found: MachineCalibration, figure: Figure) -> str:
+    """Return the page."""
+    title = f"Calibration of {escape(found.request.name)}"
+    sections = [
+        f"<h1>{title}</h1>",
+        _list(found.request.provenance),
+        f'<p><img alt="Measured and replayed times" src="data:image/png;base64,{_png(figure)}"></p>',
+        "<h2>Errors</h2>",
+        f"<p>{escape(REPLAY)}</p>",
+        _table(error_rows(found)),
+        "<h2>Network</h2>",
+        _table(wire_rows(found)),
+        "<h2>Nodes</h2>",
+        _table([("node", "cluster", "cores", "Gflop/s"), *_node_rows(found)]),
+        *(
+            ["<h2>Kernels</h2>", f"<p>{escape(KERNELS)}</p>", _table(kernel_rows(found))]
+            if found.speeds.kernels
+            else []
+        ),
+        *(["<h2>Notes</h2>", _list(found.remarks)] if found.remarks else []),
+        "<h2>Options of SMPI</h2>",
+        _table([("option", "value"), *found.options.items()]),
+    ]
+    head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
+    body = "\n".join(sections)
+    return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
+
+
+def _node_rows(found: MachineCalibration) -> list[tuple[str, ...]]:
+    return [
+        (one.node.name, found.request.clusters[one.node.cluster], str(one.cores), f"{one.speed_flops / 1e9:.4g}")
+        for one in found.nodes
+    ]
+
+
+def _list(lines: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(line)}</li>" for line in lines) + "</ul>"
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    head = "".join(f"<th>{escape(value)}</th>" for value in rows[0])
+    body = "".join("<tr>" + "".join(f"<td>{escape(value)}</td>" for value in row) + "</tr>" for row in rows[1:])
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+def _png(figure: Figure) -> str:
+    content = io.BytesIO()
+    figure.savefig(content, format="png", dpi=110, metadata={"Software": None})
+    return base64.b64encode(content.getvalue()).decode()

@@ -1,0 +1,126 @@
+"""Speeds of nodes, nodes that are slower than their like, and values that drifted during the measurement."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from apps.calibrate.machine.kernels import Kernels, kernels_of, ratios
+from apps.calibrate.machine.rows import Rows
+
+SAME_SPEED = 0.05  # nodes that differ less from their cluster's usual speed get it
+_MOST = 0.75  # share of a node's values that must differ: a busy machine disturbs single ones, in both directions
+_SLOW = 0.95  # of the median speed of its cluster: a node below it is named
+_FAR = 1.2  # times the median latency of like pairs: a node all of whose pairs are above it is named
+_DRIFT = 0.05  # relative change of a median from the first third of the time to the last
+_FEWEST = 3  # values on either side that tell a drift
+
+
+@dataclass(frozen=True)
+class Speeds:
+    """Operations per second of one rank, by node."""
+
+    alone: Mapping[str, float]
+    busy: Mapping[str, float]  # of each rank while all of the node compute; empty where a node had one rank
+    values: Mapping[str, Sequence[float]]  # of which the median is that of ``of``
+    kernels: Kernels  # empty: not measured
+
+    def of(self, node: str) -> float:
+        """Return the speed of a core as programs find it: with as many ranks on the node as took part."""
+        return self.busy.get(node, self.alone[node])
+
+    def usual(self, members: Sequence[str]) -> float:
+        """Return the usual speed of the nodes of a cluster."""
+        return median(rate for node in members for rate in self.values[node])
+
+    def share(self, node: str, members: Sequence[str]) -> float:
+        """Return the speed of a node over the usual one of its cluster; 1 where too few of its values tell it apart.
+
+        The values are those of the kernels, if at least three were measured, or else those of the multiply-adds.
+        """
+        usual = self.usual(members)
+        values = ratios(self.kernels, node, members)
+        if len(values) < _FEWEST:
+            values = [rate / usual for rate in self.values[node]]
+        differ = [one for one in values if abs(one - 1) > SAME_SPEED]
+        share = median(values)
+        if len(differ) <= _MOST * len(values) or abs(share - 1) <= SAME_SPEED:
+            return 1.0
+        return share
+
+
+def speeds_of(rows: Rows) -> Speeds:
+    """Return the median speeds."""
+    found: dict[str, dict[str, list[float]]] = {"alone": defaultdict(list), "busy": defaultdict(list)}
+    for row in rows.of("alone", "busy"):
+        found[row.experiment][row.first].append(row.amount / row.time_s)
+    alone, busy = ({node: median(rates) for node, rates in found[what].items()} for what in ("alone", "busy"))
+    return Speeds(alone, busy, {**found["alone"], **found["busy"]}, kernels_of(rows))
+
+
+def remarks(rows: Rows, speeds: Speeds) -> tuple[str, ...]:
+    """Return sentences about slow nodes, far nodes, busy nodes and drift."""
+    return (*_slow(rows, speeds), *_crowded(speeds), *_far(rows), *_drifted(rows))
+
+
+def _slow(rows: Rows, speeds: Speeds) -> list[str]:
+    told = []
+    for cluster in range(rows.clusters):
+        for name in rows.members(cluster):
+            share = speeds.share(name, rows.members(cluster))
+            if share < _SLOW:
+                told.append(f"{name} computes at {share:.0%} of the median of its cluster")
+    return told
+
+
+def _crowded(speeds: Speeds) -> list[str]:
+    shares = {node: rate / speeds.alone[node] for node, rate in speeds.busy.items()}
+    return [
+        f"{node}: with all ranks computing, each has {share:.0%} of the speed of one alone"
+        for node, share in shares.items()
+        if share < _SLOW
+    ]
+
+
+def _far(rows: Rows) -> list[str]:
+    """Name nodes that are farther from every node of a cluster than the others are from each other."""
+    latency = {pair: by_size[1] for pair, by_size in rows.medians("latency").items() if 1 in by_size}
+    told = []
+    for cluster in range(rows.clusters):
+        members = rows.members(cluster)
+        inside = {pair: time_s for pair, time_s in latency.items() if set(pair) <= set(members)}
+        if len(members) < 4 or not inside:
+            continue
+        usual = median(inside.values())
+        for name in members:
+            own = [time_s for pair, time_s in inside.items() if name in pair]
+            if own and min(own) > _FAR * usual:
+                told.append(f"{name}: its smallest latency is {min(own) / usual:.2f} times the median of its cluster")
+    return told
+
+
+def _drifted(rows: Rows) -> list[str]:
+    """Compare what was repeated early and late."""
+    values: dict[tuple[str, str, str, int], list[tuple[float, float]]] = defaultdict(list)
+    repeated = rows.of("alone", "pingpong")
+    for row in repeated:
+        values[row.experiment, row.first, row.second, row.amount].append((row.at_s, row.time_s))
+    begin_s, end_s = min((row.at_s for row in repeated), default=0.0), rows.rows[-1].at_s  # kernels may have run before
+    changes: dict[tuple[str, str], list[float]] = defaultdict(list)
+    for (experiment, first, _, _), seen in values.items():
+        early = [time_s for at_s, time_s in seen if at_s < begin_s + (end_s - begin_s) / 3]
+        late = [time_s for at_s, time_s in seen if at_s > end_s - (end_s - begin_s) / 3]
+        if min(len(early), len(late)) >= _FEWEST:
+            changes[experiment, first if experiment == "alone" else ""].append(median(late) / median(early) - 1)
+    told = []
+    for (experiment, node), found in changes.items():
+        change = median(found)
+        if abs(change) > _DRIFT:
+            what = f"computing on {node}" if experiment == "alone" else "ping-pongs"
+            longer = "longer" if change > 0 else "less"
+            told.append(
+                f"drift: {what} took {abs(change):.0%} {longer} in the last third of the time than in the first"
+            )
+    return told

@@ -1,0 +1,75 @@
+"""Draw a calibration from patterns: measured, fitted and replayed times, as multiples of one way alone."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from apps.calibrate.patterns.replay import Replayed
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+_COLOURS = {"send": "#0072B2", "sendrecv_same": "#D55E00", "sendrecv_diff": "#009E73", "alltoall": "#7A4F9A"}
+
+
+def pattern_figure(title: str, replays: Sequence[Replayed], one_way_s_per_byte: float) -> Figure:
+    """Return the figure: times over that of one way, per message of a rank, against the ranks; below, the errors."""
+    # Imported here for a quick start: it is slow to import.
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(7.2, 6.2), layout="constrained")
+    figure.suptitle(title)
+    axes: Any = figure.subplots(2, 1, sharex=True, height_ratios=[2.4, 1])
+    above, below = axes
+    for pattern in dict.fromkeys(one.row.call.pattern for one in replays):
+        own = sorted((one for one in replays if one.row.call.pattern == pattern), key=lambda one: one.row.call.ranks)
+        _draw(above, below, own, _COLOURS[pattern], one_way_s_per_byte)
+    above.set_ylabel("time / time of one way alone,\nper message of a rank")
+    largest = max(one.row.time_s / _alone_s(one, one_way_s_per_byte) for one in replays)
+    above.set_ylim(0.8, 1.1 * max(2.0, largest))
+    figure.legend(handles=_handles(replays), fontsize=8, ncol=4, loc="outside lower center")
+    below.axhline(0, color="#666666", lw=0.8)
+    below.set_ylabel("error of the replay in %")
+    below.set_xlabel("active ranks, one per node")
+    return figure
+
+
+def _handles(replays: Sequence[Replayed]) -> list[Any]:
+    """Return the entries of the legend: a colour by pattern, a mark by use."""
+    # Imported here for a quick start: it is slow to import.
+    from matplotlib.lines import Line2D
+
+    patterns = dict.fromkeys(one.row.call.pattern for one in replays)
+    lines: list[Any] = [Line2D([], [], color=_COLOURS[pattern], lw=3, label=pattern) for pattern in patterns]
+    for label, fill in (("measured, fitted", "black"), ("measured, judged", "white")):
+        lines.append(Line2D([], [], color="black", marker="o", mfc=fill, ls="none", label=label))
+    return [*lines, Line2D([], [], color="black", marker="x", lw=0.8, label="replayed in SMPI")]
+
+
+def _alone_s(one: Replayed, one_way_s_per_byte: float) -> float:
+    """Return the time of the call's messages one after the other, each alone on the network."""
+    call = one.row.call
+    return one_way_s_per_byte * call.size_bytes * (call.ranks - 1 if call.pattern == "alltoall" else 1)
+
+
+def _draw(above: Any, below: Any, own: Sequence[Replayed], colour: str, one_way_s_per_byte: float) -> None:
+    ranks = [one.row.call.ranks for one in own]
+    alone_s = [_alone_s(one, one_way_s_per_byte) for one in own]
+    above.plot(
+        ranks, [one.replayed_s / alone for one, alone in zip(own, alone_s, strict=True)],
+        "x-", color=colour, ms=7, lw=0.8,
+    )  # fmt: skip
+    for fitted, fill in ((True, colour), (False, "white")):
+        chosen = [(one, alone) for one, alone in zip(own, alone_s, strict=True) if one.fitted is fitted]
+        if not chosen:
+            continue
+        middle = [one.row.time_s / alone for one, alone in chosen]
+        spread = [
+            [abs((one.row.time_s if end is None else end) / alone - mid) for (one, alone), mid, end in
+             zip(chosen, middle, ends, strict=True)]
+            for ends in ([one.row.low_s for one, _ in chosen], [one.row.high_s for one, _ in chosen])
+        ]  # fmt: skip
+        at = [one.row.call.ranks for one, _ in chosen]
+        above.errorbar(at, middle, spread, fmt="o", color=colour, mfc=fill, ms=6, lw=1, capsize=2)
+    below.plot(ranks, [100 * one.error for one in own], "x-", color=colour, ms=6, lw=0.8)

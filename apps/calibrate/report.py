@@ -1,0 +1,104 @@
+"""Tell a calibration: as text, and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from apps.calibrate.model import NEVER, Model
+from apps.calibrate.platform_file import Cluster
+from apps.calibrate.points import Measured
+from apps.calibrate.replay import CallErrors
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.table import table_lines
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A calibrated platform with all that tells how good it is."""
+
+    cluster: Cluster
+    model: Model
+    options: Mapping[str, str]  # SimGrid's, in the platform's <config>
+    fitted: Measured
+    errors: Mapping[str, CallErrors]  # by call
+    files: Mapping[str, str]  # platform, data, picture: path
+
+
+def as_json(found: Calibration) -> dict[str, Any]:
+    """Return everything as JSON values, in SI units."""
+    thresholds = found.model.thresholds
+    return {
+        "cluster": found.cluster.name,
+        "calls": {call: _call_json(found, call) for call in found.fitted},
+        "thresholds": {
+            "async_small_bytes": _threshold(thresholds.async_bytes),
+            "async_small_reason": thresholds.async_reason,
+            "send_is_detached_bytes": _threshold(thresholds.detached_bytes),
+            "send_is_detached_reason": thresholds.detached_reason,
+        },
+        "link": {"bandwidth_Bps": found.model.bandwidth_Bps, "latency_s": found.model.latency_s / 2},
+        "options": dict(found.options),
+        "files": dict(found.files),
+    }
+
+
+def _threshold(size: int) -> int | None:
+    return None if size == NEVER else size
+
+
+def _call_json(found: Calibration, call: str) -> dict[str, Any]:
+    errors = found.errors.get(call)
+    told: dict[str, Any] = {"fitted_sizes": len(found.fitted[call])}
+    if errors is None:
+        return told | {"held_out_sizes": 0}
+    largest, size = errors.largest
+    return told | {
+        "held_out_sizes": len(errors.sizes),
+        "median_error": errors.median,
+        "largest_error": largest,
+        "largest_error_at_bytes": size,
+        "spread": errors.spread,
+        "within_spread": errors.within_spread,
+    }
+
+
+def as_text(found: Calibration, *, wide: bool = False) -> str:
+    """Return the summary that the command prints; ``wide``: the table is not folded."""
+    rows = [("call", "fitted", "held out", "median error", "largest", "at bytes", "spread", "within")]
+    for call, errors in found.errors.items():
+        largest, size = errors.largest
+        rows.append(
+            (
+                *(call, str(len(found.fitted[call])), str(len(errors.sizes)), f"{errors.median:.1%}", f"{largest:.0%}"),
+                *(str(size), f"{errors.spread:.0%}", f"{errors.within_spread:.0%}"),
+            )
+        )
+    return "\n".join(
+        [
+            *folded_lines(_description(found)),
+            "",
+            "Replay in SMPI at sizes that were not fitted, against the measured times:",
+            *table_lines(rows, left={0}, wide=wide),
+            *folded_lines(
+                ["spread: half the range of times measured at the ten sizes nearest by; within: replays in that range"]
+            ),
+            "",
+            *(f"{what}: {path}" for what, path in found.files.items()),
+        ]
+    )
+
+
+def _description(found: Calibration) -> list[str]:
+    cluster, model, thresholds = found.cluster, found.model, found.model.thresholds
+    return [
+        f"{cluster.name}: {cluster.nodes} nodes of {cluster.cores} cores of {cluster.core_flops / 1e9:g} Gflop/s",
+        f"link: {model.bandwidth_Bps / 1e6:.5g} MB/s, route: {model.latency_s * 1e6:.4g} us",
+        f"eager messages below {_size_text(thresholds.async_bytes)} ({thresholds.async_reason})",
+        f"MPI_Send waits from {_size_text(thresholds.detached_bytes)} ({thresholds.detached_reason})",
+    ]
+
+
+def _size_text(size: int) -> str:
+    return "any size" if size == NEVER else f"{size} bytes"

@@ -1,0 +1,133 @@
+"""The command ``gridval platform emulate``: run a command on an emulated grid."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from apps.emulate.machine_description import machine_text
+from apps.emulate.running import run_on_grid
+from apps.emulate.settings import COUNTED, DISTURBED, FIFO, PACES, QUEUES, Settings, slowed_down
+from apps.emulate.validity import as_json, gates, summary
+from apps.options.exit_status import exit_status
+from platforms.command.command import Command
+from platforms.command.request import Request, argument, option, words_behind
+from platforms.command.status import EXIT_STATUSES
+from platforms.errors import UserError
+from platforms.files.writing import check_writable, write_text
+from platforms.grids.grid import Grid
+from platforms.grids.scenario import named_grid, read_grid
+from platforms.grids.xml import platform_xml
+from platforms.system.named import names_file
+
+_DESCRIPTION = """Run a command, such as mpirun of Open MPI, on a grid that this machine emulates: every node is a
+network name space with its own address, packets take the rates and delays of the grid's links, and ranks compute no
+faster than their nodes. The grid exists as long as the command. It needs root and /dev/net/tun."""
+_EPILOG = f"""docs/validation/emulated-grid.md. Exit status: that of the command, otherwise as of all commands.
+{EXIT_STATUSES}"""
+_USAGE = "%(prog)s GRID [options] [-- COMMAND ...]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class EmulateRequest(Request):
+    """Request of ``gridval platform emulate``."""
+
+    grid: str = argument("GRID", "a grid of up to 16 nodes: its name or a scenario file (.toml)")
+    slowdown: float = option(
+        1.0,
+        "F",
+        "emulate the grid in slow motion: speeds and bandwidths divided by F, latencies multiplied (default: 1)",
+    )
+    pace: str = option(
+        COUNTED,
+        "",
+        "how long computing takes: counted, as long as the node needs for the operations that the program counts, "
+        "as all kernels do; free, by the CPU time it uses here (default: %(default)s)",
+        choices=PACES,
+    )
+    core_gflops: float | None = option(None, "G", "with --pace free: speed of a core of this machine, in Gflop/s")
+    eager_limit: int | None = option(
+        None,
+        "BYTES",
+        "let Open MPI send messages of up to so many bytes at once, without a handshake (default: its own, 65536)",
+    )
+    queues: str = option(
+        FIFO,
+        "",
+        "order in which a node sends packets: fifo, first come, first served; turns, those for different nodes in "
+        "turn, as fq and fq_codel of Linux do (default: %(default)s)",
+        choices=QUEUES,
+    )
+    cpu: int | None = option(
+        None, "N", "processor of the router and of all ranks (default: the last one on which no emulated grid runs)"
+    )
+    strict: bool = option(False, help=f"end with exit status {DISTURBED} where a gate fails, instead of a caution")
+    validity: str | None = option(None, "FILE.json", "write the gates and what router and pacers did")
+    write_machine: str | None = option(None, "FILE.toml", "write the machine file that runs on this grid")
+    write_platform: str | None = option(None, "FILE.xml", "write the grid as a SimGrid platform, not calibrated")
+    command: tuple[str, ...] = words_behind("the command to run on the grid")
+
+
+def answer(request: EmulateRequest) -> int:
+    """Run the command on the emulated grid, and return the exit status."""
+    command = list(request.command)
+    if not command and not (request.write_machine or request.write_platform):
+        raise UserError("command", "is missing", "Write it behind --, for example: -- mpirun -np 4 ./program")
+    if not command and (request.validity or request.strict):
+        judge = "--validity" if request.validity else "--strict"
+        raise UserError(judge, "judges a run, but no command is given", "Write one behind --, or leave it out")
+    for name in ("validity", "write_machine", "write_platform"):
+        if getattr(request, name):
+            check_writable(f"--{name.replace('_', '-')}", getattr(request, name))
+    core_flops = None if request.core_gflops is None else request.core_gflops * 1e9
+    settings = Settings(request.pace, core_flops, request.eager_limit, request.queues, request.cpu)
+    grid = slowed_down(
+        read_grid(request.grid) if names_file(request.grid) else named_grid(request.grid), request.slowdown
+    )
+    settings.check(grid)
+    _write(request, grid)
+    if not command:
+        return 0
+    report = run_on_grid(grid, settings, command)
+    found = gates(report, settings.pace)
+    sys.stdout.flush()
+    print(summary(report), file=sys.stderr)
+    refused = False
+    for gate in found:
+        if not gate.passed:
+            refused |= request.strict and gate.decides
+            print(f"{'error' if request.strict and gate.decides else 'caution'}: {gate.caution}.", file=sys.stderr)
+    if request.validity:
+        write_text("--validity", request.validity, json.dumps(as_json(report, found), indent=2) + "\n")
+    return report.status or (DISTURBED if refused else 0)
+
+
+def _write(request: EmulateRequest, grid: Grid) -> None:
+    if request.write_platform:
+        write_text("--write-platform", request.write_platform, platform_xml(grid).decode())
+    if request.write_machine:
+        name = str(Path(request.grid).resolve()) if names_file(request.grid) else request.grid
+        words = [name, "--strict", "--pace", request.pace]
+        given = {
+            "--slowdown": request.slowdown,
+            "--core-gflops": request.core_gflops,
+            "--eager-limit": request.eager_limit,
+        }
+        for name, value in {**given, "--cpu": request.cpu, "--queues": request.queues}.items():
+            if value not in (None, 1.0, FIFO):
+                words += [name, str(value)]
+        write_text("--write-machine", request.write_machine, machine_text(grid, words))
+
+
+COMMAND = Command(
+    "platform emulate",
+    EmulateRequest,
+    answer,
+    _DESCRIPTION,
+    epilog=_EPILOG,
+    usage=_USAGE,
+    status=exit_status,
+)
+main = COMMAND.main

@@ -1,0 +1,63 @@
+"""Reports of the router, the pacers and the keeper of an emulated grid."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class RouterTally:
+    """Work of the router; a packet is late by the time between its computed and its true delivery."""
+
+    wall_s: float
+    cpu_s: float
+    delivered: int  # packets
+    lost: int  # packets: those that a full queue or a node did not take
+    very_late: int  # packets: later than 0.5 ms
+    mean_late_s: float
+    most_late_s: float
+    most_waiting_bytes: float  # in the longest queue
+
+
+@dataclass(frozen=True)
+class RankTally:
+    """Work of the pacer of one rank, from MPI_Init to MPI_Finalize."""
+
+    host: str
+    wall_s: float
+    cpu_s: float
+    queued_s: float  # for which it could have run, but the processor was busy with others
+    held_s: float  # slept, because the node is slower than this machine
+    short_s: float  # by which the rank fell behind its node; it may have made up for some of it later
+    lost_s: float  # the part of it that it cannot make up for
+    holds: int
+    operations_told: int  # calls in which the program told what it had counted
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything known about a command that ran on an emulated grid."""
+
+    status: int | None  # of the command; None: it did not end by itself
+    error: str | None  # of the emulation
+    router: RouterTally | None
+    ranks: tuple[RankTally, ...]
+
+
+def read_report(lines: Iterable[str]) -> Report:
+    """Return the report that apps/emulate/grid has written as lines of JSON."""
+    status, error, router = None, None, None
+    ranks = []
+    for line in lines:
+        for key, value in json.loads(line).items():
+            if key == "status":
+                status = value
+            elif key == "error":
+                error = error or value  # the first one is the cause
+            elif key == "router":
+                router = RouterTally(**value)
+            else:
+                ranks.append(RankTally(**value))
+    return Report(status, error, router, tuple(ranks))

@@ -1,0 +1,77 @@
+"""Validity of what was measured on an emulated grid: gates, and cautions where one is failed."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from apps.emulate.report import Report
+from apps.emulate.settings import COUNTED
+from platforms.wording import number_of
+
+MOST_SHORT = 0.01  # of a rank's wall time
+MOST_VERY_LATE = 0.01  # of all packets
+FEW_LATE = 20  # packets that may be late in any run: mpirun starts many processes at once
+
+
+@dataclass(frozen=True)
+class Gate:
+    """A condition under which measured times are valid."""
+
+    name: str
+    value: float
+    limit: float  # the largest valid value
+    caution: str  # where it is exceeded
+    decides: bool = True  # False: programs without computation fail it rightly, so that it only gives a caution
+
+    @property
+    def passed(self) -> bool:
+        """True if the value is within the limit."""
+        return self.value <= self.limit
+
+
+def gates(report: Report, pace: str) -> list[Gate]:
+    """Return the gates of a run; those of ranks only if a program of MPI has run."""
+    found = []
+    if report.ranks:
+        short = max(rank.short_s / max(rank.wall_s, 1e-9) for rank in report.ranks)
+        text = f"a rank fell behind its node by {100 * short:.2g} % of its time, because this machine was too slow"
+        found.append(Gate("short", short, MOST_SHORT, f"{text} (gate {100 * MOST_SHORT:g} %). Take --slowdown F"))
+        if pace == COUNTED:
+            untold = float(sum(not rank.operations_told for rank in report.ranks))
+            text = f"{number_of(int(untold), 'rank')} told no operations, so that their computing took no time"
+            text = f"{text} of its own but that of this machine. Take --pace free"
+            found.append(Gate("untold", untold, 0, text, decides=False))
+    if report.router is not None and report.router.delivered:
+        few = report.router.very_late <= FEW_LATE
+        late = 0.0 if few else report.router.very_late / report.router.delivered
+        text = f"{100 * late:.2g} % of the packets came more than 0.5 ms late (gate {100 * MOST_VERY_LATE:g} %)"
+        found.append(Gate("late", late, MOST_VERY_LATE, f"{text}. Repeat, or take --slowdown F"))
+        lost = f"{number_of(report.router.lost, 'packet')} lost, which no simulation of the grid knows"
+        found.append(Gate("lost", float(report.router.lost), 0, lost))
+    return found
+
+
+def summary(report: Report) -> str:
+    """Return one line about what ran, and how valid it is."""
+    parts = []
+    if report.ranks:
+        short = max(rank.short_s / max(rank.wall_s, 1e-9) for rank in report.ranks)
+        parts.append(f"{number_of(len(report.ranks), 'rank')}, short at most {100 * short:.2g} %")
+    if report.router is not None:
+        parts.append(f"{number_of(report.router.delivered, 'packet')}")
+    if report.router is not None and report.router.delivered:
+        late = 100 * report.router.very_late / report.router.delivered
+        mean = f"late by {1e3 * report.router.mean_late_s:.2g} ms on average"
+        parts.append(f"{mean}, {late:.2g} % by more than 0.5 ms, {report.router.lost} lost")
+    return f"emulated grid: {'; '.join(parts)}"
+
+
+def as_json(report: Report, found: list[Gate]) -> dict[str, Any]:
+    """Return everything that is known about a run as values of JSON."""
+    return {
+        "status": report.status,
+        "gates": [{**asdict(gate), "passed": gate.passed} for gate in found],
+        "router": None if report.router is None else asdict(report.router),
+        "ranks": [asdict(rank) for rank in report.ranks],
+    }

@@ -1,0 +1,157 @@
+"""The description of a platform as text for a terminal."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from platforms.model.platform import Cluster, Host, Platform
+from platforms.show.inspection import Inspection, zones_of
+from platforms.survey.connections import Connection, Group, Range, connections, groups_of
+from platforms.survey.quantities import count_text
+from platforms.survey.survey import MOST_CLUSTERS, Survey, Zone
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.table import table_lines
+
+_MOST_COLUMNS = 12  # in the wide tables of latency and bandwidth
+_MOST_NARROW = 8
+_MOST_CLUSTERS = 40  # lines in the table of clusters
+_MOST_ZONES = 30  # lines in the table of zones
+
+
+def as_text(found: Inspection, *, wide: bool = False) -> str:
+    """Return tables in the units of data sheets: us, Gbit/s, Gflop/s; ``wide``: with levels and memory bandwidths."""
+    platform, looked_at = found.platform, found.survey
+    hosts, cores = len(platform.hosts), sum(host.cores for host in platform.hosts)
+    network = f", network {platform.network}" if platform.network else ""
+    head = [
+        f"platform   {platform.name}{network}",
+        f"file       {_from_here(platform.path)}",
+        f"holds      {count_text(len(platform.clusters), 'cluster')}, {count_text(hosts, 'host')}, "
+        f"{count_text(cores, 'core')}, {count_text(looked_at.links, 'link')}",
+    ]
+    head += [f"option     {key}:{value}" for key, value in platform.options]
+    parts = ["\n".join(head), _clusters_text(platform, looked_at, wide=wide), _zones_text(looked_at.root)]
+    groups = groups_of(platform, looked_at, _MOST_COLUMNS if wide else _MOST_NARROW)
+    if len(platform.hosts) > 1:
+        parts.append(_connections_text(groups, connections(groups, looked_at)))
+        parts.append(_sample_text(platform, looked_at, groups))
+    if found.notes:
+        parts.append("\n".join(["worth knowing", *folded_lines(f"  {note.kind}: {note.text}" for note in found.notes)]))
+    return "\n\n".join(parts)
+
+
+def _from_here(path: Path) -> Path:
+    """Return the path relative to the current folder if it lies below it, else unchanged."""
+    here = Path.cwd()
+    return path.relative_to(here) if path.is_relative_to(here) else path
+
+
+def _clusters_text(platform: Platform, looked_at: Survey, *, wide: bool) -> str:
+    powered = any(host.power for host in platform.hosts)
+    remembered = wide and any(cluster.hosts[0].memory_Bps for cluster in platform.clusters)
+    levelled = wide and any(cluster.hosts[0].pstates for cluster in platform.clusters)
+    columns = ["cluster", "hosts", "cores", "Gflop/s"]
+    columns += ["levels, Gflop/s"] * levelled + ["W idle", "W full"] * powered + ["memory GB/s"] * remembered
+    rows = []
+    for cluster in platform.clusters[:_MOST_CLUSTERS]:
+        first = cluster.hosts[0]
+        row = [cluster.name, str(len(cluster.hosts)), str(cluster.cores), _number(cluster.speed_flops / 1e9)]
+        row += [_levels(first)] * levelled
+        if powered:
+            row += [_number(first.power.idle_w), _number(first.power.full_w)] if first.power else ["", ""]
+        row += [_number(first.memory_Bps / 1e9) if first.memory_Bps else ""] * remembered
+        rows.append([*row, _ends(cluster), ", ".join(zones_of(cluster, looked_at))])
+    if all(row[-1] == row[0] for row in rows):  # each cluster is a zone
+        lines = table_lines([[*columns, "host names"], *(row[:-1] for row in rows)], left=(0, len(columns)), wide=wide)
+    else:
+        lines = table_lines(
+            [[*columns, "host names", "zone"], *rows], left=(0, len(columns), len(columns) + 1), wide=wide
+        )
+    if len(platform.clusters) > _MOST_CLUSTERS:
+        lines.append(f"... {len(platform.clusters) - _MOST_CLUSTERS:,} more clusters: --json lists all")
+    return "\n".join(lines)
+
+
+def _levels(host: Host) -> str:
+    speeds = [state.speed_flops / 1e9 for state in host.pstates]
+    if len(speeds) <= 1:
+        return ""
+    return f"{len(speeds)}: {_number(min(speeds))}..{_number(max(speeds))}"
+
+
+def _ends(cluster: Cluster) -> str:
+    names = [host.name for host in cluster.hosts]
+    return names[0] if len(names) == 1 else f"{names[0]} ... {names[-1]}" if len(names) > 2 else ", ".join(names)
+
+
+def _zones_text(root: Zone) -> str:
+    rows = [
+        ["  " * depth + zone.name, zone.routing, str(len(zone.hosts)), str(zone.routers)] for depth, zone in root.walk()
+    ]
+    lines = table_lines([["zone", "routing", "hosts", "routers"], *rows[:_MOST_ZONES]], left=(0, 1))
+    if len(rows) > _MOST_ZONES:
+        lines.append(f"... {len(rows) - _MOST_ZONES:,} more zones: --json lists all")
+    return "\n".join(lines)
+
+
+def _connections_text(groups: Sequence[Group], between: Mapping[tuple[str, str], Connection]) -> str:
+    tables = (("latency, us", "latency_s", 1e-6), ("bandwidth, Gbit/s", "bandwidth_Bps", 1e9 / 8))
+    return "\n\n".join(_matrix(groups, between, *table) for table in tables)
+
+
+def _matrix(
+    groups: Sequence[Group], between: Mapping[tuple[str, str], Connection], title: str, value: str, unit: float
+) -> str:
+    """Return a table with a row and a column for each group, or one sentence if all values are equal."""
+
+    def cell(first: str, second: str) -> str:
+        one = between.get((first, second)) or between.get((second, first))
+        if one is None:
+            return "" if first == second else "?"  # a group of a single host has no connections within it
+        if value == "bandwidth_Bps" and one.narrowest == "wifi":
+            return "Wi-Fi"
+        span: Range | None = getattr(one, value)
+        return "no route" if span is None else _span(span, unit)
+
+    names = [group.name for group in groups]
+    rows = [[cell(first, second) for second in names] for first in names]
+    values = {text for row in rows for text in row if text}
+    if len(values) == 1:
+        return f"{title}: {values.pop()} between any two hosts"
+    return "\n".join(
+        table_lines([[title, *names], *([name, *row] for name, row in zip(names, rows, strict=True))], left=(0,))
+    )
+
+
+def _sample_text(platform: Platform, looked_at: Survey, groups: Sequence[Group]) -> str:
+    pairs = sum(a != b for a, b in looked_at.routes)
+    hosts = len(platform.hosts)
+    everything = pairs == hosts * (hosts - 1)
+    lines = [
+        "one way, of an idle network, before the factors of SimGrid's network model; bandwidth of the narrowest link; "
+        + f"from the routes of all {pairs:,} pairs of hosts"
+        if everything
+        else "one way, of an idle network, before the factors of SimGrid's network model; bandwidth of the narrowest "
+        f"link; from {pairs:,} of the {hosts * (hosts - 1):,} ordered pairs of hosts: up to "
+        f"{max(map(len, looked_at.inside))} hosts of each cluster among themselves, "
+        f"{max(map(len, looked_at.across))} towards other clusters",
+    ]
+    if any(len(group.clusters) > 1 for group in groups):
+        lines.append("the tables combine clusters: --json lists each of them")
+    if len(platform.clusters) > MOST_CLUSTERS:
+        lines.append(f"between clusters: {MOST_CLUSTERS} of {len(platform.clusters):,}")
+    return "\n".join(folded_lines(lines))
+
+
+def _span(span: Range, unit: float) -> str:
+    low, high = _number(span.low / unit), _number(span.high / unit)
+    return low if low == high else f"{low}..{high}"
+
+
+def _number(value: float) -> str:
+    """Return a number with four significant digits, without a power of ten if that is readable."""
+    if math.isinf(value):
+        return "unlimited"
+    return f"{value:.0f}" if 1e3 <= abs(value) < 1e7 else f"{value:.4g}"

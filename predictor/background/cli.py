@@ -1,0 +1,272 @@
+"""Predict the distribution of a run time on a grid that others use too.
+
+Background load takes a share of the nodes and of the wide-area links.  The evidence is gathered on the quiet grid, and
+the model is evaluated under draws of the load: the result is a distribution of times (docs/planning/shared.md).
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import MISSING, asdict, dataclass
+from typing import Any, ClassVar
+
+from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.programs import ProblemOptions, problem_from_request
+from apps.options.runner import RunnerOptions, runner_from_request
+from apps.options.settings import KernelSettingsOptions, cautions, settings_from_request
+from apps.programs.kernel import kernel_names
+from apps.results.cautions import Cautions
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.background.loaded import Loadable
+from platforms.background.site import site_of
+from platforms.background.statement import Background, asked_background, background_names
+from platforms.command.command import Command
+from platforms.command.common import JsonOption, WideOption
+from platforms.command.request import option
+from platforms.command.status import EXIT_STATUSES
+from platforms.errors import UserError
+from platforms.model.platform import Platform
+from platforms.options import (
+    PlacementOptions,
+    PlatformOptions,
+    grid_from_request,
+    placement_from_request,
+    platform_from_request,
+)
+from platforms.terminal.progress import Progress, doing
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration
+from platforms.terminal.table import Cell, table_lines
+from platforms.wording import number_of
+from predictor.answers.answers import names
+from predictor.background.forecast import Forecast, Load, forecast
+from predictor.base import Gatherer, OutOfRange, Predictor
+from predictor.evidence.broker import Broker
+from predictor.registry import predictor
+
+DEFAULT_PREDICTORS = "hcf:constant,dpgraph"
+_DRAWS, MOST_DRAWS = 100, 10_000
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
+
+
+@dataclass(frozen=True)
+class BackgroundQuestion:
+    """Targets, predictors, load and settings that the options ask for."""
+
+    targets: tuple[Target, ...]  # on the quiet grid
+    models: tuple[Predictor, ...]
+    load: Load
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Refused:
+    """The reason why a predictor has no distribution for a target."""
+
+    predictor: str
+    target: Target
+    reason: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackgroundOptions(
+    PlatformOptions,
+    ProblemOptions,
+    PlacementOptions,
+    KernelSettingsOptions,
+    RunnerOptions,
+    DryRunOption,
+    WideOption,
+    JsonOption,
+):
+    """Add the options that asked_from_request reads, and those of the runner and the output."""
+
+    default_class: ClassVar[str] = "A"
+
+    background: str = option(
+        MISSING,
+        "NAME|FILE.toml",
+        f"load of nodes and wide-area links: {', '.join(background_names())}, or a file of your own",
+    )
+    app: str = option(MISSING, "A1,A2,...", f"of {', '.join(kernel_names())}")
+    ranks: int | None = option(None, "P", "number of ranks (default: as many as fit)")
+    predictor: str = option(
+        DEFAULT_PREDICTORS,
+        "N1,N2,...",
+        f"of hcf, hcf:constant, hcf:printed, dpgraph, dpgraph:known (default: {DEFAULT_PREDICTORS})",
+    )
+    draws: int = option(_DRAWS, "N", f"draws of each distribution (default: {_DRAWS})")
+    seed: int = option(1, "S", "seed of all draws (default: 1)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BackgroundRequest(BackgroundOptions):
+    """Request of ``gridval predict --background``."""
+
+
+def check_number(option: str, value: int, least: int, most: int) -> None:
+    """Check the value of an option that takes a whole number.
+
+    Raises:
+        UserError: It is out of its range.
+    """
+    if not least <= value <= most:
+        raise UserError(f"{option} {value}", "out of its range", f"Give {least} to {most}")
+
+
+def asked_from_request(request: BackgroundOptions) -> BackgroundQuestion:
+    """Return what the options ask for.
+
+    Raises:
+        UserError: The options do not fit together.
+    """
+    check_number("--draws", request.draws, 10, MOST_DRAWS)
+    check_number("--seed", request.seed, 0, 2**63)
+    background = asked_background(request.background)
+    models = tuple(predictor(name) for name in names(request.predictor, "--predictor"))
+    problems = [problem_from_request(request, app) for app in names(request.app, "--app")]
+    settings = settings_from_request(request)
+    platform, grid = _ground(request, background)
+    placement = placement_from_request(request, platform, request.ranks)
+    targets = tuple(Target(one, platform, placement) for one in problems)
+    for target in targets:
+        settings.spec(target)  # raises an error for impossible settings before anything runs
+    return BackgroundQuestion(targets, models, Load(grid, background, request.draws, request.seed), settings)
+
+
+def _ground(request: BackgroundOptions, background: Background) -> tuple[Platform, Loadable]:
+    """Return the quiet platform, and the grid or site that has the load."""
+    # Imported here for a quick start: it is slow to import.
+    from platforms.read.read import materialise
+
+    if not request.platform:
+        if request.clusters:
+            platform_from_request(request)  # raises an error: a scenario names its clusters
+        grid = grid_from_request(request)
+        background.check(grid)
+        with doing("reading the platform"):
+            return materialise(grid), grid
+    platform = platform_from_request(request)
+    with doing("looking for wide-area links"):
+        site = site_of(platform, background.links)
+    background.check(site)
+    if not site.wan_links and (background.bandwidth or background.latency):
+        problem = f"[wan] of background {background.name}: no link is crossed between clusters alone"
+        remedy = "Tell the clusters with --clusters, name the links with links = [...] in [wan], or leave [wan] out"
+        raise UserError(f"platform {platform.name}", problem, remedy)
+    return platform, site
+
+
+def forecasts(asked: BackgroundQuestion, broker: Gatherer) -> list[Forecast | Refused]:
+    """Return the distributions, or why there is none, of each target by each predictor.
+
+    Raises:
+        UserError: No predictor has an answer for a target.
+    """
+    found: list[Forecast | Refused] = []
+    with _progress() as progress:
+        for target in asked.targets:
+            own: list[Forecast | Refused] = []
+            for model in asked.models:
+                try:
+                    own.append(forecast(model, target, asked.load, broker, progress=progress))
+                except OutOfRange as err:
+                    own.append(Refused(model.name, target, str(err)))
+            if all(isinstance(one, Refused) for one in own):
+                reasons = "; ".join(one.reason for one in own if isinstance(one, Refused))
+                raise UserError(str(target), f"no predictor has an answer: {reasons}", "Name others with --predictor")
+            found += own
+    return found
+
+
+@contextmanager
+def _progress() -> Iterator[Progress]:
+    progress = Progress()
+    try:
+        yield progress
+    finally:
+        progress.close()
+
+
+def _run(request: BackgroundOptions) -> int:
+    asked = asked_from_request(request)
+    said = Cautions()
+    said.say(*cautions(asked.settings))
+    if request.dry_run:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.evidence.plan import planned
+
+        return print_plan(request, planned([(asked.settings, asked.targets)], asked.models, truths=False))
+    with runner_from_request(request, cautions=said, saying=False) as runner:
+        found = forecasts(asked, Broker.of(asked.settings, asked.targets, runner))
+    if request.json:
+        print(json.dumps({**load_json(asked.load), "forecasts": [to_json(one) for one in found],
+                          "cautions": said.lines()}))  # fmt: skip
+    else:
+        texts = [_text_lines([one for one in found if one.target is target], request) for target in asked.targets]
+        print("\n\n".join("\n".join(lines) for lines in texts))
+    said.say_all()
+    return 0
+
+
+def _text_lines(found: Sequence[Forecast | Refused], request: BackgroundOptions) -> list[str]:
+    """Return the quantiles of a target's distributions as a table, and the refusals."""
+    heads = [f"{100 * share:g} %" for share in _QUANTILES]
+    rows: list[list[str | Cell]] = [["predictor", "quiet", *heads, "node-s"]]
+    for one in found:
+        if isinstance(one, Forecast):
+            quantiles = [duration(one.quantile_s(share), like_s=one.quiet.time_s) for share in _QUANTILES]
+            quiet = duration(one.quiet.time_s, like_s=one.quiet.time_s)
+            rows.append([one.predictor, quiet, *quantiles, f"{one.quiet.cost.node_s:.3g}"])
+    said = [
+        *refusal_lines(found),
+        f"quantiles of {number_of(request.draws, 'draw')} of background {request.background}",
+    ]
+    return [str(found[0].target), "", *table_lines(rows, left={0}, wide=request.wide), "", *folded_lines(said)]
+
+
+def refusal_lines(found: Sequence[Forecast | Refused]) -> list[str]:
+    """Return a line for each predictor without an answer."""
+    return [f"{one.predictor} has no answer: {one.reason}" for one in found if isinstance(one, Refused)]
+
+
+def load_json(load: Load) -> dict[str, Any]:
+    """Return the load as JSON values."""
+    return {"background": asdict(load.background), "draws": load.draws, "seed": load.seed}
+
+
+def to_json(one: Forecast | Refused) -> dict[str, Any]:
+    """Return a distribution as JSON values, in SI units."""
+    target = one.target
+    about = {
+        "predictor": one.predictor,
+        "platform": target.platform.name,
+        "app": target.problem.name,
+        "class": target.problem.label,
+        "ranks": target.nranks,
+    }
+    if isinstance(one, Refused):
+        return {**about, "out_of_range": one.reason}
+    return {
+        **about,
+        "quiet_s": one.quiet.time_s,
+        "interval_s": one.interval_s,
+        "times_s": one.times_s,
+        "flags": list(one.quiet.flags),
+        "cost": asdict(one.quiet.cost),
+    }
+
+
+COMMAND = Command(
+    "predict --background",
+    BackgroundRequest,
+    _run,
+    __doc__,
+    epilog=f"docs/planning/shared.md. {EXIT_STATUSES}",
+    status=exit_status,
+)
+main = COMMAND.main

@@ -1,0 +1,102 @@
+"""Expected times of a run on P nodes whose failures are a Poisson process of rate lambda P; any failure ends the run.
+
+Times are in s, rates in 1/s for all nodes together; arguments may be arrays.  A time that exceeds the range of floats
+is infinite.  A restart takes ``restart_s``; if a failure occurs during a restart, the restart begins again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from predictor.failures import names
+
+
+def stretch_time(length_s: ArrayLike, rate_per_s: ArrayLike, restart_s: ArrayLike = 0.0) -> np.ndarray:
+    """Return (e^(r L) - 1) e^(r R) / r, the expected time until a stretch L passes without a failure.
+
+    The stretch begins again after each failure.  Derivation: the first attempt succeeds with probability p = e^(-rL)
+    and takes (1 - p)/r on average until its end or failure.  A failure costs a restart, which takes (e^(rR) - 1)/r by
+    the same argument, and then the stretch again.  For r = 0 the time is L.
+
+    Args:
+        length_s: L, s.
+        rate_per_s: r, the failure rate of all nodes together, 1/s.
+        restart_s: R, s.
+
+    A stretch that half of the attempts survive takes as long, on average, as the mean time between failures:
+
+    >>> round(float(stretch_time(1000 * np.log(2), 1 / 1000)), 9)
+    1000.0
+    """
+    length_s, rate, restart_s = np.broadcast_arrays(*(np.asarray(x, float) for x in (length_s, rate_per_s, restart_s)))
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        # exp(rR) (exp(rL) - 1) / r, ordered so that neither overflow times 0 nor a small r loses digits.
+        times = np.where(length_s > 0, np.exp(rate * restart_s) * np.expm1(rate * length_s) / rate, 0.0)
+    times = np.where(np.isnan(times), np.inf, times)  # a restart that never ends, before a very short stretch
+    return np.where(rate > 0, times, length_s)
+
+
+def restart_from_scratch(work_s: ArrayLike, rate_per_s: ArrayLike, *, restart_s: ArrayLike = 0.0) -> np.ndarray:
+    """Return the expected time of a run that begins again after each failure.
+
+    The time is (e^(lambda P T) - 1) / (lambda P) where a restart takes no time.
+    """
+    return stretch_time(work_s, rate_per_s, restart_s)
+
+
+def with_checkpoints(
+    work_s: ArrayLike,
+    rate_per_s: ArrayLike,
+    *,
+    interval_s: ArrayLike,
+    checkpoint_s: ArrayLike,
+    restart_s: ArrayLike = 0.0,
+) -> np.ndarray:
+    """Return the expected time of a run that writes checkpoints and continues from the last one after a failure.
+
+    A checkpoint is written after every ``interval_s`` of work, except after the last segment, which holds the remaining
+    work.  So a run that is shorter than the interval writes no checkpoint.  ``interval_s`` is > 0 and may be infinite.
+
+    Without failures two checkpoints of 5 s lie between three segments of work:
+
+    >>> float(with_checkpoints(300, 0, interval_s=100, checkpoint_s=5))
+    310.0
+    """
+    work_s, interval_s = np.broadcast_arrays(np.asarray(work_s, float), np.asarray(interval_s, float))
+    # The factor keeps rounding from adding an empty last segment to a run of whole intervals.
+    before_last = np.maximum(0.0, np.ceil(work_s / interval_s * (1 - 1e-12)) - 1)
+    with np.errstate(invalid="ignore"):
+        last_s = np.where(before_last > 0, work_s - before_last * interval_s, work_s)
+        segments = before_last * stretch_time(np.minimum(interval_s, work_s) + checkpoint_s, rate_per_s, restart_s)
+    # Without segments before the last their time is 0, even where a segment would take infinitely long.
+    time_s: np.ndarray = np.where(before_last > 0, segments, 0.0) + stretch_time(last_s, rate_per_s, restart_s)
+    return time_s
+
+
+def daly_time(
+    work_s: ArrayLike,
+    rate_per_s: ArrayLike,
+    *,
+    interval_s: ArrayLike,
+    checkpoint_s: ArrayLike,
+    restart_s: ArrayLike = 0.0,
+) -> np.ndarray:
+    """Return Daly's complete cost function, M e^(R/M) (e^((tau + delta)/M) - 1) T/tau, with M = 1/rate.
+
+    J. T. Daly, "A higher order estimate of the optimum checkpoint interval for restart dumps", Future Generation
+    Computer Systems 22 (2006), 303-312; for delta much shorter than T.  The function counts T/tau segments, which need
+    not be whole, each with its checkpoint; ``with_checkpoints`` counts the segments of a real run.  With an infinite
+    interval no checkpoint is written.
+    """
+    interval_s = np.asarray(interval_s, float)
+    never = np.isinf(interval_s)
+    finite_s = np.where(never, 1.0, interval_s)
+    times = np.asarray(work_s, float) / finite_s * stretch_time(finite_s + checkpoint_s, rate_per_s, restart_s)
+    return np.where(never, stretch_time(work_s, rate_per_s, restart_s), times)
+
+
+Counted = Callable[..., np.ndarray]
+SEGMENTS: Mapping[str, Counted] = dict(zip(names.SEGMENTS, (with_checkpoints, daly_time), strict=True))

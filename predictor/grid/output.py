@@ -1,0 +1,127 @@
+"""Output of a search as text and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from platforms.terminal.prose import folded_lines, prose_lines
+from platforms.terminal.quantities import significant
+from platforms.terminal.table import table_lines
+from predictor.base import Cost
+from predictor.grid.offer import NetworkKind
+from predictor.grid.request import DesignQuestion
+from predictor.grid.search import Evaluated, Search
+from predictor.grid.space import Refused
+
+
+def text(request: DesignQuestion, search: Search, refused: Refused, *, predictor: str, cost: Cost) -> str:
+    """Return tables of the best grids and of the front, with counts of the search, cautions and the evidence's cost."""
+    money = f" {request.currency}" if request.currency else ""
+    lines = prose_lines(f"grids for at most {request.budget:g}{money}, by {predictor}: {_counts(search)}")
+    lines += [
+        f"every program on all nodes of the grid, {_ranks(request)}; the sum is weighted",
+        "",
+        *_table(request, search.best),
+    ]
+    if search.with_front:
+        front = f"front of price{money} against time: no other grid is faster at the same or a lower price"
+        lines += ["", *prose_lines(front), ""]
+        lines += _table(request, search.front)
+    lines += ["", *folded_lines([*_refused_cautions(refused), *_cautions(search)])]
+    lines.append(f"evidence costs {cost.node_s:.4g} node-seconds, gathered in {cost.wall_s:.3g} s")
+    return "\n".join(lines)
+
+
+def as_json(request: DesignQuestion, search: Search, refused: Refused, *, predictor: str, cost: Cost) -> dict[str, Any]:
+    """Return the results as JSON values."""
+    return {
+        "design": request.name,
+        "budget": request.budget,
+        "currency": request.currency,
+        "predictor": predictor,
+        "complete": search.complete,
+        "candidates": len(search.candidates),
+        "evaluated": len(search.evaluated),
+        "ruled_out": search.left_out,
+        "unanswered": dict(search.unanswered),
+        "refused": {
+            "grids": refused.grids,
+            "ranks": {program: list(ranks) for program, ranks in refused.ranks.items()},
+        },
+        "best": [_grid_to_json(request, one) for one in search.best],
+        "front": [_grid_to_json(request, one) for one in search.front] if search.with_front else None,
+        "evidence": asdict(cost),
+    }
+
+
+def _grid_to_json(request: DesignQuestion, one: Evaluated) -> dict[str, Any]:
+    candidate = one.candidate
+    return {
+        "price": candidate.price,
+        "network": candidate.network.name,
+        "clusters": [
+            {"kind": kind.name, "nodes": nodes, "ranks_per_node": ranks}
+            for (kind, nodes), ranks in zip(candidate.parts, candidate.ranks_per_node, strict=True)
+        ],
+        "nodes": candidate.nodes,
+        "ranks": candidate.ranks,
+        "full_power_w": candidate.full_power_w,
+        "programs": [
+            {"app": p.problem.name, "class": p.problem.label, "weight": p.weight, "predicted_s": time_s}
+            for p, time_s in zip(request.programs, one.times_s, strict=True)
+        ],
+        "weighted_sum_s": one.value_s,
+        "flags": list(one.flags),
+    }
+
+
+def _counts(search: Search) -> str:
+    unanswered = search.unanswered.total()
+    parts = [f"{len(search.candidates)} candidates", f"{len(search.evaluated)} evaluated"]
+    parts += [f"{search.left_out} ruled out by bounds"] if search.left_out else []
+    parts += [f"{unanswered} without an answer"] if unanswered else []
+    return ", ".join(parts)
+
+
+def _ranks(request: DesignQuestion) -> str:
+    if request.ranks_per_node is None:
+        return "a rank on each core"
+    return f"{request.ranks_per_node} rank{'s' if request.ranks_per_node > 1 else ''} on each node"
+
+
+def _refused_cautions(refused: Refused) -> list[str]:
+    if not refused.grids:
+        return []
+    left_out = "1 grid within the budget is" if refused.grids == 1 else f"{refused.grids} grids within the budget are"
+    return [f"caution: {left_out} left out: {refused}"]
+
+
+def _cautions(search: Search) -> list[str]:
+    lines = [] if search.complete else ["caution: interrupted, so there may be better grids"]
+    for reason, count in search.unanswered.most_common(3):
+        lines.append(f"caution: no answer for {count} grid{'' if count == 1 else 's'}: {reason}")
+    for rank, one in enumerate(search.best, 1):
+        lines += [f"caution: grid {rank}, {one.candidate}: {flag}" for flag in one.flags]
+    hidden = len(search.unanswered) - 3
+    return lines + ([f"caution: and {hidden} more reasons for no answer (--json has them)"] if hidden > 0 else [])
+
+
+def _table(request: DesignQuestion, rows: Sequence[Evaluated]) -> list[str]:
+    heads = ["price", "grid", "network", "ranks", "full W", *(f"{p.problem} s" for p in request.programs)]
+    cells = [[*heads, "sum s"]]
+    for one in rows:
+        candidate = one.candidate
+        cells.append(
+            [
+                f"{candidate.price:.10g}", str(candidate), _network(candidate.network, len(candidate.parts)),
+                str(candidate.ranks), f"{candidate.full_power_w:.4g}",
+                *(significant(time_s) for time_s in one.times_s), significant(one.value_s),
+            ]
+        )  # fmt: skip
+    return table_lines(cells, left={1, 2})  # columns of words
+
+
+def _network(network: NetworkKind, clusters: int) -> str:
+    return network.name if clusters == 1 else f"{network.name}, {network.wan_shape}"

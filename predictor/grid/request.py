@@ -1,0 +1,266 @@
+"""Read a design file: the hardware on offer with its prices, the budget, and the programs to run."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import Problem, problem, sized_problem
+from platforms.errors import PlatformError, UserError
+from platforms.files.checked_toml import CheckedTable, read_checked
+from platforms.grids.grid import MOST_NODES, WAN_SHAPES, Grid, wan_ends
+from platforms.grids.network import Network, named_network
+from platforms.grids.scenario import WIRE_KEYS, wire_of
+from platforms.model.platform import Power
+from predictor.grid.offer import ClusterLimits, NetworkKind, NodeKind
+
+MOST_OFFERS = 10_000  # kinds of nodes times networks
+CORES = "cores"  # value of ranks_per_node: one rank per core
+
+_KEYS = {
+    "": ("source", "budget", "currency", "ranks_per_node", "nodes", "networks", "clusters", "programs"),
+    "nodes": ("source", "name", "speed_gflops", "cores", "price", "most", "power"),
+    "power": ("idle_w", "full_w"),
+    "networks": (
+        *("source", "name", "network", "node", "backbone", "wan", "options"),
+        *("node_port_price", "backbone_price", "wan_link_price"),
+    ),
+    "wire": WIRE_KEYS,
+    "wan": ("shape", *WIRE_KEYS, "duplex"),
+    "clusters": ("least", "most", "sizes", "most_nodes", "step", "price"),
+    "programs": ("app", "class", "size", "params", "weight"),
+}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of the mix, with its weight."""
+
+    problem: Problem
+    weight: float  # > 0: factor of its time in the weighted sum, such as the number of its runs
+
+
+@dataclass(frozen=True)
+class DesignQuestion:
+    """Contents of a design file."""
+
+    name: str
+    budget: float
+    currency: str
+    nodes: tuple[NodeKind, ...]
+    networks: tuple[NetworkKind, ...]
+    clusters: ClusterLimits
+    programs: tuple[Program, ...]
+    ranks_per_node: int | None  # None: one rank per core
+
+    def ranks_on(self, kind: NodeKind) -> int:
+        """Return the number of ranks on each node of a kind."""
+        return kind.cores if self.ranks_per_node is None else self.ranks_per_node
+
+    def with_budget(self, budget: float) -> DesignQuestion:
+        """Return the request with another budget.
+
+        Raises:
+            UserError: The budget is not positive and finite.
+        """
+        if not 0 < budget < math.inf:
+            raise UserError(f"budget {budget:g}", "not an amount", "Give a positive number")
+        return replace(self, budget=budget)
+
+
+def read_request(path: str | Path) -> DesignQuestion:
+    """Read a request from a TOML file, whose keys are described in docs/planning/grid-design.md.
+
+    Raises:
+        UserError: The file cannot be read, or a value is wrong; the error names file and key.
+    """
+    path = Path(path)
+    top = read_checked(path, _KEYS, "design file")
+    top.text("source", "")  # information for readers of the file; only its type is checked
+    request = DesignQuestion(
+        name=path.stem,
+        budget=top.number("budget"),
+        currency=top.text("currency", ""),
+        nodes=tuple(_node(entry) for entry in _some(top, "nodes")),
+        networks=tuple(_network(entry) for entry in _some(top, "networks")),
+        clusters=_clusters(top.table("clusters", "clusters")),
+        programs=tuple(_program(entry) for entry in _some(top, "programs")),
+        ranks_per_node=_ranks_per_node(top),
+    )
+    _check_names(top, "nodes", [kind.name for kind in request.nodes])
+    _check_names(top, "networks", [kind.name for kind in request.networks])
+    _check_names(top, "programs", [str(program.problem) for program in request.programs])
+    _check_hardware(top, request)
+    with _said_of(top.where):
+        return request.with_budget(request.budget)
+
+
+@contextmanager
+def _said_of(where: str) -> Iterator[None]:
+    """Add the place in the file to any error that is raised within the block."""
+    try:
+        yield
+    except UserError as err:
+        raise PlatformError(f"{where}: {err.where}", err.problem, err.remedy) from None
+
+
+def _some(top: CheckedTable, key: str) -> list[CheckedTable]:
+    entries = top.tables(key)
+    if not entries:
+        raise PlatformError(top.where, f"no [[{key}]]", "Give at least one")
+    return entries
+
+
+def _node(entry: CheckedTable) -> NodeKind:
+    entry.text("source", "")
+    most = entry.integer("most") if entry.has("most") else None
+    if most is not None and most < 1:
+        raise PlatformError(entry.of("most"), f"most = {most}", "Give at least 1, or leave the kind out")
+    power = None
+    if entry.has("power"):
+        watts = entry.table("power", "power")
+        power = Power(watts.number("idle_w"), watts.number("full_w"), epsilon_w=watts.number("idle_w"))
+    return NodeKind(
+        name=entry.text("name"),
+        speed_flops=entry.number("speed_gflops") * 1e9,
+        cores=entry.integer("cores", 1),
+        price=_price(entry, "price", required=True),
+        most=most,
+        power=power,
+    )
+
+
+def _network(entry: CheckedTable) -> NetworkKind:
+    entry.text("source", "")
+    name = entry.text("name")
+    named = entry.text("network", name)
+    with _said_of(entry.where):
+        base = named_network(named)
+    wan = entry.table("wan", "wan")
+    shape = wan.text("shape", "mesh")
+    if shape not in WAN_SHAPES:
+        raise PlatformError(wan.of("shape"), f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
+    own = entry.options("options")
+    return NetworkKind(
+        name=name,
+        named=base.name,
+        node=wire_of(entry.table("node", "wire"), base.node),
+        backbone=wire_of(entry.table("backbone", "wire"), base.backbone),
+        wan=wire_of(wan, base.wan),
+        wan_shape=shape,
+        wan_duplex=wan.boolean("duplex", False),
+        options=_options(base, own),
+        own_options=tuple(own.items()),
+        node_port_price=_price(entry, "node_port_price"),
+        backbone_price=_price(entry, "backbone_price"),
+        wan_link_price=_price(entry, "wan_link_price"),
+    )
+
+
+def _options(base: Network, own: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple({**dict(base.options), **own}.items())
+
+
+def _clusters(entry: CheckedTable) -> ClusterLimits:
+    least, most = entry.integer("least", 1), entry.integer("most")
+    if not 1 <= least <= most:
+        raise PlatformError(entry.where, f"{least} to {most} clusters", "Give 1 <= least <= most")
+    if entry.has("sizes") == entry.has("most_nodes"):
+        raise PlatformError(entry.where, "'sizes' or 'most_nodes' is needed, and one of them only", "Give one of them")
+    if entry.has("sizes"):
+        if entry.has("step"):
+            raise PlatformError(entry.where, "'step' goes with 'most_nodes'", "Drop it")
+        sizes: Sequence[int] = sorted(set(entry.list_of("sizes", [], int, "numbers of nodes")))
+    else:
+        step = entry.integer("step", 1)
+        if step < 1:
+            raise PlatformError(entry.of("step"), f"step = {step}", "Give at least 1")
+        sizes = range(step, entry.integer("most_nodes") + 1, step)
+    if not sizes or sizes[0] < 1:
+        raise PlatformError(entry.where, f"clusters of {sizes[0] if sizes else 'no'} nodes", "Give sizes from 1")
+    if sizes[-1] > MOST_NODES:
+        raise PlatformError(entry.where, f"clusters of {sizes[-1]} nodes", f"Give at most {MOST_NODES}")
+    return ClusterLimits(least, most, tuple(sizes), _price(entry, "price"))
+
+
+def _program(entry: CheckedTable) -> Program:
+    name = entry.text("app")
+    with _said_of(entry.where):
+        kernel = named_kernel(name)
+    weight = entry.number("weight", 1.0)
+    if not 0 < weight < math.inf:
+        raise PlatformError(entry.of("weight"), f"weight = {weight:g}", "Give a positive number")
+    if entry.has("class") == entry.has("size"):
+        raise PlatformError(entry.where, "'class' or 'size' is needed, and one of them only", "Give one of them")
+    if entry.has("class"):
+        if entry.has("params"):
+            raise PlatformError(entry.where, "'params' goes with 'size'", "Drop it")
+        if kernel.size_parameter is not None:
+            raise PlatformError(entry.where, f"'class', but {name} has no classes", "Give its 'size'")
+        preset = entry.text("class")
+        with _said_of(entry.where):
+            return Program(problem(name, preset), weight)
+    size, params = entry.integer("size"), _params(entry)
+    with _said_of(entry.where):
+        asked = sized_problem(name, size, **params)
+    if asked.iterative and not asked.open_ended and (iterations := asked.iterations_on(1)) < 1:
+        where = entry.at("params")
+        raise PlatformError(where, f"{kernel.iterations_parameter} = {iterations}", "Give at least 1, or leave it out")
+    return Program(asked, weight)
+
+
+def _params(entry: CheckedTable) -> dict[str, int | float | str]:
+    params = entry.value("params", {})
+    if not isinstance(params, dict):
+        raise PlatformError(entry.of("params"), f"params = {params!r} is not a table", "Write for example { nb = 32 }")
+    for key, value in params.items():
+        if isinstance(value, bool) or not isinstance(value, int | float | str):
+            raise PlatformError(entry.at("params"), f"{key} = {value!r}", "Give a number or a text")
+    return params
+
+
+def _ranks_per_node(top: CheckedTable) -> int | None:
+    if top.value("ranks_per_node", CORES) == CORES:
+        return None
+    ranks = top.integer("ranks_per_node")
+    if ranks < 1:
+        raise PlatformError(top.of("ranks_per_node"), f"ranks_per_node = {ranks}", f'Give at least 1, or "{CORES}"')
+    return ranks
+
+
+def _price(entry: CheckedTable, key: str, *, required: bool = False) -> float:
+    price = entry.number(key) if required else entry.number(key, 0.0)
+    if not 0 <= price < math.inf:
+        raise PlatformError(entry.of(key), f"{key} = {price:g}", "Give 0 or more")
+    return price
+
+
+def _check_names(top: CheckedTable, key: str, names: list[str]) -> None:
+    twice = [name for name, times in Counter(names).items() if times > 1]
+    if twice:
+        raise PlatformError(top.at(key), f"{min(twice)!r} is given twice", "Keep one")
+
+
+def _check_hardware(top: CheckedTable, request: DesignQuestion) -> None:
+    """Check that every kind of node makes a valid grid on every network, and that its ranks have a core each."""
+    offers = len(request.nodes) * len(request.networks)
+    if offers > MOST_OFFERS:
+        problem = f"{len(request.nodes)} kinds of nodes on {len(request.networks)} networks"
+        raise PlatformError(top.where, problem, f"Give at most {MOST_OFFERS} combinations")
+    for i, kind in enumerate(request.nodes, 1):
+        for j, network in enumerate(request.networks, 1):
+            clusters = tuple(network.cluster(f"{kind.name}_{k}", kind, 1) for k in (1, 2))
+            ends = wan_ends(network.wan_shape, [cluster.name for cluster in clusters])
+            try:
+                Grid("offer", network.named, clusters, network.wan_shape, tuple(network.wan_link(*e) for e in ends))
+            except PlatformError as err:
+                where = f"{top.where}, nodes {i} on networks {j}: {err.where}"
+                raise PlatformError(where, err.problem, err.remedy) from None
+        if request.ranks_on(kind) > kind.cores:
+            what = f"ranks_per_node = {request.ranks_per_node}, but a node of kind {kind.name} has {kind.cores} core(s)"
+            raise PlatformError(f"{top.where}, nodes {i}", what, f'Give at most the cores, or "{CORES}"')

@@ -1,0 +1,154 @@
+"""Search for the best grids and the Pareto front of price against time, with bounds.
+
+Candidates are visited best first, by lower bounds of the weighted sum of their times.  A candidate is ruled out if as
+many evaluated grids as were asked for are faster than its bound, and, for the front, one of them costs no more.  So the
+answer is the same as that of an exhaustive search.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from bisect import insort
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from predictor.grid.space import Candidate
+from predictor.grid.times import NoAnswer, Report, Times
+from predictor.series.front import pareto_front
+
+_BATCH = 32  # candidates processed together, ordered by number of ranks: equal numbers use the same graph in memory
+
+
+@dataclass(frozen=True)
+class Evaluated:
+    """A candidate and its times."""
+
+    candidate: Candidate
+    times_s: tuple[float, ...]  # of the programs
+    value_s: float  # weighted sum of the times
+    flags: tuple[str, ...]  # reasons to distrust the times
+    number: int  # index of the candidate, which decides between equals
+
+    @property
+    def rounded_s(self) -> float:
+        """The weighted sum, s, to nine digits; predictors do not tell apart events that are closer in time."""
+        return float(f"{self.value_s:.9g}")
+
+    @property
+    def key(self) -> tuple[float, float, int, int]:
+        """Sort key that puts faster grids first, then cheaper ones, then those with fewer clusters."""
+        return self.rounded_s, self.candidate.price, len(self.candidate.parts), self.number
+
+
+@dataclass(eq=False)
+class Search:
+    """A search over candidates; its results so far are valid even if it was interrupted."""
+
+    candidates: Sequence[Candidate]
+    weights: Sequence[float]
+    top: int  # number of best grids that are asked for
+    with_front: bool = True
+    exhaustive: bool = False  # evaluate every candidate, to check the bounds
+    evaluated: list[Evaluated] = field(default_factory=list)  # in order of their keys
+    left_out: int = 0  # number of candidates that bounds ruled out
+    unanswered: Counter[str] = field(default_factory=Counter)  # number of candidates without an answer, by reason
+    complete: bool = False
+    _front: list[Evaluated] = field(default_factory=list)  # so far, by price
+
+    def run(self, times: Times, report: Report) -> None:
+        """Evaluate every candidate or rule it out."""
+        last = 0 if self.exhaustive else times.levels
+        times.prepare(self.candidates, report)
+        queue = self._bounded(times, min(last, 1))
+        if last:
+            queue = self._begun(times, queue)
+        while queue:
+            batch = [heapq.heappop(queue) for _ in range(min(_BATCH, len(queue)))]
+            for bound_s, number, level in sorted(batch, key=lambda entry: (self.candidates[entry[1]].ranks, entry[1])):
+                if last and self._hopeless(bound_s, self.candidates[number].price):
+                    self.left_out += 1
+                elif level < last:
+                    tighter_s = self._bound_s(times, number, level + 1)
+                    if tighter_s is not None:
+                        heapq.heappush(queue, (max(bound_s, tighter_s), number, level + 1))
+                else:
+                    self._evaluate(times, number)
+            report(self._state, len(self.candidates) - len(queue), len(self.candidates))
+        self.complete = True
+
+    @property
+    def _state(self) -> str:
+        best = f", best so far {self.evaluated[0].value_s:.4g} s" if self.evaluated else ""
+        return f"{len(self.evaluated)} grids evaluated, {self.left_out} ruled out{best}"
+
+    @property
+    def best(self) -> list[Evaluated]:
+        """The best grids, at most ``top``."""
+        return self.evaluated[: self.top]
+
+    @property
+    def front(self) -> list[Evaluated]:
+        """The Pareto front, by price; each grid is faster than all others that cost no more."""
+        return list(self._front)
+
+    def _bounded(self, times: Times, level: int) -> list[tuple[float, int, int]]:
+        """Return all candidates that have an answer, as a heap of (bound, index, level of the bound)."""
+        queue = []
+        for number in range(len(self.candidates)):
+            bound_s = self._bound_s(times, number, level)
+            if bound_s is not None:
+                queue.append((bound_s, number, level))
+        heapq.heapify(queue)
+        return queue
+
+    def _begun(self, times: Times, queue: list[tuple[float, int, int]]) -> list[tuple[float, int, int]]:
+        """Evaluate the most promising grid of each network and number of clusters; return the rest of the queue."""
+        first: dict[tuple[str, int], tuple[float, int, int]] = {}
+        for entry in sorted(queue):
+            candidate = self.candidates[entry[1]]
+            first.setdefault((candidate.network.name, len(candidate.parts)), entry)
+        for _, number, _ in first.values():
+            self._evaluate(times, number)
+        rest = list(set(queue) - set(first.values()))
+        heapq.heapify(rest)
+        return rest
+
+    def _bound_s(self, times: Times, number: int, level: int) -> float | None:
+        """Return a lower bound of the weighted sum; None where the predictor has no answer."""
+        if level == 0:
+            return 0.0
+        try:
+            return self._weighted(times.bounds_s(self.candidates[number], level))
+        except NoAnswer as err:
+            self.unanswered[str(err)] += 1
+            return None
+
+    def _evaluate(self, times: Times, number: int) -> None:
+        candidate = self.candidates[number]
+        try:
+            told = times.times(candidate)
+        except NoAnswer as err:
+            self.unanswered[str(err)] += 1
+            return
+        one = Evaluated(candidate, told.times_s, self._weighted(told.times_s), told.flags, number)
+        insort(self.evaluated, one, key=lambda other: other.key)
+        self._to_front(one)
+
+    def _weighted(self, times_s: Sequence[float]) -> float:
+        return math.fsum(weight * time_s for weight, time_s in zip(self.weights, times_s, strict=True))
+
+    def _hopeless(self, bound_s: float, price: float) -> bool:
+        """Return whether a grid with such a bound and price is neither among the best nor on the front."""
+        if len(self.evaluated) < self.top or bound_s <= self.evaluated[self.top - 1].rounded_s:
+            return False
+        return not self.with_front or any(
+            one.candidate.price <= price and one.rounded_s < bound_s for one in self._front
+        )
+
+    def _to_front(self, one: Evaluated) -> None:
+        """Add a grid to the front if no grid there dominates it; of equal ones, the first by key stays."""
+        grids = sorted([*self._front, one], key=lambda grid: grid.key)
+        front = pareto_front([(grid.candidate.price, grid.rounded_s) for grid in grids], equals=False)
+        self._front = [grids[at] for at in front]

@@ -1,0 +1,322 @@
+"""The search that the options of options.py describe."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
+
+from apps.options.programs import parse_parameters
+from apps.programs.kernel import sized_names
+from apps.runs.plan import Plan
+from apps.spec.settings import Settings
+from platforms.command.request import given
+from platforms.errors import UserError, known_names
+from platforms.grids.grid import default_power
+from platforms.model.platform import Cluster, Platform
+from platforms.options import platform_from_request
+from platforms.wording import number_of
+from predictor.allocation.branch_and_bound import branch_and_bound
+from predictor.allocation.configuration import Limits
+from predictor.allocation.objectives import TIME, Objective, cost, edp, energy
+from predictor.allocation.search import ChosenConfiguration, cheapest_within, check_slack
+from predictor.allocation.sizes import kernel_sizes, names_with_sizes
+from predictor.allocation.space import Space
+from predictor.evidence.broker import Broker
+from predictor.evidence.plan import planned
+from predictor.nodes.drivers import Driver, Noise, NptDriver, NptSettings
+from predictor.nodes.limits import default_limits
+from predictor.nodes.names import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES, UNPREDICTABLE
+from predictor.nodes.options import SearchOptions
+from predictor.nodes.probes import PROBES, Probing, check_probes
+from predictor.nodes.study import Study
+from predictor.npt.predictor import NptPredictor
+from predictor.registry import predictor
+
+_Number = TypeVar("_Number", int, float)
+
+MOST_RESAMPLINGS = 10_000  # of a bootstrap
+OF_POWER = {"energy": energy, "edp": edp}  # objectives that need the watts of the nodes
+
+
+def plan_from_request(request: SearchOptions, study: Study, settings: Settings, *, truths: bool) -> Plan:
+    """Return the runs of a search, or also those of all its configurations, of which the best is the optimum.
+
+    Raises:
+        UserError: The options do not fit together.
+    """
+    space = study.space(given(request.size))
+    targets = [study.target(space.configuration(row), given(request.size)) for row in range(len(space))]
+    if request.predictor in FORMS and request.measurements is not None:
+        return Plan(truths=tuple(map(settings.spec, targets)) if truths else ())
+    if request.predictor in FORMS:
+        sizes = construction_from_request(request)
+        runs = (study.target(configuration, size) for configuration, size in study.homogeneous(sizes))
+        alone = [settings.spec(target) for target in runs]
+        truth = [spec for spec in map(settings.spec, targets) if truths and spec not in alone]
+        probes = probes_from_request(request, study) * (1 + getattr(request, "then", 0))
+        remark = (
+            f"then at most {number_of(probes, 'probe')}, of configurations that these runs decide" if probes else ""
+        )
+        return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)), remark=remark)
+    # Each by itself: where the evidence contains runs of targets, it is gathered for one target after another.
+    return planned(((settings, [target]) for target in targets), [predictor(request.predictor)], truths=truths)
+
+
+def study_from_request(request: SearchOptions) -> Study:
+    """Return the study that the options describe.
+
+    Raises:
+        UserError: An option is missing or wrong.
+    """
+    if request.app is None:
+        raise UserError("--app", "not given", f"Name one of {', '.join(sized_names())}")
+    platform = platform_from_request(request)
+    return Study(request.app, platform, limits_from_request(request, platform), parse_parameters(request.param))
+
+
+def limits_from_request(request: SearchOptions, platform: Platform) -> Limits:
+    """Return the limits of --nodes and --processes, or their defaults."""
+    usual = default_limits(given(request.app), platform, given(request.scenario))
+    return Limits(
+        usual.pes if request.nodes is None else numbers(request.nodes, "--nodes", int),
+        usual.processes if request.processes is None else numbers(request.processes, "--processes", int),
+    )
+
+
+def numbers(text: str, option: str, kind: type[_Number]) -> tuple[_Number, ...]:
+    """Parse a comma-separated list of numbers given to ``option``.
+
+    Raises:
+        UserError: The text is not such a list.
+    """
+    try:
+        return tuple(kind(part) for part in text.split(","))
+    except ValueError:
+        raise UserError(f"{option} {text}", "not numbers", "Write them with commas, such as 4,4,4") from None
+
+
+def construction_from_request(request: SearchOptions) -> tuple[int, ...]:
+    """Return the sizes that are measured.
+
+    Raises:
+        UserError: A size is given more than once, or no sizes are given and the program is not of the paper's.
+    """
+    if request.construction is not None:
+        sizes = numbers(request.construction, "--construction", int)
+        check_distinct(sizes, "--construction")
+        return sizes
+    known = kernel_sizes(request.app or "")
+    if known is None:
+        names = ", ".join(names_with_sizes())
+        raise UserError("--construction", f"{request.app} is not of the paper's benchmarks ({names})", "Name sizes")
+    return known.construction
+
+
+def check_distinct(sizes: Sequence[int], where: str) -> None:
+    """Refuse a size that is given more than once, because its second run would add cost but no information.
+
+    Raises:
+        UserError: A size is given more than once.
+    """
+    for size in sizes:
+        if sizes.count(size) > 1:
+            raise UserError(where, f"{size} is given more than once", "Name every size once")
+
+
+def npt_settings_from_request(request: SearchOptions) -> NptSettings:
+    """Return the settings of the models from the options.
+
+    Raises:
+        UserError: A name or value is not valid, or a seed is given without noise.
+    """
+    if request.seed is not None and not request.noise:
+        raise UserError(f"--seed {request.seed}", "has no effect without noise", "Give --noise too, or leave it out")
+    return NptSettings(
+        form=request.predictor,
+        method="nnls" if request.fit is None else request.fit,
+        weights="relative" if request.weights is None else request.weights,
+        drop=tuple(dict.fromkeys(request.drop)),
+        glitch_k=request.glitches,
+        outliers="keep" if request.outliers is None else request.outliers,
+        noise=Noise(0.0 if request.noise is None else request.noise, 0 if request.seed is None else request.seed),
+    )
+
+
+def probes_from_request(request: SearchOptions, study: Study) -> int:
+    """Return the number of configurations to probe: --probe, or its default for the program and the search.
+
+    Raises:
+        UserError: The options do not fit together.
+    """
+    plain = request.objective == "time" and request.search == "exhaustive" and request.measurements is None
+    if request.probe is None:
+        return PROBES if plain and request.predictor in FORMS and study.problem(given(request.size)).iterative else 0
+    where = f"--probe {request.probe}"
+    check_probes(request.probe, where)
+    if request.probe and not plain:
+        problem = "probes are simulated times, compared after an exhaustive search for the least time"
+        raise UserError(where, problem, "Leave it out, or leave out --objective, --search and --measurements")
+    number: int = request.probe
+    return number
+
+
+def check_choice_arguments(request: SearchOptions, study: Study) -> None:
+    """Check --probe, --bootstrap and --measurements before anything runs.
+
+    Raises:
+        UserError: A value is out of its range, or the options do not fit together.
+    """
+    probes_from_request(request, study)
+    if request.bootstrap is not None and not 0 <= request.bootstrap <= MOST_RESAMPLINGS:
+        remedy = f"Give 0 to {MOST_RESAMPLINGS}, 0 for no bootstrap"
+        raise UserError(f"--bootstrap {request.bootstrap}", "not a number of resamplings", remedy)
+    if request.measurements is None:
+        if request.unpredictable is not None:
+            raise UserError("--unpredictable", "goes with --measurements", "Leave it out")
+        return
+    if request.unpredictable is not None and request.unpredictable not in UNPREDICTABLE:
+        known = known_names(request.unpredictable, UNPREDICTABLE)
+        raise UserError(f"--unpredictable {request.unpredictable}", "no such word", known)
+    for name in ("construction", "noise", "seed"):
+        if getattr(request, name) is not None:
+            raise UserError(f"--{name}", "is about simulated measurements, not --measurements", "Leave it out")
+
+
+def probing_from_request(request: SearchOptions, study: Study, broker: Broker) -> Probing:
+    """Return the way to probe, with the noise of the measurements.
+
+    Raises:
+        UserError: The options do not fit together.
+    """
+    noise = npt_settings_from_request(request).noise if request.predictor in FORMS else Noise()
+    return Probing(probes_from_request(request, study), broker, noise)
+
+
+def refuse_model_arguments(request: SearchOptions) -> None:
+    """Refuse options about measured models where a predictor drives the search.
+
+    Raises:
+        UserError: Such an option is given.
+    """
+    for name in (
+        *("construction", "fit", "weights", "drop", "glitches", "outliers", "bootstrap", "noise", "seed"),
+        *("measurements", "unpredictable"),
+    ):
+        if getattr(request, name) not in (None, ()):
+            problem = f"is about measured models ({', '.join(FORMS)}), not {request.predictor}"
+            raise UserError(f"--{name}", problem, "Leave it out")
+
+
+@dataclass(frozen=True)
+class Search:
+    """Settings of the search for the best configuration."""
+
+    how: str  # of SEARCHES
+    objective: Objective
+    slack: float | None  # not None: only configurations within 1 + slack of the best time count
+
+    def choose(self, driver: Driver, space: Space, size: int) -> ChosenConfiguration:
+        """Return the best configuration by the driver's estimates.
+
+        Raises:
+            OutOfRange: No configuration has an estimate.
+        """
+        find = self._find(driver, space, size)
+        if self.slack is None:
+            return find(self.objective)
+        return cheapest_within(find, self.objective, self.slack)
+
+    def _find(self, driver: Driver, space: Space, size: int) -> Callable[..., ChosenConfiguration]:
+        if self.how == "branch-and-bound":
+            if not isinstance(driver, NptDriver):
+                raise ValueError("branch and bound needs the models of an NptDriver")
+            return partial(_bounded, driver, space, size)
+        return partial(driver.estimate(space, size).choose, space)
+
+
+def _bounded(
+    driver: NptDriver, space: Space, size: int, objective: Objective = TIME, **limit: float
+) -> ChosenConfiguration:
+    """Return the choice of branch and bound, with the reasons to distrust the models."""
+    choice = branch_and_bound(space, driver.models.table_s(space, size), objective, **limit)
+    return replace(choice, flags=(*choice.flags, *driver.flags(size)))
+
+
+def search_from_request(request: SearchOptions, platform: Platform) -> Search:
+    """Return the settings of the search from the options.
+
+    Raises:
+        UserError: A name is not known, or the options do not fit together.
+    """
+    if request.objective not in OBJECTIVES:
+        raise UserError(
+            f"--objective {request.objective}", "no such objective", known_names(request.objective, OBJECTIVES)
+        )
+    if request.search not in SEARCHES:
+        raise UserError(f"--search {request.search}", "no such search", known_names(request.search, SEARCHES))
+    if request.search == "branch-and-bound" and request.predictor not in BOUNDED_FORMS:
+        problem = f"it needs the times of sub-clusters, which only npt and npt:pt models have, not {request.predictor}"
+        raise UserError("--search branch-and-bound", problem, "Use --search exhaustive")
+    if (request.prices is None) != (request.objective not in ("cost", "cheapest")):
+        raise UserError("--prices", "--objective cost and cheapest need it, and only they use it", "Give both or none")
+    return Search(request.search, _objective(request, platform), _slack(request))
+
+
+def _slack(request: SearchOptions) -> float | None:
+    if request.objective != "cheapest":
+        if request.slack is not None:
+            raise UserError(f"--slack {request.slack:g}", "goes with --objective cheapest", "Leave it out")
+        return None
+    slack = 0.1 if request.slack is None else request.slack
+    check_slack(slack)
+    return slack
+
+
+def _objective(request: SearchOptions, platform: Platform) -> Objective:
+    if request.objective == "time":
+        return TIME
+    if request.objective in OF_POWER:
+        return OF_POWER[request.objective](_full_power_w(platform, request.objective))
+    objective = cost(numbers(given(request.prices), "--prices", float))
+    objective.check(len(platform.clusters))
+    return objective
+
+
+def objective_cautions(request: SearchOptions, platform: Platform) -> list[str]:
+    """Return reasons to distrust the objective."""
+    if request.objective not in OF_POWER:
+        return []
+    found = []
+    if request.predictor in FORMS or isinstance(predictor(request.predictor), NptPredictor):
+        found.append(
+            f"models of {request.predictor} do not distinguish computing from waiting: energy counts the nodes in use "
+            "at full power all the time; models of dpgraph and hcf do distinguish them"
+        )
+    if all(_usual_power(cluster) for cluster in platform.clusters):
+        found.append(
+            "the watts of the nodes are the default, in proportion to their speeds: where most of the time is "
+            "computing, energy hardly differs between configurations; give the clusters of a scenario file their power"
+        )
+    return found
+
+
+def _usual_power(cluster: Cluster) -> bool:
+    """Return whether the cluster's nodes have the default power of a grid's nodes."""
+    host = cluster.hosts[0]
+    usual_w = default_power(cluster.speed_flops * host.cores).full_w
+    return host.power is not None and math.isclose(host.power.full_w, usual_w, rel_tol=1e-9)
+
+
+def _full_power_w(platform: Platform, objective: str) -> Sequence[float]:
+    """Return the power of a node of each cluster with all cores busy, W; raise UserError where it is not given."""
+    full_w = []
+    for cluster in platform.clusters:
+        power = cluster.hosts[0].power
+        if power is None:
+            where = f"--objective {objective}, cluster {cluster.name}"
+            raise UserError(where, "the platform gives no watts", "Give its hosts a wattage_per_state")
+        full_w.append(power.full_w)
+    return full_w

@@ -1,0 +1,340 @@
+"""The search that ``gridval plan nodes`` makes, and its output."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from apps.options.dry_run import print_plan
+from apps.options.runner import runner_from_request
+from apps.options.settings import settings_from_request
+from apps.results.cautions import Cautions
+from platforms.command.request import given
+from platforms.errors import UserError
+from platforms.files.writing import check_writable
+from platforms.model.placement import Placement, configured, write_host_file
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration
+from predictor.allocation.configuration import remaining
+from predictor.allocation.search import ChosenConfiguration
+from predictor.base import Cost
+from predictor.nodes.arguments import (
+    Search,
+    check_choice_arguments,
+    construction_from_request,
+    npt_settings_from_request,
+    objective_cautions,
+    plan_from_request,
+    probes_from_request,
+    probing_from_request,
+    refuse_model_arguments,
+    search_from_request,
+    study_from_request,
+)
+from predictor.nodes.drivers import Driver, Gathered, NptDriver, NptSettings, measure, npt_driver
+from predictor.nodes.names import FORMS
+from predictor.nodes.options import NodesRequest, SearchOptions
+from predictor.nodes.own_measurements import alone, read_measured
+from predictor.nodes.predictor_driver import PredictorDriver, brokers
+from predictor.nodes.probes import Probed, Probing, choose_by_probes, comparison_text
+from predictor.nodes.study import Study
+from predictor.npt.predictability import FINE, REFUSED, checks
+from predictor.registry import predictor
+
+if TYPE_CHECKING:
+    from apps.runs.runner import Runner
+    from apps.spec.settings import Settings
+
+
+NOTHING = Gathered()
+
+
+@dataclass(frozen=True)
+class Found:
+    """The choice of one search, and the times of the search."""
+
+    choice: ChosenConfiguration
+    configurations: int  # number of configurations in the space
+    search_s: float  # wall time of estimating and choosing, without gathering evidence
+    gather_s: float  # wall time of gathering evidence during the search
+    probed: tuple[Probed, ...] = ()  # the probed configurations, by increasing time
+    probes: Gathered = NOTHING  # cost of the probes
+    probability: float | None = None  # share of resampled measurements by which the choice is the best
+
+
+def search(
+    driver: Driver,
+    study: Study,
+    size: int,
+    how: Search,
+    probing: Probing | None = None,
+    *,
+    resamplings: int = 0,
+) -> Found:
+    """Search the study's space for problems of size N = ``size``; ``resamplings``: of the bootstrap, 0 for none."""
+    started, before_s = time.perf_counter(), driver.gathered.wall_s
+    space = study.space(size)
+    probed: tuple[Probed, ...] = ()
+    probes = NOTHING
+    if probing is None or not probing.count:
+        choice = how.choose(driver, space, size)
+    else:
+        made = choose_by_probes(study, space, size, driver.estimate(space, size), probing)
+        choice, probed, probes = made.choice, made.probed, made.gathered
+    gather_s = driver.gathered.wall_s - before_s + probes.wall_s
+    search_s = time.perf_counter() - started - gather_s
+    probability = None
+    if resamplings and isinstance(driver, NptDriver):
+        probability = driver.probability_best(space, size, choice.configuration, resamplings)
+    return Found(choice, space.count, search_s, gather_s, probed, probes, probability)
+
+
+def driver_from_request(request: SearchOptions, study: Study, settings: Settings, runner: Runner) -> Driver:
+    """Return the driver that --predictor names; for measured models, make and fit their runs.
+
+    Raises:
+        UserError: The options do not fit together, or the runs do not suffice.
+    """
+    gathering = brokers(settings, runner)
+    if request.predictor not in FORMS:
+        driver = PredictorDriver(predictor(request.predictor), study, gathering)
+        refuse_model_arguments(request)
+        study.check_iterations((given(request.size), ranks) for ranks in study.space(given(request.size)).ranks)
+        return driver
+    models = npt_settings_from_request(request)
+    if request.measurements is not None:
+        return own_driver(request, study, models)
+    runs = list(study.homogeneous(construction_from_request(request)))
+    models.check(study.equations, runs)
+    study.check_iterations((size, configuration.total) for configuration, size in runs)
+    # As in the paper, homogeneous runs are made at all sizes, also those for which configurations are chosen.
+    return npt_driver(measure(study, runs, gathering(())), study.equations, models, near=given(request.size))
+
+
+def own_driver(request: SearchOptions, study: Study, models: NptSettings) -> NptDriver:
+    """Return a driver by the user's own measurements; say how predictable they are.
+
+    Raises:
+        UserError: The file is wrong, its runs do not suffice, or they are not predictable.
+    """
+    measured = read_measured(given(request.measurements), study.app, study.limits.sub_clusters)
+    single = alone(measured)
+    if not len(single.measurements):
+        raise UserError(given(request.measurements), "no run on a single cluster", "Measure each cluster alone")
+    judging = replace(models, weights="relative", outliers="reject")
+    judged = checks(
+        measured.measurements, npt_driver(single, study.equations, judging, near=given(request.size)).models
+    )
+    failed = [check for check in judged if check.verdict == REFUSED]
+    if failed and request.unpredictable != "caution":
+        remedy = "Find the cause and measure again, or give --unpredictable caution"
+        raise UserError(f"{request.measurements}, {failed[0].name}", f"not predictable: {failed[0].text}", remedy)
+    driver = npt_driver(single, study.equations, models, near=given(request.size))
+    return replace(driver, cautions=tuple(f"predictability, {check}" for check in judged if check.verdict != FINE))
+
+
+def run(request: NodesRequest) -> int:
+    """Run the command and return its exit status.
+
+    Raises:
+        UserError: An option is wrong, or no configuration has an estimate.
+    """
+    study = study_from_request(request)
+    if request.size is None:
+        raise UserError("--size", "not given", "Give the N that configurations are to be chosen for")
+    if request.then < 0:
+        raise UserError(f"--then {request.then}", "below zero", "Give 0 or more")
+    how = search_from_request(request, study.platform)
+    study.space(request.size)  # raises errors in the limits before anything runs
+    if request.write_hostfile is not None:
+        check_writable("--write-hostfile", request.write_hostfile)
+    check_choice_arguments(request, study)
+    settings = settings_from_request(request)
+    general = objective_cautions(request, study.platform)
+    said = Cautions()
+    said.say(*general)
+    if request.dry_run:
+        return print_plan(request, plan_from_request(request, study, settings, truths=False))
+    with runner_from_request(request, cautions=said) as runner:
+        driver = driver_from_request(request, study, settings, runner)
+        probing = probing_from_request(request, study, brokers(settings, runner)(()))
+        again = partial(search, driver, size=request.size, how=how, probing=probing, resamplings=request.bootstrap or 0)
+        found, ended = _in_turn(study, again, searches=1 + request.then)
+    spent = driver.gathered.cost + sum((one.probes.cost for one in found), Cost())
+    results = Results(request, study, how, found, _placements(study, found), spent, ended)
+    everything = {**results.to_json(), "cautions": [*general, *runner.cautions.lines()]}
+    print(json.dumps(everything) if request.json else results.text())
+    if request.write_hostfile is not None:
+        write_host_file(request.write_hostfile, results.placements[0])
+    return 0
+
+
+def _in_turn(study: Study, again: Callable[..., Found], *, searches: int) -> tuple[list[Found], str | None]:
+    """Search repeatedly, each time on the nodes that remain (section 8); return why the searches ended early, if so."""
+    found: list[Found] = []
+    for _ in range(searches):
+        if not any(study.limits.most_processes):
+            return found, "no node is left"
+        try:
+            found.append(again(study=study))
+        except UserError as err:
+            if not found:
+                raise
+            return found, f"{err.where}: {err.problem}"
+        study = study.within(remaining(study.limits, found[-1].choice.configuration))
+    return found, None
+
+
+def _placements(study: Study, found: Sequence[Found]) -> list[Placement]:
+    """Return the hosts of each choice in rank order; each choice takes nodes that earlier choices have left."""
+    taken = [0] * len(study.platform.clusters)
+    placements = []
+    for one in found:
+        shares = one.choice.configuration.shares
+        placements.append(configured(study.platform, shares, skip=taken))
+        taken = [before + pes for before, (pes, _) in zip(taken, shares, strict=True)]
+    return placements
+
+
+def driver_name(request: SearchOptions) -> str:
+    """Return a description of the driver of the search."""
+    predictor: str = request.predictor
+    if predictor not in FORMS:
+        return predictor
+    settings = npt_settings_from_request(request)
+    return f"{settings.name}; noise: {settings.noise}"
+
+
+def settings_to_json(request: SearchOptions, study: Study, how: Search) -> dict[str, Any]:
+    """Return the settings, including the noise, as JSON values; None for settings that only measured models have."""
+    asked = {
+        "app": study.app,
+        "size": request.size,
+        "params": {
+            name: value for name, value in study.problem(given(request.size)).params if name in study.parameters
+        },
+        "platform": study.platform.name,
+        "platform_hash": study.platform.content_hash,
+        "most_nodes": list(study.limits.pes),
+        "most_processes": list(study.limits.processes),
+        "predictor": request.predictor,
+        "objective": request.objective,
+        "slack": how.slack,
+        "search": how.how,
+        "unit": how.objective.unit,
+    }
+    asked["probe"] = probes_from_request(request, study)
+    names = (
+        "fit",
+        "weights",
+        "drop",
+        "glitches",
+        "outliers",
+        "bootstrap",
+        "construction",
+        "measurements",
+        "noise",
+        "seed",
+    )
+    if request.predictor not in FORMS:
+        return asked | dict.fromkeys(names)
+    settings = npt_settings_from_request(request)
+    return {
+        **asked,
+        "fit": settings.method,
+        "weights": settings.weights,
+        "drop": list(settings.drop),
+        "glitches": settings.glitch_k,
+        "outliers": settings.outliers,
+        "bootstrap": request.bootstrap or None,
+        "construction": None if request.measurements else list(construction_from_request(request)),
+        "measurements": request.measurements,
+        "noise": settings.noise.sigma,
+        "seed": settings.noise.seed if settings.noise.sigma else None,
+    }
+
+
+@dataclass(frozen=True)
+class Results:
+    """Results of one command, with the settings that its output shows."""
+
+    request: NodesRequest
+    study: Study
+    how: Search
+    found: Sequence[Found]  # the first search, then the searches on the nodes that remained
+    placements: Sequence[Placement]  # of each choice
+    cost: Cost  # of all evidence
+    ended: str | None  # why there were fewer searches than asked for
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the results as JSON values."""
+        choices = [
+            {
+                "chosen": str(one.choice.configuration),
+                "ranks": one.choice.configuration.total,
+                "nodes": one.choice.configuration.nodes,
+                "estimated_s": one.choice.time_s,
+                "value": one.choice.value,
+                "configurations": one.configurations,
+                "examined": one.choice.examined,
+                "search_s": one.search_s,
+                "gather_s": one.gather_s,
+                "probed": [{**asdict(probe), "configuration": str(probe.configuration)} for probe in one.probed],
+                "probability_best": one.probability,
+                "flags": list(one.choice.flags),
+                "hostfile": list(placement),
+            }
+            for one, placement in zip(self.found, self.placements, strict=True)
+        ]
+        return {
+            **settings_to_json(self.request, self.study, self.how),
+            **choices[0],
+            "then": choices[1:],
+            "ended": self.ended,
+            "evidence": asdict(self.cost),
+        }
+
+    def text(self) -> str:
+        """Return the results as text."""
+        study = self.study
+        lines = [f"{study.problem(given(self.request.size))} on {study.platform.name}, by {driver_name(self.request)}"]
+        for number, (one, placement) in enumerate(zip(self.found, self.placements, strict=True)):
+            choice = one.choice
+            nodes = ", ".join(
+                f"{pes} {cluster.name} x {processes}"
+                for cluster, (pes, processes) in zip(study.platform.clusters, choice.configuration.shares, strict=True)
+                if pes
+            )
+            lines.append(
+                f"{'then' if number else 'chosen'} {choice.configuration}: {nodes}; {choice.configuration.total} ranks"
+            )
+            how = "probed at" if one.probed else "estimated"
+            lines.append(f"    {how} {duration(choice.time_s)}" + _value(self.how, choice))
+            lines.append(f"    of {one.configurations} configurations, in {1000 * one.search_s:.3g} ms")
+            lines += [f"    {line}" for line in said_of(one, self.request)]
+            lines += [f"    caution: {flag}" for flag in choice.flags]
+            lines.append(f"    host file: {' '.join(placement)}")
+        if self.ended is not None:
+            lines.append(f"then nothing: {self.ended}")
+        how = "measured" if self.request.measurements else f"simulated in {self.cost.wall_s:.3g} s"
+        lines.append(f"evidence costs {self.cost.node_s:.4g} node-seconds, {how}")
+        return "\n".join(folded_lines(lines))
+
+
+def said_of(found: Found, request: SearchOptions) -> list[str]:
+    """Return sentences about the probes and the bootstrap of a search, where it had any."""
+    said = [comparison_text(found.probed)] if found.probed else []
+    if found.probability is not None:
+        share = "no model" if math.isnan(found.probability) else f"{100 * found.probability:.0f} %"
+        said.append(f"the best by the models of {share} of {request.bootstrap} resamplings of the measurements")
+    return said
+
+
+def _value(how: Search, choice: ChosenConfiguration) -> str:
+    objective = how.objective
+    return "" if objective.name == "time" else f", {objective.name} {choice.value:.4g} {objective.unit}".rstrip()

@@ -1,0 +1,116 @@
+"""Options of a search for configurations, shared by ``predictor.nodes`` and ``validation.nodes``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from apps.options.dry_run import DryRunOption
+from apps.options.runner import RunnerOptions
+from apps.options.settings import KernelSettingsOptions
+from apps.programs.kernel import sized_names
+from platforms.command.common import JsonOption
+from platforms.command.parser import any_case
+from platforms.command.request import option
+from platforms.options import PlatformOptions
+from predictor.nodes.names import FORMS, GLITCH_FACTOR, GLITCH_SHARE, OBJECTIVES, OUTLIERS, SEARCHES
+from predictor.registry import PREDICTORS, help_text
+
+FIRST_OPTIONS = (  # in the short help
+    *("--simulate", "--scenario", "--platform", "--app", "--size", "--predictor", "--nodes", "--processes"),
+    *("--objective", "--dry-run", "--write-hostfile"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchOptions(PlatformOptions, KernelSettingsOptions, DryRunOption, RunnerOptions):
+    """A search for the configuration of a program on a platform."""
+
+    app: str | None = option(None, "NAME", f"one of {', '.join(sized_names())}", parse=str.lower)
+    size: int | None = option(None, "N", "the size of the problem")
+    param: tuple[str, ...] = option((), "KEY=VALUE", "another parameter of the problem")
+    nodes: str | None = option(
+        None,
+        "P1,P2,...",
+        "most nodes of each cluster (default: the paper's for its benchmarks on its cluster, else all)",
+    )
+    processes: str | None = option(
+        None,
+        "M1,M2,...",
+        "most processes on a node of each cluster (default: 1 on the slowest clusters, 2 on the others)",
+    )
+    predictor: str = option(
+        "npt",
+        "NAME",
+        f"models that drive the search: {', '.join(FORMS)}; or a predictor, {help_text(but=FORMS)} (default: npt)",
+        parse=any_case(*FORMS, *PREDICTORS),
+    )
+    fit: str | None = option(None, "nnls|ls", "how models are fitted (default: nnls)")
+    weights: str | None = option(
+        None,
+        "absolute|relative|local",
+        "errors that the fit minimises: relative ones (default), local ones, which count more near the size and "
+        "the numbers of processes of the choice, or absolute ones in seconds, as in the paper",
+    )
+    drop: tuple[str, ...] = option((), "TERM", 'leave a term out of the models, such as "log P"')
+    glitches: float | None = option(
+        None,
+        "K",
+        "leave out measurements that perform at most K times as well as the next smaller size (the paper: 0.9)",
+    )
+    measurements: str | None = option(
+        None,
+        "FILE.csv",
+        "choose by runs that were measured on a real cluster, instead of simulated ones: the columns size, "
+        "configuration, time_s; checks first whether they are predictable",
+    )
+    unpredictable: str | None = option(
+        None,
+        "refuse|caution",
+        "what to do if --measurements fail a check of predictability: refuse to choose (default), or say so",
+        parse=str.lower,
+    )
+    outliers: str | None = option(
+        None,
+        "|".join(OUTLIERS),
+        "runs far slower than the model of the others: keep them (default), reject them, or do what predicts "
+        "left-out sizes better",
+        parse=str.lower,
+    )
+    probe: int | None = option(
+        None,
+        "K",
+        "run a few iterations on the K configurations of distinct numbers of processes that are estimated to be "
+        "best, and choose among them (default: 3 where the program has iterations, otherwise 0: none; given, it runs "
+        "a program without iterations whole)",
+    )
+    bootstrap: int | None = option(
+        None, "B", "resample the measurements B times, and give the share in which the choice is the best (default: 0)"
+    )
+    construction: str | None = option(
+        None, "N1,N2,...", "sizes that are measured (default: the paper's for its benchmarks)"
+    )
+    noise: float | None = option(
+        None,
+        "SIGMA",
+        f"multiply measured times by exp(SIGMA z), z standard normal, and make {100 * GLITCH_SHARE:g} %% of them "
+        f"{GLITCH_FACTOR:g} times longer, like those of real machines (default: 0, none)",
+    )
+    seed: int | None = option(None, "S", "seed of the noise (default: 0)")
+    objective: str = option(
+        "time",
+        "NAME",
+        f"value to minimise: {', '.join(OBJECTIVES)}; edp: energy times time; cheapest: the cost, within --slack "
+        "of the best time",
+        parse=str.lower,
+    )
+    slack: float | None = option(None, "X", "for cheapest: times up to 1 + X of the best (default: 0.1)")
+    prices: str | None = option(None, "C1,C2,...", "price of a node-hour of each cluster, for cost and cheapest")
+    search: str = option("exhaustive", "HOW", f"{' or '.join(SEARCHES)} (default: exhaustive)", parse=str.lower)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodesRequest(SearchOptions, JsonOption):
+    """A program for which nodes are chosen."""
+
+    then: int = option(0, "K", "search K times more, each on the nodes that remain (default: 0)")
+    write_hostfile: str | None = option(None, "FILE", "write the chosen hosts, one per line in rank order")

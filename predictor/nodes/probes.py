@@ -1,0 +1,143 @@
+"""Probes: short runs of the few configurations that the models find best, by which one of them is chosen.
+
+A probe is a run of a few iterations, from which the time of all iterations follows; a program without iterations is
+run whole.  Probes are runs at the size of the choice.  They are charged like all other evidence, and noise is drawn
+for them as for measurements.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import Problem
+from apps.spec.target import Target
+from platforms.errors import UserError
+from platforms.terminal.quantities import significant
+from predictor.allocation.configuration import Configuration
+from predictor.allocation.search import ChosenConfiguration
+from predictor.allocation.shortlist import shortlist
+from predictor.allocation.space import Space
+from predictor.base import Cost, EvidenceRequest
+from predictor.evidence.broker import Broker
+from predictor.nodes.drivers import Estimates, Gathered, Noise
+from predictor.nodes.study import Study
+from predictor.npt.measurements import Measurement, Measurements
+from predictor.npt.smaller import time_of_iterations_s
+
+PROBES = 3  # configurations that are probed by default
+MOST_PROBES = 100
+ITERATIONS = 5  # of a probe
+
+
+@dataclass(frozen=True)
+class Probing:
+    """The way to probe: how many configurations, through which broker, and with which noise."""
+
+    count: int
+    broker: Broker
+    noise: Noise
+
+
+@dataclass(frozen=True)
+class Probed:
+    """A probed configuration."""
+
+    configuration: Configuration
+    estimated_s: float  # by the models
+    probed_s: float  # of all iterations, by the probe
+
+
+@dataclass(frozen=True)
+class ProbedChoice:
+    """The choice among the probed configurations."""
+
+    choice: ChosenConfiguration
+    probed: tuple[Probed, ...]  # by increasing probed time
+    gathered: Gathered
+
+
+def check_probes(count: int, where: str) -> None:
+    """Check a number of configurations to probe.
+
+    Raises:
+        UserError: It is negative or too large.
+    """
+    if not 0 <= count <= MOST_PROBES:
+        raise UserError(where, "not a number of configurations to probe", f"Give 0 to {MOST_PROBES}, 0 for no probes")
+
+
+def short(problem: Problem, nranks: int) -> Problem:
+    """Return the problem with at most ITERATIONS iterations; a program without iterations is left as it is."""
+    parameter = named_kernel(problem.name).iterations_parameter
+    if parameter is None or problem.iterations_on(nranks) <= ITERATIONS:
+        return problem
+    return replace(problem, params=tuple((key, ITERATIONS if key == parameter else old) for key, old in problem.params))
+
+
+def probe_target(study: Study, configuration: Configuration, size: int) -> Target:
+    """Return the run of a probe."""
+    target = study.target(configuration, size)
+    return replace(target, problem=short(target.problem, target.nranks))
+
+
+def choose_by_probes(study: Study, space: Space, size: int, estimates: Estimates, probing: Probing) -> ProbedChoice:
+    """Probe the configurations that the estimates find best, one of each P, and choose the fastest of them.
+
+    Raises:
+        OutOfRange: No configuration has an estimate.
+    """
+    best = estimates.choose(space)
+    listed = shortlist(space, estimates.times_s, probing.count, table_s=estimates.table_s)
+    targets = [probe_target(study, one.configuration, size) for one in listed]
+    started = time.perf_counter()
+    evidence = probing.broker.gather([EvidenceRequest("run", target) for target in targets])
+    wall_s = time.perf_counter() - started
+    asked = [study.target(one.configuration, size).iterations for one in listed]
+    quiet = Measurements.of(
+        Measurement(one.configuration, size, time_of_iterations_s(run.record, target.iterations, iterations))
+        for one, run, target, iterations in zip(listed, evidence, targets, asked, strict=True)
+    )
+    # A stream of its own, so that probes and measurements do not have the same noise.
+    noisy_s = replace(probing.noise, seed=_stream(probing.noise.seed, size)).of(quiet).time_s.tolist()
+    probed = sorted(
+        (Probed(one.configuration, one.time_s, time_s) for one, time_s in zip(listed, noisy_s, strict=True)),
+        key=lambda one: one.probed_s,
+    )
+    chosen = probed[0]
+    choice = replace(
+        best,
+        configuration=chosen.configuration,
+        time_s=chosen.probed_s,
+        value=chosen.probed_s,
+        flags=_flags(space, estimates, chosen.configuration),
+    )
+    spent = Gathered(sum((one.cost for one in evidence), Cost()), sum(one.record.time_s for one in evidence), wall_s)
+    return ProbedChoice(choice, tuple(probed), spent)
+
+
+def _stream(seed: int, size: int) -> int:
+    return 1_000_003 * (seed + 1) + size
+
+
+def _flags(space: Space, estimates: Estimates, configuration: Configuration) -> tuple[str, ...]:
+    """Return the reasons to distrust the estimate of a configuration, besides its time, which the probe replaces."""
+    (row,) = space.rows([configuration])
+    return (*estimates.flags, *estimates.own_flags.get(int(row), ()))
+
+
+def comparison_text(probed: Sequence[Probed]) -> str:
+    """Return a sentence that compares the choice with the second best of the probed configurations.
+
+    >>> a, b = (Configuration(((pes, 1),)) for pes in (2, 3))
+    >>> comparison_text([Probed(a, 5.0, 4.0), Probed(b, 4.5, 4.4)])
+    'probed 2 configurations: the second best, (3,1), is within 10.0 % of the chosen one'
+    """
+    if len(probed) < 2:
+        return "probed 1 configuration: there is no other number of processes"
+    first, second = probed[:2]
+    ahead = 100 * (second.probed_s / first.probed_s - 1)
+    said = f"the second best, {second.configuration}, is within {significant(ahead)} % of the chosen one"
+    return f"probed {len(probed)} configurations: {said}"

@@ -1,0 +1,179 @@
+"""Predict time and energy by frequency, as ``gridval plan clock`` does, and compare with simulations."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from apps.options.dry_run import print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import runner_from_request
+from apps.options.settings import cautions, settings_from_request
+from apps.results.cautions import Cautions
+from platforms.command.command import Command
+from platforms.command.common import JsonOption, OutOption, WideOption
+from platforms.command.request import given, option
+from platforms.files.writing import write_csv, written_into
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration, significant
+from platforms.terminal.table import Cell, table_lines
+from predictor.clock.cli import frequency_cautions, to_json
+from predictor.clock.levels import Clocks
+from predictor.clock.study import (
+    ClockOptions,
+    Study,
+    assumed,
+    grid_at_maximum,
+    option_text,
+    plan_from_request,
+    study,
+    targets_from_request,
+)
+from validation.clock.compare import (
+    FrequencyRow,
+    Optimum,
+    compare,
+    known_runs,
+    loss_pct,
+    number_of_choices,
+    optimum,
+)
+from validation.output.output import usable_folder
+from validation.presentation.tables import error_cell
+
+if TYPE_CHECKING:
+    from apps.runs.plan import Plan
+    from apps.spec.settings import Settings
+    from apps.spec.target import Target
+    from platforms.grids.grid import Grid
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClockComparisonRequest(ClockOptions, OutOption, WideOption, JsonOption):
+    """Request of ``gridval plan clock``."""
+
+    out_files: ClassVar[str] = "frequencies.csv and a figure per app"
+
+    optimum: bool = option(False, help="simulate all choices and report how far the chosen one is from the best")
+
+
+def _run(request: ClockComparisonRequest) -> int:
+    grid = grid_at_maximum(request)
+    settings = settings_from_request(request)
+    folder = None if request.out is None else usable_folder(request.out)
+    targets = targets_from_request(request, grid)
+    general = (*cautions(settings), *frequency_cautions(assumed(grid)))
+    said = Cautions()
+    said.say(*general)
+    if request.dry_run:
+        return print_plan(request, _plan(request, grid, targets, settings))
+    limit = float("inf") if request.time_limit is None else request.time_limit
+    compared = []
+    with runner_from_request(request, cautions=said) as runner:
+        for target in targets:
+            one = study(request, grid, target, settings, runner)
+            rows = compare(one, request.predictor, settings, runner)
+            found = None
+            if request.optimum:
+                found = optimum(one, settings, runner, limit=limit, objective=request.objective)
+            compared.append((one, rows, found))
+    if request.json:
+        made = [_to_json(*one, request.objective) for one in compared]
+        print(json.dumps({"studies": made, "cautions": [*general, *runner.cautions.lines()]}))
+    else:
+        print("\n\n".join(_text(*one, request.objective, wide=request.wide) for one in compared))
+    if folder is not None:
+        _write(folder, given(request.out), compared)
+    return 0
+
+
+def _plan(request: ClockComparisonRequest, grid: Grid, targets: Sequence[Target], settings: Settings) -> Plan:
+    """Return the simulations of the command, apart from those of the chosen frequencies."""
+    # Imported here for a quick start: it is slow to import.
+    from apps.runs.plan import Other, wall_s
+
+    asked = plan_from_request(request, targets, settings)
+    known = tuple(spec for target in targets for spec in known_runs(grid, target, settings))
+    if not request.optimum:
+        return replace(asked, truths=known, remark="and a run of each choice that is none of these")
+    counts = [number_of_choices(Clocks(grid, target)) for target in targets]
+    time_s = sum(count * wall_s([settings.spec(one)], 1) for count, one in zip(counts, targets, strict=True))
+    every = Other("choice for the optimum", "choices for the optimum", sum(counts) - len(known), time_s)
+    return replace(asked, truths=known, others=(every,))
+
+
+def _to_json(one: Study, rows: Sequence[FrequencyRow], found: Optimum | None, objective: str) -> dict[str, Any]:
+    data = {**to_json(one, objective), "compared": [row.to_json() for row in rows]}
+    if found is not None:
+        data["optimum"] = {
+            "option": option_text(one.levels.grid, one.levels, found.point),
+            "time_s": found.point.time_s,
+            "energy_j": found.point.energy_j,
+            "choices": found.choices,
+            "within_limit": found.within_limit,
+            "loss_pct": loss_pct(rows, found, objective),
+        }
+    return data
+
+
+def _text(one: Study, rows: Sequence[FrequencyRow], found: Optimum | None, objective: str, *, wide: bool) -> str:
+    answer = [f"{one.target}, by {rows[0].predictor}", *_answer(one, rows, found, objective)]
+    return "\n".join([*folded_lines(answer), "", *_table(rows, wide=wide)])
+
+
+def _table(rows: Sequence[FrequencyRow], *, wide: bool) -> list[str]:
+    """Return the lines of a table of all choices; the narrow one leaves out the predicted values."""
+    cells: list[list[str | Cell]] = []
+    for row in rows:
+        times = [duration(value, like_s=row.simulated_s) for value in (row.predicted_s, row.simulated_s)]
+        energies = [significant(value) for value in (row.energy_predicted_j, row.energy_simulated_j)]
+        first = 0 if wide else 1
+        error, energy_error = error_cell(row.time_error_pct), error_cell(row.energy_error_pct)
+        cells.append([row.choice, row.frequency, *times[first:], error, *energies[first:], energy_error])
+    own, own_j = (["predicted"], ["predicted J"]) if wide else ([], [])
+    head = ["choice", "GHz", *own, "simulated", "error %", *own_j, "simulated J", "error %"]
+    return table_lines([head, *cells], left={0, 1}, wide=wide)
+
+
+def _answer(one: Study, rows: Sequence[FrequencyRow], found: Optimum | None, objective: str) -> list[str]:
+    lines = []
+    highest = next(row for row in rows if row.choice == "highest")
+    best = [row for row in rows if row.choice == "best"][-1]
+    worst = max(abs(row.time_error_pct) for row in rows), max(abs(row.energy_error_pct) for row in rows)
+    lines.append(f"largest errors: time {worst[0]:.3g} %, energy {worst[1]:.3g} %")
+    lines.append(
+        f"best, simulated: energy {100 * (best.energy_simulated_j / highest.energy_simulated_j - 1):+.2f} %, time "
+        f"{100 * (best.simulated_s / highest.simulated_s - 1):+.2f} %, against the highest frequencies"
+    )
+    if found is not None:
+        lines.append(
+            f"optimum of {found.choices} simulated choices, {found.within_limit} within the limit: --frequency "
+            f"{option_text(one.levels.grid, one.levels, found.point)}; the predicted choice "
+            f"is {loss_pct(rows, found, objective):.3g} % worse"
+        )
+    return lines
+
+
+def _write(folder: Path, option: str, compared: Sequence[tuple[Study, list[FrequencyRow], Optimum | None]]) -> None:
+    # Imported here for a quick start: they are slow to import.
+    import pandas as pd
+
+    from validation.clock.plots import write_figures
+
+    with written_into("--out", option):
+        table = pd.DataFrame([row.to_json() for _, rows, _ in compared for row in rows])
+        write_csv(table, folder / "frequencies.csv")
+        write_figures([rows for _, rows, _ in compared], folder)
+
+
+COMMAND = Command(
+    "plan clock",
+    ClockComparisonRequest,
+    _run,
+    __doc__,
+    status=exit_status,
+)
+main = COMMAND.main

@@ -1,0 +1,94 @@
+"""Surfaces over cores per node and nodes, like the paper's: model, simulation and error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from platforms.files.writing import save_figure
+from predictor.hierarchical.model import COUNTED, DERIVED
+from validation.cores.communication import Point
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+    from mpl_toolkits.mplot3d import Axes3D
+
+_MOST_ERROR = 100.0  # %, end of the colour scale
+
+
+def surfaces_figure(points: Sequence[Point]) -> Figure:
+    """Plot simulated, counted and derived speed-ups on one scale, and the error of the counted ones by q and p."""
+    # Imported here for a quick start: it is slow to import.
+    from matplotlib.figure import Figure
+
+    study = points[0].study
+    speedups = {
+        "simulated": _grid(points, lambda point: point.speedup),
+        "model, counted": _grid(points, lambda point: point.model_speedup(COUNTED)),
+        "model, the paper's table (derived)": _grid(points, lambda point: point.model_speedup(DERIVED)),
+    }
+    highest = 1.05 * max(float(values.max()) for values in speedups.values())
+    figure = Figure(figsize=(11.5, 9.6), layout="constrained")
+    figure.suptitle(f"{study.app}, n = {study.n}, on {study.system.name}", fontsize=12)
+    for place, (title, values) in enumerate(speedups.items(), 1):
+        axes = figure.add_subplot(2, 2, place, projection="3d")
+        _surface(axes, study.cores, study.nodes, values, highest)
+        axes.set_title(title, fontsize=10)
+    _errors(figure, figure.add_subplot(2, 2, 4), points)
+    return figure
+
+
+def _grid(points: Sequence[Point], value: Callable[[Point], float]) -> npt.NDArray[np.float64]:
+    """Return the values in an array with a row per p and a column per q."""
+    study = points[0].study
+    known = {(point.q, point.p): value(point) for point in points}
+    return np.array([[known[q, p] for q in study.cores] for p in study.nodes])
+
+
+def _surface(
+    axes: Axes3D, cores: Sequence[int], nodes: Sequence[int], values: npt.NDArray[np.float64], highest: float
+) -> None:
+    """Plot a surface on axes of powers of two, or a line for a single q or p."""
+    x, y = np.meshgrid(np.log2(cores), np.log2(nodes))
+    if min(values.shape) > 1:
+        axes.plot_surface(
+            x, y, values, cmap="viridis", vmin=0, vmax=highest, alpha=0.8, edgecolor="0.35", linewidth=0.4
+        )
+    else:
+        axes.plot(x.ravel(), y.ravel(), values.ravel(), marker="o", color="#0072B2")
+    axes.set_zlim(0, highest)
+    axes.set_xticks(np.log2(cores), [str(q) for q in cores])
+    axes.set_yticks(np.log2(nodes), [str(p) for p in nodes])
+    axes.set_xlabel("cores per node q")
+    axes.set_ylabel("nodes p")
+    axes.set_zlabel("speed-up S")
+    axes.view_init(elev=28, azim=-125)
+    axes.set_box_aspect(None, zoom=0.9)  # leaves space for the labels of the vertical axis
+
+
+def _errors(figure: Figure, axes: Axes, points: Sequence[Point]) -> None:
+    study = points[0].study
+    errors = 100 * _grid(points, lambda point: point.error(COUNTED))
+    image = axes.imshow(errors, origin="lower", cmap="RdBu_r", vmin=-_MOST_ERROR, vmax=_MOST_ERROR, aspect="auto")
+    for (row, column), error in np.ndenumerate(errors):
+        dark = abs(error) > 0.65 * _MOST_ERROR
+        axes.text(
+            column, row, f"{error:+z.0f}", ha="center", va="center", fontsize=9, color="white" if dark else "black"
+        )
+    axes.set_xticks(range(len(study.cores)), [str(q) for q in study.cores])
+    axes.set_yticks(range(len(study.nodes)), [str(p) for p in study.nodes])
+    axes.set(xlabel="cores per node q", ylabel="nodes p")
+    axes.set_title("error of the counted speed-up, %", fontsize=10)
+    figure.colorbar(image, ax=axes, extend="both", shrink=0.85)
+
+
+def write_figure(points: Sequence[Point], folder: Path, name: str) -> Path:
+    """Write the surfaces to ``NAME.png`` in the folder and return its path."""
+    path = folder / f"{name}.png"
+    save_figure(surfaces_figure(points), path, dpi=120)
+    return path

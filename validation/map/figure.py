@@ -1,0 +1,98 @@
+"""Figure of the errors of an app against the compute share, on a logit axis that spreads both ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from platforms.plotting.styles import style_of
+from validation.map.thresholds import LIMITS_PCT, mean_curve
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_TICKS = (1e-4, 1e-3, 0.01, 0.03, 0.1, 0.25, 0.5, 0.75, 0.9, 0.97, 0.99, 0.999, 0.9999, 0.99999)
+_SHARES = (1e-4, 1 - 1e-5)  # shares beyond are drawn at the edge
+_LEAST_PCT = 0.01  # smaller errors are drawn at the edge
+
+
+def regimes_figure(results: pd.DataFrame, app: str, published_pct: float | None = None) -> Figure:
+    """Plot the absolute errors of all cases of ``app`` against the compute shares of the simulated runs.
+
+    The share has a logit axis, the error a logarithmic one.  Horizontal lines are drawn at LIMITS_PCT and, if known,
+    at the published mean error.  For each network a line joins the means over the scenarios of a step.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from matplotlib.figure import Figure
+
+    rows = results[(results["app"] == app) & results["error_pct"].notna()]
+    means = mean_curve(rows)
+    figure = Figure(figsize=(9, 5.2), layout="constrained")
+    axes = figure.add_subplot()
+    for number, name in enumerate(dict.fromkeys(rows["predictor"])):
+        color, marker, style = style_of(number)
+        cases, curves = rows[rows["predictor"] == name], means[means["predictor"] == name]
+        axes.plot(
+            *_drawn(cases["compute_share"], cases["error_pct"]), linestyle="", marker=marker, markersize=4,
+            color=color, alpha=0.45, markeredgewidth=0,
+        )  # fmt: skip
+        for place, (_, curve) in enumerate(curves.groupby("base_network", sort=False)):
+            axes.plot(
+                *_drawn(curve["compute_share"], curve["abs_error_pct"]), color=color, marker=marker, linestyle=style,
+                linewidth=1.8, markersize=6, markeredgecolor="black", markeredgewidth=0.6,
+                label=None if place else name,
+            )  # fmt: skip
+        if curves.empty:
+            axes.plot([], [], color=color, marker=marker, linestyle="", label=name)
+    _axes(axes, rows["compute_share"])
+    _limits(axes, published_pct)
+    axes.set_title(f"{_program(rows, app)}: error against the share of computation", fontsize=11)
+    of = "" if means.empty else "\n(lines: mean over\nthe scenarios)"
+    axes.legend(fontsize=9, loc="center left", bbox_to_anchor=(1.01, 0.5), title=f"predictor{of}", title_fontsize=9)
+    return figure
+
+
+def _program(rows: pd.DataFrame, app: str) -> str:
+    classes = [str(one) for one in dict.fromkeys(rows["class"]) if one is not None]
+    return f"{app.upper()} class {', '.join(classes)}" if classes else app.upper()
+
+
+def _drawn(shares: Iterable[float], errors_pct: Iterable[float]) -> tuple[list[float], list[float]]:
+    low, high = _SHARES
+    return [min(max(share, low), high) for share in shares], [max(abs(error), _LEAST_PCT) for error in errors_pct]
+
+
+def _axes(axes: Axes, shares: pd.Series[float]) -> None:
+    # Imported here for a quick start: it is slow to import.
+    from matplotlib.ticker import FixedLocator, FuncFormatter, LogLocator, NullLocator
+
+    axes.set_xscale("logit")
+    drawn, _ = _drawn(shares, [])
+    low, high = min(drawn, default=_SHARES[0]), max(drawn, default=_SHARES[1])
+    axes.set_xlim(0.8 * low, 1 - 0.8 * (1 - high))
+    axes.xaxis.set_major_locator(FixedLocator([tick for tick in _TICKS if 0.8 * low <= tick <= 1 - 0.8 * (1 - high)]))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:g} %"))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel("computation of the busiest rank, share of the simulated run")
+    axes.set_yscale("log")
+    low_pct, high_pct = axes.get_ylim()
+    axes.set_ylim(max(low_pct, 0.8 * _LEAST_PCT), max(high_pct, 2 * max(LIMITS_PCT)))
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5), numticks=30))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda error, _: f"{error:g} %"))
+    axes.set_ylabel(f"|error| ({_LEAST_PCT:g} % and less at the bottom)")
+    axes.grid(color="0.92")
+    axes.set_axisbelow(True)
+
+
+def _limits(axes: Axes, published_pct: float | None) -> None:
+    for limit_pct in LIMITS_PCT:
+        axes.axhline(limit_pct, color="0.45", linewidth=0.8, zorder=0.9)
+    if published_pct is not None:
+        axes.axhline(published_pct, color="black", linewidth=1.2, linestyle=(0, (6, 2, 1, 2)), zorder=0.9)
+        axes.annotate(
+            f"published mean {published_pct:g} %", (0.01, published_pct), xycoords=("axes fraction", "data"),
+            xytext=(0, -3), textcoords="offset points", ha="left", va="top", fontsize=9,
+            bbox={"facecolor": "white", "edgecolor": "none", "pad": 0.5, "alpha": 0.8},
+        )  # fmt: skip

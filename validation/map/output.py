@@ -1,0 +1,61 @@
+"""Output of a sweep: text or JSON on standard output, CSV files and figures in a folder."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from platforms.files.writing import save_figure, write_csv, written_into
+from platforms.terminal.prose import folded_lines
+from predictor.registry import HCF_FAMILY
+from validation.comparison.dataframes import records
+from validation.comparison.metrics import published_errors
+from validation.map.text import coverage_text, means_text, sentences
+from validation.map.thresholds import RANDOM_NETWORK, mean_curve, published_shares, thresholds
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def show(results: pd.DataFrame, folder: Path | None, *, as_json: bool, cautions: Sequence[str] = ()) -> None:
+    """Print the results, and write them into the folder unless it is None.
+
+    ``cautions`` about the runs go into the JSON; the runner prints them itself.
+
+    Raises:
+        UserError: A file cannot be written.
+    """
+    published = published_errors(records(results[results["base_network"] != RANDOM_NETWORK]))
+    tables = {
+        "thresholds": thresholds(results),
+        "published": published_shares(results[results["predictor"].isin(HCF_FAMILY)], published),
+        "means": mean_curve(results),
+        "results": results,
+    }
+    if as_json:
+        shown = {name: records(table) for name, table in tables.items()}
+        print(json.dumps({**shown, "cautions": list(cautions)}))
+    else:
+        print("\n".join(folded_lines(sentences(tables["thresholds"], tables["published"], errors_pct=published))))
+        for app in dict.fromkeys(results["app"]):
+            print(f"\n{means_text(results, app)}")
+        if (inside := coverage_text(results)) is not None:
+            print(f"\n{inside}")
+    if folder is not None:
+        _write(tables, published, folder)
+
+
+def _write(tables: dict[str, pd.DataFrame], published: dict[str, float], folder: Path) -> None:
+    # Imported here for a quick start: it is slow to import.
+    from validation.map.figure import regimes_figure
+
+    results = tables["results"]
+    with written_into("--out", folder):
+        for name, table in tables.items():
+            write_csv(table, folder / f"{name}.csv")
+        for app in dict.fromkeys(results["app"]):
+            figure = regimes_figure(results, app, published.get(app))
+            for suffix in ("png", "svg"):
+                save_figure(figure, folder / f"regimes-{app}.{suffix}", dpi=150)

@@ -1,0 +1,109 @@
+"""Command line: the send modes of MPI on the machines of the Li paper, simulated, fitted and predicted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, ClassVar
+
+from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.exit_status import exit_status
+from apps.options.runner import RunnerOptions, runner_from_request
+from apps.results.cautions import Cautions
+from platforms.command.command import Command
+from platforms.command.common import JsonOption, OutOption, WideOption
+from platforms.command.request import option
+from platforms.errors import UserError, nearest
+from platforms.files.writing import written_into
+from validation.modes.machines import CLUSTERS
+
+_DEFAULT = "li-1"
+
+if TYPE_CHECKING:
+    from validation.modes.study import Study
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModesRequest(OutOption, JsonOption, WideOption, RunnerOptions, DryRunOption):
+    """Request of ``gridval platform modes``."""
+
+    out_files: ClassVar[str] = "tables (CSV) and figures (PNG, SVG)"
+
+    cluster: str | None = option(None, "NAME", f"{' or '.join(CLUSTERS)} (default: {_DEFAULT})", parse=str.lower)
+    paper: bool = option(
+        False,
+        help="instead: the paper's Tables 2 to 4 beside ours, for both machines, and Figures 6 and 7 (IS on li-1), "
+        "which --out draws",
+    )
+
+
+def _run(request: ModesRequest) -> int:
+    if request.paper:
+        return _run_paper(request)
+    cluster = _DEFAULT if request.cluster is None else request.cluster
+    if cluster not in CLUSTERS:
+        raise UserError(f"--cluster {cluster}", "not a machine of the Li paper", nearest(cluster, CLUSTERS))
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.plan import Plan
+    from platforms.grids.scenario import named_grid
+    from platforms.read.read import materialise
+    from validation.modes.costs import read_costs
+    from validation.modes.messages import message_specs
+    from validation.modes.study import messages, study
+    from validation.modes.tables import study_json, study_text
+    from validation.output.output import usable_folder
+
+    platform, costs = materialise(named_grid(cluster)), read_costs(cluster)
+    if request.dry_run:
+        return print_plan(request, Plan(truths=tuple(message_specs(platform, messages(), costs).values())))
+    folder, said = None if request.out is None else usable_folder(request.out), Cautions()
+    with runner_from_request(request, cautions=said) as runner:
+        done = study(cluster, platform, costs, runner)
+    if folder is not None:
+        _write(done, folder)
+    print(json.dumps({**study_json(done), "cautions": said.lines()}) if request.json else study_text(done))
+    return 0
+
+
+def _run_paper(request: ModesRequest) -> int:
+    if request.cluster is not None:
+        raise UserError(f"--cluster {request.cluster}", "--paper takes both machines", "Leave it out")
+    # Imported here for a quick start: they are slow to import.
+    from validation.modes.paper import paper, paper_json, paper_text, planned_paper, write_tables
+    from validation.modes.paper_figures import write_figures
+    from validation.output.output import usable_folder
+
+    if request.dry_run:
+        return print_plan(request, planned_paper())
+    folder, said = None if request.out is None else usable_folder(request.out), Cautions()
+    with runner_from_request(request, cautions=said) as runner:
+        found = paper(runner)
+    if folder is not None:
+        with written_into("--out", folder):
+            write_tables(found, folder)
+            write_figures(found, folder)
+    done = {**paper_json(found), "cautions": said.lines()} if request.json else None
+    print(paper_text(found, wide=request.wide) if done is None else json.dumps(done))
+    return 0
+
+
+def _write(done: Study, folder: Path) -> None:
+    # Imported here for a quick start: they are slow to import.
+    from validation.modes.plots import write_figures
+    from validation.modes.tables import write_tables
+
+    with written_into("--out", folder):
+        write_tables(done, folder)
+        write_figures(done, folder)
+
+
+COMMAND = Command(
+    "platform modes",
+    ModesRequest,
+    _run,
+    "Simulate one message in each of MPI's send modes on a machine of the Li paper, fit its lines to "
+    "the simulated times, and report their errors for longer and shorter messages.",
+    status=exit_status,
+)
+main = COMMAND.main

@@ -1,0 +1,115 @@
+"""The comparison that ``gridval plan nodes --simulate`` makes, and its output."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from typing import Any
+
+from apps.options.dry_run import print_plan
+from apps.options.runner import runner_from_request
+from apps.options.settings import settings_from_request
+from apps.results.cautions import Cautions
+from platforms.errors import UserError
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration, significant
+from predictor.nodes.arguments import (
+    check_choice_arguments,
+    objective_cautions,
+    plan_from_request,
+    probing_from_request,
+    search_from_request,
+    study_from_request,
+)
+from predictor.nodes.command import driver_from_request, driver_name, said_of, search, settings_to_json
+from predictor.nodes.predictor_driver import brokers
+from validation.nodes.errors import Judged, judge
+from validation.nodes.request import NodesComparisonRequest
+from validation.nodes.truth import simulate_space
+
+
+def run(request: NodesComparisonRequest) -> int:
+    """Run the command and return its exit status.
+
+    Raises:
+        UserError: An option is wrong, or no configuration has an estimate.
+    """
+    if request.paper:
+        # Imported here for a quick start: it is slow to import.
+        from validation.nodes.paper import run_paper
+
+        return run_paper(request)
+    if request.campaign is not None:
+        # Imported here for a quick start: it is slow to import.
+        from validation.nodes.campaign import run_campaign
+
+        return run_campaign(request)
+    if request.out is not None:
+        raise UserError(f"--out {request.out}", "needs a campaign file or --paper", "Leave it out, or give one")
+    study = study_from_request(request)
+    if request.size is None:
+        raise UserError("--size", "not given", "Give the N to choose a configuration for")
+    how = search_from_request(request, study.platform)
+    settings = settings_from_request(request)
+    check_choice_arguments(request, study)
+    space = study.space(request.size)  # raises an error for impossible options before anything runs
+    study.check_iterations((request.size, ranks) for ranks in space.ranks)
+    general = objective_cautions(request, study.platform)
+    said = Cautions()
+    said.say(*general)
+    if request.dry_run:
+        return print_plan(request, plan_from_request(request, study, settings, truths=True))
+    with runner_from_request(request, cautions=said) as runner:
+        driver = driver_from_request(request, study, settings, runner)
+        probing = probing_from_request(request, study, brokers(settings, runner)(()))
+        found = search(driver, study, request.size, how, probing, resamplings=request.bootstrap or 0)
+        truth = simulate_space(study, request.size, settings, runner)
+    judged = judge(found.choice, truth, how.objective, how.slack)
+    spent = driver.gathered.cost + found.probes.cost
+    if request.json:
+        asked = settings_to_json(request, study, how)
+        took = {"search_s": found.search_s, "gather_s": found.gather_s, "probability_best": found.probability}
+        notes = {"cautions": [*general, *runner.cautions.lines()]}
+        print(json.dumps({**asked, **_to_json(judged), "evidence": asdict(spent), **took, **notes}))
+        return 0
+    print(
+        "\n".join(folded_lines([f"{study.problem(request.size)} on {study.platform.name}, by {driver_name(request)}"]))
+    )
+    print(text(judged))
+    print_lines(said_of(found, request))
+    evidence = (
+        f"evidence   {spent.node_s:.4g} node-seconds, {significant(100 * spent.node_s / truth.node_s)} % of what all "
+        "configurations take"
+    )
+    print("\n".join(folded_lines([evidence, f"search     {duration(found.search_s)}"])))
+    return 0
+
+
+def print_lines(lines: list[str]) -> None:
+    """Print sentences, folded to the terminal's width; nothing for none."""
+    if lines:
+        print("\n".join(folded_lines(lines)))
+
+
+def _to_json(judged: Judged) -> dict[str, Any]:
+    values = {field.name: getattr(judged, field.name) for field in fields(judged) if field.name != "objective"}
+    return {**values, "chosen": str(judged.chosen), "optimum": str(judged.optimum), "flags": list(judged.flags)}
+
+
+def text(judged: Judged) -> str:
+    """Return a text with a choice and the optimum."""
+    objective = judged.objective
+    chosen_value, optimum_value = (
+        "" if objective.name == "time" else f", {objective.name} {value:.4g} {objective.unit}".rstrip()
+        for value in (judged.chosen_value, judged.optimum_value)
+    )
+    of = "" if objective.name == "time" else f", of its {objective.name}"
+    lines = [
+        f"chosen     {judged.chosen}: estimated {duration(judged.estimated_s)}, "
+        f"simulated {duration(judged.simulated_s)}{chosen_value}",
+        f"optimum    {judged.optimum}: simulated {duration(judged.optimum_s)}{optimum_value}, "
+        f"of {judged.configurations} configurations",
+        f"epsilon    {100 * judged.epsilon:+.2f} %{of}, the chosen one against the optimum",
+        f"delta      {100 * judged.delta:+.2f} %, its estimated time against its simulated time",
+    ]
+    return "\n".join(folded_lines([*lines, *(f"caution: {flag}" for flag in judged.flags)]))

@@ -1,0 +1,93 @@
+"""Errors of a choice: epsilon and delta of Ichikawa, Takahashi, Kawai, sections 4.1 and 6.2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from predictor.allocation.configuration import Configuration
+from predictor.allocation.objectives import TIME, Objective
+from predictor.allocation.search import ChosenConfiguration
+from validation.nodes.truth import Truth
+
+
+def estimation_error(chosen_s: float, optimal_s: float) -> float:
+    """Return epsilon = (tau^ - T^) / T^, the relative loss of the chosen configuration against the best one (4.1)."""
+    return (chosen_s - optimal_s) / optimal_s
+
+
+def time_error(estimated_s: float, chosen_s: float) -> float:
+    """Return delta = (tau - tau^) / tau^, the error of the estimated time of the chosen configuration (6.2)."""
+    return (estimated_s - chosen_s) / chosen_s
+
+
+def best_constant(truths: Sequence[Truth]) -> Configuration | None:
+    """Return the one configuration that, used at all sizes, has the least mean epsilon over the sizes.
+
+    It is found with knowledge of all simulated times, so no choice that ignores the size can be better.  Of equals, it
+    is the one with the fewest processes, then the first in order.  None: no configuration is allowed at every size.
+
+    Args:
+        truths: Simulations of all configurations within the same limits, one for each size, at least one.
+    """
+    first = truths[0].space
+    known = [first.configuration(row) for row in range(len(first))]
+    rows = np.array([truth.space.rows(known) for truth in truths])
+    common = np.flatnonzero((rows >= 0).all(axis=0))
+    if not common.size:
+        return None
+    times_s = [truth.times_s[own[common]] for truth, own in zip(truths, rows, strict=True)]
+    optima_s = [float(truth.times_s.min()) for truth in truths]
+    means = np.mean([(own_s - best_s) / best_s for own_s, best_s in zip(times_s, optima_s, strict=True)], axis=0)
+    _, _, best = min(zip(means.tolist(), first.total[common].tolist(), common.tolist(), strict=True))
+    return known[best]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A choice and its truth.  With an objective other than time, epsilon compares values of the objective."""
+
+    objective: Objective
+
+    chosen: Configuration
+    estimated_s: float  # tau
+    simulated_s: float  # tau^
+    optimum: Configuration
+    optimum_s: float  # T^, the simulated time of the optimum
+    chosen_value: float  # simulated value of the objective
+    optimum_value: float
+    epsilon: float
+    delta: float
+    configurations: int
+    flags: tuple[str, ...]
+
+
+def judge(choice: ChosenConfiguration, truth: Truth, objective: Objective = TIME, slack: float | None = None) -> Judged:
+    """Compare a choice with the optimum.
+
+    Args:
+        choice: The choice.
+        truth: Simulations of all configurations.
+        objective: The quantity that the choice minimises.
+        slack: If given, the optimum is the best configuration within 1 + slack of the shortest time.
+    """
+    values = objective.values(truth.times_s, truth.space.pes, truth.energies_j)
+    chosen_row, optimum_row = truth.space.rows([choice.configuration, truth.optimum(objective, slack)])
+    simulated_s = float(truth.times_s[chosen_row])
+    chosen_value, optimum_value = float(values[chosen_row]), float(values[optimum_row])
+    return Judged(
+        objective=objective,
+        chosen=choice.configuration,
+        estimated_s=choice.time_s,
+        simulated_s=simulated_s,
+        optimum=truth.space.configuration(int(optimum_row)),
+        optimum_s=float(truth.times_s[optimum_row]),
+        chosen_value=chosen_value,
+        optimum_value=optimum_value,
+        epsilon=estimation_error(chosen_value, optimum_value),
+        delta=time_error(choice.time_s, simulated_s),
+        configurations=len(truth.space),
+        flags=choice.flags,
+    )

@@ -1,0 +1,175 @@
+"""Output of a campaign of choices: a table on standard output, CSV files and figures in a folder."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, fields
+from typing import TYPE_CHECKING, Any
+
+from apps.results.cautions import Cautions
+from platforms.files.writing import write_csv, written_into
+from platforms.terminal.prose import prose_lines
+from platforms.terminal.quantities import duration, significant
+from platforms.terminal.table import table_lines
+from validation.comparison.dataframes import grouped, records, rows_of
+from validation.nodes.plots import write_figures
+from validation.nodes.plots.axes import WITHIN
+from validation.nodes.row import AllocationRow
+from validation.output.output import usable_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import pandas as pd
+
+    from predictor.nodes.drivers import Noise
+    from predictor.npt.measurements import Measurements
+    from validation.nodes.row import AllocationRow
+    from validation.nodes.truth import Truth
+
+_CONFIGURATION_COLUMNS = ("app", "size", "configuration", "time_s")
+_MEASUREMENT_COLUMNS = ("app", "noise", "seed", "size", "configuration", "time_s", "work_flops")
+
+
+class AllocationOutput:
+    """Context manager that collects rows, and prints and writes them on exit, after an error or interrupt too.
+
+    Args:
+        folder: Folder for choices.csv, choices-summary.csv, the times of all configurations (configurations.csv) and
+            of all measurements (measurements.csv), and figures; None: write no files.
+        as_json: Print one JSON object instead of a table.
+        wide: Show all columns of the table.
+        cautions: The cautions about the runs, for the JSON; the runner prints them itself.
+    """
+
+    def __init__(self, folder: str | None, *, as_json: bool, cautions: Cautions, wide: bool = False):
+        self._folder = None if folder is None else usable_folder(folder)
+        self._as_json, self._cautions, self._wide = as_json, cautions, wide
+        self._rows: list[dict[str, Any]] = []
+        self._configurations: list[dict[str, Any]] = []
+        self._measurements: list[dict[str, Any]] = []
+
+    def __enter__(self) -> AllocationOutput:
+        return self
+
+    def add(self, row: AllocationRow) -> None:
+        """Keep a row."""
+        self._rows.append(asdict(row))
+
+    def add_times(self, app: str, truths: Mapping[int, Truth], measured: Sequence[tuple[Noise, Measurements]]) -> None:
+        """Keep the simulated times of all configurations, and the runs that the models were fitted to."""
+        for size, truth in truths.items():
+            for row, time_s in enumerate(truth.times_s.tolist()):
+                where = str(truth.space.configuration(row))
+                self._configurations.append({"app": app, "size": size, "configuration": where, "time_s": time_s})
+        for noise, runs in measured:
+            for row, (size, time_s) in enumerate(zip(runs.size.tolist(), runs.time_s.tolist(), strict=True)):
+                where = str(runs.configuration(row))
+                self._measurements.append(
+                    {
+                        "app": app,
+                        "noise": noise.sigma,
+                        "seed": noise.seed,
+                        "size": int(size),
+                        "configuration": where,
+                        "time_s": time_s,
+                        "work_flops": float(runs.work_flops[row]),
+                    }
+                )
+
+    def __exit__(self, *_: object) -> None:
+        if not self._rows:
+            return
+        # Imported here for a quick start: it is slow to import.
+        import pandas as pd
+
+        rows = pd.DataFrame(self._rows, columns=[field.name for field in fields(AllocationRow)])
+        summary = summarise(rows)
+        if self._as_json:
+            tables = {"choices": records(rows), "summary": records(summary)}
+            print(json.dumps({**tables, "cautions": self._cautions.lines()}))
+        else:
+            print(summary_text(summary, wide=self._wide))
+        if self._folder is not None:
+            with written_into("--out", self._folder):
+                write_csv(rows, self._folder / "choices.csv")
+                write_csv(summary, self._folder / "choices-summary.csv")
+                configurations = pd.DataFrame(self._configurations, columns=list(_CONFIGURATION_COLUMNS))
+                measurements = pd.DataFrame(self._measurements, columns=list(_MEASUREMENT_COLUMNS))
+                write_csv(configurations, self._folder / "configurations.csv")
+                write_csv(measurements, self._folder / "measurements.csv")
+
+                write_figures(rows, measurements, self._folder)
+
+
+def summarise(rows: pd.DataFrame) -> pd.DataFrame:
+    r"""Return the statistics of the choices per app, model and noise.
+
+    ``sizes`` is the number of sizes of the app, and ``answered`` the number of sizes with a choice for every seed.
+    ``epsilon_mean`` is the mean epsilon over the sizes that have an answer; means of models that answer at different
+    sizes are not comparable.  ``epsilon_sd`` is the standard deviation, over the seeds, of the mean over the sizes.
+    ``epsilon_without_small`` is the mean without the sizes below the study's ``small_below``.
+    ``delta_within`` is the share of choices with \|delta\| at most 0.2.  ``optimal`` is the share of choices that are
+    as fast as the optimum; there may be several optima.  Costs and times are those of one size: the largest cost and
+    the median time.  The model "best constant ..." is the one configuration that, used at all sizes of the app, has the
+    least mean epsilon: no choice that ignores the size can be better.
+    """
+    # Imported here for a quick start: it is slow to import.
+    import pandas as pd
+
+    summary = []
+    sizes = rows.groupby("app")["size"].nunique()
+    for (app, model, noise), group in grouped(rows, ["app", "model", "noise"]):
+        by_seed = group.groupby("seed")["epsilon"].mean()
+        judged = group.dropna(subset=["epsilon"])
+        deltas = group["delta"].dropna()
+        summary.append(
+            {
+                "app": app,
+                "model": model,
+                "noise": noise,
+                "seeds": len(by_seed),
+                "sizes": int(sizes.loc[app]),
+                "answered": int(group["chosen"].notna().groupby(group["size"]).all().sum()),
+                "epsilon_mean": by_seed.mean(),
+                "epsilon_sd": by_seed.std(ddof=1) if len(by_seed) > 1 else None,
+                "epsilon_max": judged["epsilon"].max(),
+                "epsilon_without_small": _without_small(group),
+                "optimal": float((judged["epsilon"] == 0).mean()) if len(judged) else None,
+                "delta_within": float((deltas.abs() <= WITHIN).mean()) if len(deltas) else None,
+                "evidence_node_s": group["evidence_node_s"].max(),
+                "evidence_wall_s": group["evidence_wall_s"].max(),
+                "measured_s": group["measured_s"].max(),
+                "gather_s": group["gather_s"].median(),
+                "fit_s": group["fit_s"].median(),
+                "search_s": group["search_s"].median(),
+            }
+        )
+    return pd.DataFrame(summary)
+
+
+def _without_small(group: pd.DataFrame) -> float | None:
+    """Return the mean epsilon of the rows whose size is not small, None where no size is small."""
+    if not group["small"].any():
+        return None
+    return float(group[~group["small"].astype(bool)].groupby("seed")["epsilon"].mean().mean())
+
+
+def summary_text(summary: pd.DataFrame, *, wide: bool = False) -> str:
+    """Return the summary as a text table for a terminal; ``wide``: with all columns."""
+    head = ["app", "model", "noise", "answered", "mean", *(["sd", "large N"] * wide), "largest", "optimal"]
+    lines = [[*head, *(["|delta|<=0.2", "evidence node-s", "fit", "search"] if wide else ["evidence node-s"])]]
+    for row in rows_of(summary):
+        line = [row.app, row.model, _percent(row.noise), f"{row.answered} of {row.sizes}", _percent(row.epsilon_mean)]
+        line += [_percent(row.epsilon_sd), _percent(row.epsilon_without_small)] if wide else []
+        line += [_percent(row.epsilon_max), _percent(row.optimal, digits=0)]
+        line += [_percent(row.delta_within, digits=0)] if wide else []
+        line.append(significant(row.evidence_node_s))
+        line += [duration(row.fit_s), duration(row.search_s)] if wide else []
+        lines.append(line)
+    head_line = "epsilon over the sizes answered: how much longer the chosen configuration takes than the optimum"
+    return "\n".join([*prose_lines(head_line), "", *table_lines(lines, left={0, 1}, wide=wide)])
+
+
+def _percent(share: float | None, *, digits: int = 2) -> str:
+    return "-" if share is None or share != share else f"{100 * share:.{digits}f} %"

@@ -1,0 +1,53 @@
+"""Figures of a campaign of choices, like Figures 2 to 20 of Ichikawa, Takahashi, Kawai."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from platforms.files.writing import save_figure
+from validation.nodes.plots.choices import choice_figure, fits_figure, static_figure
+from validation.nodes.plots.delta import delta_figure
+from validation.nodes.plots.fewer_sizes import fewer_sizes_figure
+from validation.nodes.plots.models import models_figure
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from matplotlib.figure import Figure
+
+
+def write_figures(rows: pd.DataFrame, measurements: pd.DataFrame, folder: Path) -> list[Path]:
+    """Write the figures that the rows have data for as PNG files, and return their paths.
+
+    - choice-APP.png: the choices of each model, without noise
+    - fits-APP.png: NP-T models by least squares and by non-negative least squares, with noise
+    - fewer-sizes-APP.png: models fitted to fewer sizes
+    - static-APP.png: static allocations
+    - models-APP.png: measurements of one sub-cluster and the models of both kinds of fit
+    - delta.png: errors of the estimated times of all apps
+
+    Args:
+        rows: Choices with the columns of ``validation.nodes.row.AllocationRow``.
+        measurements: The runs that the models were fitted to, noise included, with columns app, noise, seed, size,
+            configuration, time_s, work_flops; or an empty table.
+        folder: Where to write the files.
+    """
+    written = []
+    for name, figure in _figures(rows, measurements):
+        if figure is not None:
+            written.append(folder / f"{name}.png")
+            save_figure(figure, written[-1])
+    return written
+
+
+def _figures(rows: pd.DataFrame, measurements: pd.DataFrame) -> Iterator[tuple[str, Figure | None]]:
+    for app in dict.fromkeys(rows["app"]):
+        own = rows[rows["app"] == app]
+        runs = measurements[measurements["app"] == app] if len(measurements) else measurements
+        yield f"choice-{app}", choice_figure(own)
+        yield f"fits-{app}", fits_figure(own)
+        yield f"fewer-sizes-{app}", fewer_sizes_figure(own)
+        yield f"static-{app}", static_figure(own)
+        yield f"models-{app}", models_figure(own, runs)
+    yield "delta", delta_figure(rows)

@@ -1,0 +1,70 @@
+"""Figures like 21 to 28 of Ichikawa, Takahashi, Kawai, section 7, from simulated runs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from platforms.files.writing import save_figure
+from validation.nodes.plots.axes import style
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from validation.nodes.pitfalls import Line
+
+
+class Look(NamedTuple):
+    """Texts of a figure."""
+
+    title: str
+    x: str
+    y: str
+    logarithmic: bool = True  # the axis of y
+    unit: float = 1.0  # of y, in SI units
+
+
+LOOKS = {
+    21: Look("transfer rate between two nodes", "message, bytes", "rate, MB/s", False, 1e6),
+    22: Look("all-to-all among 16 Xeon nodes", "bytes to each process", "time, s"),
+    23: Look("FFT on 16 Xeon nodes", "size N", "time, s"),
+    25: Look("all-to-all among 8 Xeon and 8 Celeron nodes", "bytes to each process", "time, s"),
+    26: Look("FFT on 8 Xeon and 8 Celeron nodes", "size N", "time, s"),
+    27: Look("Himeno on 16 Xeon nodes, by MPI's buffer", "size N", "Gflop/s", False, 1e9),
+    28: Look("transfer rate between two nodes whose clocks change", "message, bytes", "rate, MB/s", False, 1e6),
+}
+
+
+def write_pitfalls(lines: Sequence[Line], folder: Path) -> list[Path]:
+    """Write a figure for each number as a PNG file, and return their paths."""
+    written = []
+    for number in LOOKS:
+        written.append(folder / f"figure-{number}.png")
+        save_figure(pitfall_figure([line for line in lines if line.figure == number]), written[-1])
+    return written
+
+
+def pitfall_figure(lines: Sequence[Line]) -> Figure:
+    """Plot the lines of one figure."""
+    # Imported here for a quick start: it is slow to import.
+    from matplotlib.figure import Figure
+
+    look = LOOKS[lines[0].figure]
+    figure = Figure(figsize=(7, 4.4), layout="constrained")
+    axes = figure.add_subplot()
+    for number, line in enumerate(lines):
+        axes.plot(line.x, [value / look.unit for value in line.y], label=line.label, **style(number))
+    if max(lines[0].x) > 50 * min(lines[0].x):
+        axes.set_xscale("log", base=2)
+    if look.logarithmic:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+    axes.set_xlabel(look.x)
+    axes.set_ylabel(look.y)
+    axes.grid(color="0.92")
+    axes.set_axisbelow(True)
+    axes.set_title(f"Figure {lines[0].figure}, simulated: {look.title}", fontsize=11)
+    axes.legend(fontsize=9, handlelength=3.5)
+    return figure
