@@ -205,7 +205,7 @@ def refuse_model_arguments(request: SearchOptions) -> None:
         *("construction", "fit", "weights", "drop", "glitches", "outliers", "bootstrap", "noise", "seed"),
         *("measurements", "unpredictable"),
     ):
-        if getattr(request, name) not in (None, []):
+        if getattr(request, name) not in (None, ()):
             problem = f"is about measured models ({', '.join(FORMS)}), not {request.predictor}"
             raise UserError(f"--{name}", problem, "Leave it out")
 

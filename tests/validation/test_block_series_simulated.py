@@ -7,6 +7,7 @@ import pytest
 
 from apps.errors import SimulationError
 from apps.runs import simulate as engine
+from platforms.command.values import parsed
 from predictor.blocks.series import evaluations
 from validation.blocks import cli
 from validation.blocks.evaluations import Timed, timed
@@ -160,11 +161,11 @@ def test_answers_of_two_kinds_are_kept_apart(pair, tmp_path):
     from apps.store import Store
     from predictor.blocks.series.points import points_of
 
-    args = cli.build_parser().parse_args([*pair, "--vary", "seconds=1,2"])
+    request = parsed(cli.BlocksComparisonRequest, cli.COMMAND.parser(), [*pair, "--vary", "seconds=1,2"])
     with Store(tmp_path / "both") as store:
-        plain = evaluations.evaluations(points_of(args), store, 1)
-        found = evaluations.made_and_kept(points_of(args), timed, Timed, store, 1)
-        again = evaluations.made_and_kept(points_of(args), timed, Timed, store, 1)
+        plain = evaluations.evaluations(points_of(request), store, 1)
+        found = evaluations.made_and_kept(points_of(request), timed, Timed, store, 1)
+        again = evaluations.made_and_kept(points_of(request), timed, Timed, store, 1)
     assert [one.result for one in found] == plain
     assert again == found
 

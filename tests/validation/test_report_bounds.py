@@ -35,9 +35,7 @@ def grid():
 
 def a_case(platform, *, app="ep", ranks=4, messages=10, iterations=1):
     target = Target(problem(app, "S"), platform, block(platform, ranks))
-    run = ListedRun(
-        Settings().spec(target), iterations, 2.0, messages, ("python", "-m", "gridval", "program", "run"), ""
-    )
+    run = ListedRun(Settings().spec(target), iterations, 2.0, messages, ("gridval", "program", "run"), "")
     return Case(target, "block", False, 2.0, 1.0, None, run)
 
 

@@ -15,6 +15,7 @@ from lxml import etree
 from matplotlib.figure import Figure
 
 from apps.runs.timeline import Timeline
+from platforms.command.values import parsed, request_of
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise, read_platform
 from predictor.series.styles import style_of
@@ -32,7 +33,7 @@ from validation.report.option import platform_words
 from validation.report.pictures import times_pictures
 from validation.report.repeat import host_words, platform_file
 from validation.report.svg import inline_svg
-from validation.run import build_parser
+from validation.run import COMMAND, RunRequest
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -239,11 +240,11 @@ def test_a_platform_that_options_describe_is_generated_by_the_same(arguments, tm
     words = arguments.split()
     if words[1].endswith(".toml"):
         words[1] = str(Path(__file__).parents[2] / "examples" / "two-sites.toml")
-    args = build_parser().parse_args(words)
-    (platform,) = asked_platforms(args)
-    found = platform_file(platform, platform_words(args))
-    assert found.command is not None
-    subprocess.run([sys.executable, *found.command.split()[1:]], cwd=tmp_path, check=True)
+    request = parsed(RunRequest, COMMAND.parser(), words)
+    (platform,) = asked_platforms(request)
+    found = platform_file(platform, platform_words(request))
+    assert found.command is not None and found.command.startswith("gridval ")
+    subprocess.run([sys.executable, "-m", *found.command.split()], cwd=tmp_path, check=True)
     assert (tmp_path / found.name).read_bytes() == platform.path.read_bytes()
 
 
@@ -299,8 +300,8 @@ def test_who_answers_nothing_has_no_line_and_one_cluster_no_name():
 
 
 def test_hardware_files_are_among_the_words_of_a_platform():
-    args = build_parser().parse_args(["--scenario", "own.toml", "--hardware", "cpus.toml"])
-    assert platform_words(args) == ("--scenario", "own.toml", "--hardware", "cpus.toml")
+    request = request_of(RunRequest, {"scenario": "own.toml", "hardware": ["cpus.toml"]})
+    assert platform_words(request) == ("--scenario", "own.toml", "--hardware", "cpus.toml")
 
 
 def test_a_single_target_is_a_dot_plot_with_the_closest_first_and_no_one_who_has_no_answer():
