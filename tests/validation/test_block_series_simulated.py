@@ -7,6 +7,7 @@ import pytest
 
 from apps.errors import SimulationError
 from apps.runs import simulate as engine
+from platforms.command.values import parsed
 from predictor.blocks.series import evaluations
 from validation.blocks import cli
 from validation.blocks.evaluations import Timed, timed

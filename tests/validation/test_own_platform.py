@@ -7,23 +7,22 @@ from pathlib import Path
 
 import pytest
 
-from platforms.show.cli import main as inspect
-from validation.run import main as run
+from validation.entrance.main import main
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "platforms" / "own-platform.md").read_text()
 SHOWN = re.findall(r"```sh\n(.*?)```\n\n```text\n(.*?)```", PAGE, re.DOTALL)
 
 
-def arguments_of(command):
+def words_of(command):
     gridval, *words = shlex.split(command.replace("\\\n", " "))
     assert gridval == ".venv/bin/gridval"
-    count = 2 if words[0] == "platform" else 1
-    return " ".join(words[:count]), words[count:]
+    return words
 
 
 def runs():
-    return [(arguments_of(command)[1], output) for command, output in SHOWN if "gridval run" in command]
+    shown = [(words_of(command), output) for command, output in SHOWN]
+    return [(words, output) for words, output in shown if words[0] == "run"]
 
 
 def test_the_files_on_the_page_are_the_examples():
@@ -39,31 +38,31 @@ def test_files_it_links_to_exist():
 
 def test_the_platform_looks_as_the_page_shows(tmp_path, monkeypatch, capsys):
     (command, output) = SHOWN[0]
-    module, arguments = arguments_of(command)
-    assert module == "platform show"
-    picture = tmp_path / arguments.pop()
+    words = words_of(command)
+    assert words[:2] == ["platform", "show"]
+    picture = tmp_path / words.pop()
     monkeypatch.chdir(ROOT)
-    assert inspect([*arguments, str(picture)]) == 0
+    assert main([*words, str(picture)]) == 0
     assert capsys.readouterr().out == output
     assert picture.stat().st_size > 10_000
 
 
 def test_predictors_that_assume_one_rank_per_node_give_no_answer(monkeypatch, capsys, tmp_path):
     # The last of the runs, with the fast predictor.
-    arguments, output = runs()[-1]
-    arguments = [*arguments[: arguments.index("--predictor")], "--predictor", "hcf:constant"]
-    said = re.search(r"^hcf:constant: no answer: (?:.*\n)+?(?=\n)", output, re.MULTILINE)
+    words, output = runs()[-1]
+    words = [*words[: words.index("--predictor")], "--predictor", "hcf-constant"]
+    said = re.search(r"^hcf-constant: no answer: (?:.*\n)+?(?=\n)", output, re.MULTILINE)
     assert said is not None
     monkeypatch.chdir(ROOT)
-    assert run([*arguments, "--store", str(tmp_path)]) == 0
+    assert main([*words, "--store", str(tmp_path)]) == 0
     assert said[0] in capsys.readouterr().out
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("arguments", "output"), runs())
-def test_runs_give_what_the_page_shows(arguments, output, monkeypatch, capsys, tmp_path):
+@pytest.mark.parametrize(("words", "output"), runs())
+def test_runs_give_what_the_page_shows(words, output, monkeypatch, capsys, tmp_path):
     monkeypatch.chdir(ROOT)
-    assert run([*arguments, "--store", str(tmp_path)]) == 0
+    assert main([*words, "--store", str(tmp_path)]) == 0
     assert capsys.readouterr().out == output
 
 
@@ -73,6 +72,6 @@ def test_the_compiled_platform_is_inspected(tmp_path, capsys):
     library = tmp_path / "line.so"
     words = [str(library) if word == "line.so" else word for word in shlex.split(command)]
     subprocess.run(words, check=True, capture_output=True, cwd=ROOT)
-    assert inspect([str(library)]) == 0
+    assert main(["platform", "show", str(library)]) == 0
     # By hand: one to three cables of 2 us.
     assert "latency, us: 2..6 between any two hosts" in capsys.readouterr().out

@@ -4,6 +4,7 @@ import io
 import json
 import os
 import re
+import shlex
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -20,6 +21,7 @@ from apps.programs.problem import problem
 from apps.runs.runner import Runner
 from apps.spec.settings import Settings
 from apps.spec.target import Target
+from platforms.command.values import parsed
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block, probe_placement
 from platforms.read.read import materialise
@@ -28,9 +30,9 @@ from validation.campaign import main as campaign
 from validation.comparison.compare import Failure, validate
 from validation.report.gather import Invocation
 from validation.report.reporter import Reporter
-from validation.run import main
+from validation.run import COMMAND, RunRequest, main
 
-RUN = "--scenario grid4x2 --class S --app cg,is --predictor hcf,hcf:constant --iterations full"
+RUN = "--scenario grid4x2 --class S --app cg,is --predictor hcf,hcf-constant --iterations full"
 MINUS = "\N{MINUS SIGN}"
 ODD = "<script>alert(1)<b>$x$"  # name of a program
 
@@ -137,7 +139,7 @@ def test_the_pictures_that_were_promised_are_there(page):
 def test_text_in_pictures_is_text(page):
     (svg,) = page.xpath('//figure[@id="scatter-0"]//*[local-name()="svg"]')
     words = {one.text_content().strip() for one in svg.xpath('.//*[local-name()="text"]')}
-    assert {"simulated time, s", "predicted time, s", "within 5 %", "within 10 %", "hcf", "hcf:constant"} <= words
+    assert {"simulated time, s", "predicted time, s", "within 5 %", "within 10 %", "hcf", "hcf-constant"} <= words
 
 
 def test_settings_versions_and_the_command_stand_there(page):
@@ -145,8 +147,11 @@ def test_settings_versions_and_the_command_stand_there(page):
     assert facts["simulated iterations"] == "full"
     assert facts["Python"] == sys.version.split()[0]
     assert {"SimGrid", "numpy", "matplotlib", "project"} <= set(facts)
-    said = page.xpath("//header//code")[0].text.split()
-    assert said[:2] == ["gridval", "run"] and set(RUN.split()) <= set(said)
+    gridval, verb, *words = shlex.split(page.xpath("//header//code")[0].text)
+    assert (gridval, verb) == ("gridval", "run")
+    shown, given = (parsed(RunRequest, COMMAND.parser(), one) for one in (words, RUN.split()))
+    assert shown == replace(given, no_store=True, json=True, report=shown.report)
+    assert Path(shown.report).name == "report.html"
 
 
 def test_the_commands_repeat_the_runs_to_the_last_digit(page, made, tmp_path):

@@ -15,10 +15,10 @@ from lxml import etree
 from matplotlib.figure import Figure
 
 from apps.runs.timeline import Timeline
-from platforms.command.values import parsed
+from platforms.command.values import parsed, request_of
 from platforms.grids.scenario import named_grid
-from platforms.plotting.styles import style_of
 from platforms.read.read import materialise, read_platform
+from predictor.series.styles import style_of
 from validation.options import asked_platforms
 from validation.presentation.dots import error_text
 from validation.presentation.plots import overview_figure, results_figure, write_figures
@@ -243,7 +243,7 @@ def test_a_platform_that_options_describe_is_generated_by_the_same(arguments, tm
     request = parsed(RunRequest, COMMAND.parser(), words)
     (platform,) = asked_platforms(request)
     found = platform_file(platform, platform_words(request))
-    assert found.command is not None
+    assert found.command is not None and found.command.startswith("gridval ")
     subprocess.run([sys.executable, "-m", *found.command.split()], cwd=tmp_path, check=True)
     assert (tmp_path / found.name).read_bytes() == platform.path.read_bytes()
 
@@ -258,14 +258,14 @@ def test_a_platform_of_the_user_keeps_its_path(tmp_path):
 def test_cautions_that_differ_in_their_numbers_are_one_kind():
     rows = [
         {"flags": "compute share 1 %: outside HCF's regime", "predictor": "hcf"},
-        {"flags": "compute share 12.5 %: outside HCF's regime; other", "predictor": "hcf:printed"},
+        {"flags": "compute share 12.5 %: outside HCF's regime; other", "predictor": "hcf-printed"},
         {"flags": "", "predictor": "hcf"},
     ]
     notes = [SimpleNamespace(refusal=None)] * 3
     kinds = cautions(SimpleNamespace(rows=rows, notes=notes))
     assert [(one.number, one.count, one.predictor_names) for one in kinds] == [
-        (1, 2, "hcf, hcf:printed"),
-        (2, 1, "hcf:printed"),
+        (1, 2, "hcf, hcf-printed"),
+        (2, 1, "hcf-printed"),
     ]
 
 
@@ -300,7 +300,7 @@ def test_who_answers_nothing_has_no_line_and_one_cluster_no_name():
 
 
 def test_hardware_files_are_among_the_words_of_a_platform():
-    request = RunRequest(scenario="own.toml", hardware=("cpus.toml",))
+    request = request_of(RunRequest, {"scenario": "own.toml", "hardware": ["cpus.toml"]})
     assert platform_words(request) == ("--scenario", "own.toml", "--hardware", "cpus.toml")
 
 

@@ -2,15 +2,15 @@
 
 import csv
 import json
-from types import SimpleNamespace
 
 import pytest
 
-from apps.options.shares import by_speed, with_asked_shares
+from apps.options.shares import SharesOption, by_speed, with_asked_shares
 from apps.programs.problem import problem
 from apps.runs.runner import Runner
 from apps.spec.settings import Settings
 from apps.spec.target import Target
+from platforms.command.values import request_of
 from platforms.errors import UserError
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
@@ -31,8 +31,8 @@ def platform(cores=1):
 
 def asked(given, where=None, placement=None):
     where = where or platform()
-    args = SimpleNamespace(shares=str(given))
-    return with_asked_shares(args, problem("lu", "S"), where, placement or block(where, 3)).shares
+    request = request_of(SharesOption, {"shares": given})
+    return with_asked_shares(request, problem("lu", "S"), where, placement or block(where, 3)).shares
 
 
 def test_equal_is_no_division_and_speed_follows_the_hosts():
