@@ -31,7 +31,7 @@ def blocks(*languages):
 
 
 def test_every_block_says_its_language():
-    known = {"diff", "sh", "toml", "python", "xml", "json", "text", "c", "cpp", "csv", "slurm"}
+    known = {"diff", "markdown", "sh", "toml", "python", "xml", "json", "text", "c", "cpp", "csv", "slurm"}
     assert [str(block) for block in all_blocks() if block.language not in known] == []
 
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from predictor import predict
-from predictor.dpgraph import cli as graph
+from predictor.graph import cli as graph
 
 CALL = "{name} {which} at walltime 5.{at:03d}000000, cputime 0.1 seconds in thread 0."
 MESSAGE = "int count=100", "MPI_Datatype datatype=14 (MPI_DOUBLE)", "int {end}={peer}", "int tag=1"

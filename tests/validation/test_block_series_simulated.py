@@ -159,7 +159,6 @@ def test_an_interrupted_series_says_how_to_go_on(pair, capsys, monkeypatch):
 
 def test_answers_of_two_kinds_are_kept_apart(pair, tmp_path):
     from apps.store import Store
-    from platforms.command.values import parsed
     from predictor.blocks.series.points import points_of
 
     request = parsed(cli.BlocksComparisonRequest, cli.COMMAND.parser(), [*pair, "--vary", "seconds=1,2"])

@@ -50,8 +50,8 @@ def test_the_platform_looks_as_the_page_shows(tmp_path, monkeypatch, capsys):
 def test_predictors_that_assume_one_rank_per_node_give_no_answer(monkeypatch, capsys, tmp_path):
     # The last of the runs, with the fast predictor.
     words, output = runs()[-1]
-    words = [*words[: words.index("--predictor")], "--predictor", "hcf-constant"]
-    said = re.search(r"^hcf-constant: no answer: (?:.*\n)+?(?=\n)", output, re.MULTILINE)
+    words = [*words[: words.index("--predictor")], "--predictor", "hcf:constant"]
+    said = re.search(r"^hcf:constant: no answer: (?:.*\n)+?(?=\n)", output, re.MULTILINE)
     assert said is not None
     monkeypatch.chdir(ROOT)
     assert main([*words, "--store", str(tmp_path)]) == 0

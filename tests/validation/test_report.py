@@ -32,7 +32,7 @@ from validation.report.gather import Invocation
 from validation.report.reporter import Reporter
 from validation.run import COMMAND, RunRequest, main
 
-RUN = "--scenario grid4x2 --class S --app cg,is --predictor hcf,hcf-constant --iterations full"
+RUN = "--scenario grid4x2 --class S --app cg,is --predictor hcf,hcf:constant --iterations full"
 MINUS = "\N{MINUS SIGN}"
 ODD = "<script>alert(1)<b>$x$"  # name of a program
 
@@ -139,7 +139,7 @@ def test_the_pictures_that_were_promised_are_there(page):
 def test_text_in_pictures_is_text(page):
     (svg,) = page.xpath('//figure[@id="scatter-0"]//*[local-name()="svg"]')
     words = {one.text_content().strip() for one in svg.xpath('.//*[local-name()="text"]')}
-    assert {"simulated time, s", "predicted time, s", "within 5 %", "within 10 %", "hcf", "hcf-constant"} <= words
+    assert {"simulated time, s", "predicted time, s", "within 5 %", "within 10 %", "hcf", "hcf:constant"} <= words
 
 
 def test_settings_versions_and_the_command_stand_there(page):

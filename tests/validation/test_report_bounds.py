@@ -22,7 +22,7 @@ from validation.comparison.compare import COLUMNS
 from validation.comparison.metrics import summarise
 from validation.report import facts, pictures, platforms, repeat, runs, timelines
 from validation.report.errors import costs_table
-from validation.report.gather import Case, Gathered, Invocation, ListedRun, PredictionNote
+from validation.report.gather import Gathered, Invocation, ListedRun, PredictionNote, ReportedTarget
 from validation.report.lede import lede
 from validation.report.tables import number
 from validation.run import main
@@ -36,7 +36,7 @@ def grid():
 def a_case(platform, *, app="ep", ranks=4, messages=10, iterations=1):
     target = Target(problem(app, "S"), platform, block(platform, ranks))
     run = ListedRun(Settings().spec(target), iterations, 2.0, messages, ("gridval", "program", "run"), "")
-    return Case(target, "block", False, 2.0, 1.0, None, run)
+    return ReportedTarget(target, "block", False, 2.0, 1.0, None, run)
 
 
 def measured(case):
@@ -96,7 +96,7 @@ def test_platforms_that_are_not_drawn_are_counted(monkeypatch, grid):
 
     other = materialise(named_grid("grid4x2"))
     monkeypatch.setattr(platforms, "MOST_PLATFORMS", 1)
-    monkeypatch.setattr(platforms, "platform_figure", figure)
+    monkeypatch.setattr("platforms.picture.platform_figure", figure)
     said = list(platforms.platform_pictures(Gathered(Invocation(()), cases=[a_case(grid), a_case(other)])))
     assert said == ["grid2x40: no picture: picture: too many hosts. Take fewer.", "Not drawn: 1 more platform."]
 
@@ -191,13 +191,13 @@ def summed(name, error_pct):
 
 def test_a_self_check_is_not_called_the_most_accurate(made):
     gathered = SimpleNamespace(answered=1, cases=[1], notes=[], failures=[])
-    rows = [summed("dpgraph-known", 1e-9), summed("hcf", 7.0), summed("structural", 4.0)]
+    rows = [summed("dpgraph:known", 1e-9), summed("hcf", 7.0), summed("structural", 4.0)]
     said = "with a mean absolute error of 4.00 % (95 % interval <0.01 to 9.00 %) and a largest one of 4.00 %"
     assert (
         lede(gathered, made.results, pd.DataFrame(rows))[1] == f"Most accurate: structural, {said}, over 2 of 2 cases."
     )
     assert lede(gathered, made.results, pd.DataFrame(rows[:2]))[1].startswith("Errors: hcf, with")
-    assert lede(gathered, made.results, pd.DataFrame(rows[:1]))[1].startswith("Errors: dpgraph-known, with")
+    assert lede(gathered, made.results, pd.DataFrame(rows[:1]))[1].startswith("Errors: dpgraph:known, with")
 
 
 def test_targets_that_failed_are_counted_in_the_first_lines(made):
@@ -211,10 +211,10 @@ def test_targets_that_failed_are_counted_in_the_first_lines(made):
 def made(tmp_path_factory):
     """The page of a run with energies and special settings, and its results and summary."""
     path = tmp_path_factory.mktemp("bounds") / "report.html"
-    options = "--scenario grid4x2 --app is --class S --predictor hcf-constant --energy --memory-bus 20 --no-store"
+    options = "--scenario grid4x2 --app is --class S --predictor hcf:constant --energy --memory-bus 20 --no-store"
     assert main([*options.split(), "--cfg", "network/optim:Full", "--json", "--report", str(path)]) == 0
     page = html.document_fromstring(path.read_text("utf-8"))
-    rows = [{"app": "is", "scenario": "grid4x2", "predictor": "hcf-constant", "predicted_s": 1.0, "simulated_s": 1.0,
+    rows = [{"app": "is", "scenario": "grid4x2", "predictor": "hcf:constant", "predicted_s": 1.0, "simulated_s": 1.0,
              "abs_error_pct": 0.0, "error_pct": 0.0, "truth": "simulation"}]  # fmt: skip
     results = pd.DataFrame(rows, columns=list(COLUMNS))
     return SimpleNamespace(page=page, results=results, summary=summarise(results))

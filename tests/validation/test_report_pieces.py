@@ -17,8 +17,8 @@ from matplotlib.figure import Figure
 from apps.runs.timeline import Timeline
 from platforms.command.values import parsed, request_of
 from platforms.grids.scenario import named_grid
+from platforms.plotting.styles import style_of
 from platforms.read.read import materialise, read_platform
-from predictor.series.styles import style_of
 from validation.options import asked_platforms
 from validation.presentation.dots import error_text
 from validation.presentation.plots import overview_figure, results_figure, write_figures
@@ -258,14 +258,14 @@ def test_a_platform_of_the_user_keeps_its_path(tmp_path):
 def test_cautions_that_differ_in_their_numbers_are_one_kind():
     rows = [
         {"flags": "compute share 1 %: outside HCF's regime", "predictor": "hcf"},
-        {"flags": "compute share 12.5 %: outside HCF's regime; other", "predictor": "hcf-printed"},
+        {"flags": "compute share 12.5 %: outside HCF's regime; other", "predictor": "hcf:printed"},
         {"flags": "", "predictor": "hcf"},
     ]
     notes = [SimpleNamespace(refusal=None)] * 3
     kinds = cautions(SimpleNamespace(rows=rows, notes=notes))
     assert [(one.number, one.count, one.predictor_names) for one in kinds] == [
-        (1, 2, "hcf, hcf-printed"),
-        (2, 1, "hcf-printed"),
+        (1, 2, "hcf, hcf:printed"),
+        (2, 1, "hcf:printed"),
     ]
 
 

@@ -1,4 +1,4 @@
 """Intervals of predictions against the truth: how often they hold it, how wide they are, and the cases behind them.
 
-Public faces: ``coverage.coverage``, ``text.interval_sentence``, ``cases_file.cases_text``, ``cli.main``.
+Public faces: ``cases_file.cases_text``, ``cli.main``.
 """
