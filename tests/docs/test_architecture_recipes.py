@@ -106,6 +106,7 @@ def test_there_is_a_recipe_for_each_thing_that_is_often_added():
         "An engine",
         "An evidence kind",
         "A report section",
+        "A command",
     ]
 
 

@@ -26,7 +26,7 @@ FIGURE = re.compile(
 )
 FEWEST_FIGURES = 3  # cells with figures that make a table one of figures
 NOT_MEASURED = "<!-- not measured -->"
-COMMAND = re.compile(r"(\.venv/bin/)?(python -m |python (benchmarks|examples)/|benchmarks/|make )")
+COMMAND = re.compile(r"(\.venv/bin/)?(gridval |python -m |python (benchmarks|examples)/|benchmarks/|make )")
 COMMIT = re.compile(r"measured with commits? `?(?P<commit>[0-9a-f]{7,40})\b", re.IGNORECASE)
 DATE = re.compile(r"measured on \d{4}-\d\d-\d\d\b", re.IGNORECASE)
 READER = MarkdownIt("commonmark").enable("table")
