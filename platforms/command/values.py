@@ -134,7 +134,8 @@ def _value(field: Field, value: Any, place: str) -> Any:
     made = text if field.declared.parse is None else _parse(field.declared.parse, text, place)
     if field.choices is not None and made not in field.choices:
         asked = did_you_mean(str(made), field.choices)
-        raise UserError(place, f"{made!r} is not one of {', '.join(field.choices)}", asked or "Give one of them")
+        remedy = " ".join(filter(None, (asked, "Give one of them")))
+        raise UserError(place, f"{made!r} is not one of {', '.join(field.choices)}", remedy)
     return made
 
 

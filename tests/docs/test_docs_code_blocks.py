@@ -12,16 +12,16 @@ from pathlib import Path
 
 import pytest
 from lxml import etree
-from markdown_pages import DOCS, ROOT
+from markdown_pages import DOCS, ROOT, pages
 from markdown_pages import blocks as all_blocks
 
 from platforms.command.values import parsed
 from platforms.errors import UserError
-from predictor import prepare
-from validation.entrance.choosing import choose
+from validation.entrance.choosing import all_commands, choose
 
 PACKAGES = ("platforms", "apps", "predictor", "validation")
 RECIPES = DOCS / "recipes"  # test_recipes.py applies their blocks and runs their commands
+MODULES = {"validation.run", "predictor.prepare", "validation.modes.fit"}  # started by python -m
 OPERATORS = {"|", "||", "&", "&&", ";", "(", ")", "<", ">", ">>", "2>", "2>>"}
 
 
@@ -76,11 +76,10 @@ def check_command(words):
         return None
     if words[1] != "-m":
         return None if (ROOT / words[1]).exists() or words[1].startswith("-") else f"no file {words[1]}"
-    if words[2].partition(".")[0] not in PACKAGES:
-        return None
-    if words[2] == "predictor.prepare":
-        return check_arguments(prepare.COMMAND, prepare.COMMAND.parser(), words[3:])
-    return check_verb(["run", *words[3:]]) if words[2] == "validation.run" else f"python -m {words[2]}: no command"
+    if words[2] in MODULES:
+        command = importlib.import_module(words[2]).COMMAND
+        return check_arguments(command, command.parser(), words[3:])
+    return f"{words[2]} is no command: write gridval VERB" if words[2].partition(".")[0] in PACKAGES else None
 
 
 def check_verb(words):
@@ -115,12 +114,53 @@ def test_commands_exist_with_their_options(block):
     assert wrong == {}
 
 
+def named_commands(text):
+    """Return the commands that a text names in backquotes."""
+    named = (" ".join(code.split()) for code in re.findall(r"(?<!`)`([^`]+)`(?!`)", text))
+    return [code for code in named if re.match(r"(.*/)?gridval [a-z]|(.*/)?python -m |[a-z]+\.[a-z.]+ (run )?--", code)]
+
+
+def check_named(line):
+    """Check the verb and the options of a command whose other words may stand for any; return the problem or None."""
+    words = line.split()
+    if words[0].endswith("python"):
+        return None if words[2] in MODULES | {"pip"} else f"no command {words[2]}"
+    if not words[0].endswith("gridval"):
+        return f"{words[0]} is no command: write gridval VERB"
+    try:
+        chosen = choose(words[1:])
+    except UserError as err:
+        return str(err)
+    known = set() if isinstance(chosen, str) else chosen.parser()._option_string_actions.keys()
+    given = (word.partition("=")[0].rstrip(",") for word in words[: words.index("--") if "--" in words else None])
+    return next((f"no option {word}" for word in given if word.startswith("--") and word not in known), None)
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_that_the_text_names_exist(page):
+    text = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.DOTALL | re.MULTILINE)
+    wrong = {line: said for line in named_commands(text) if (said := check_named(line))}
+    assert wrong == {}
+
+
+def test_a_named_command_with_a_wrong_verb_or_option_would_be_found():
+    text = "`gridval plan\nclock`, `.venv/bin/gridval run --nothing 3`, `python -m apps.run`, `apps.run --json`"
+    assert [check_named(line) for line in named_commands(text)] == [
+        None,
+        "no option --nothing",
+        "no command apps.run",
+        "apps.run is no command: write gridval VERB",
+    ]
+
+
 def test_a_command_with_a_wrong_option_or_file_would_be_found():
     (words,) = commands("A=1 gridval program run --app cg --scenario grid4x2 --nonsense 3 > out.txt  # why")
     assert words[:5] == ["A=1", "gridval", "program", "run", "--app"] and "out.txt" not in words
-    assert check_command(["python", "-m", "apps.run", "--app", "cg"]) == "python -m apps.run: no command"
     assert "unrecognized arguments: --nonsense 3" in check_command(words)
     assert check_command(["gridval", "program", "run", "--program", "examples/none.c"]) == "no file examples/none.c"
+    assert "unrecognized" in check_command(["python", "-m", "validation.run", "--nonsense"])
+    assert check_command(["python", "-m", "apps.run", "--app", "cg"]) == "apps.run is no command: write gridval VERB"
+    assert check_command(["gridval", "clock"]).startswith("gridval clock: is called gridval plan clock now")
     assert check_command(["gridval", "runs"]).startswith("gridval runs: no such verb")
     assert "--nonsense" in check_command(["gridval", "run", "--nonsense"])
     assert check_command(["make", "nothing"]) == "no target nothing"
@@ -196,3 +236,13 @@ def test_xml_is_well_formed(block):
 @pytest.mark.parametrize("block", blocks("json"), ids=str)
 def test_json_parses(block):
     json.loads(block.text)
+
+
+def test_every_command_is_found_by_the_words_that_are_typed():
+    for words, chosen in all_commands().items():
+        parser = choose([*words.split(), *(["NAME"] if words.endswith("--background") else [])]).parser()
+        assert isinstance(parser, argparse.ArgumentParser)
+        assert chosen.command.name in words or "--what-if" in words
+        assert parser.prog == f"gridval {chosen.command.name}" and parser.description
+    for module in MODULES:
+        assert importlib.import_module(module).COMMAND.parser().description

@@ -1,4 +1,4 @@
-"""The command ``gridval``: its verbs, twins, help and errors."""
+"""The command ``gridval``: its verbs, the options that choose between commands, help and errors."""
 
 import os
 import re
@@ -9,11 +9,12 @@ from pathlib import Path
 
 import pytest
 
+from platforms.command.request import fields_of
 from validation.doctor import cli as doctor
 from validation.doctor.examine import Finding
-from validation.entrance.choosing import all_commands, choose
+from validation.entrance.choosing import Chosen, all_commands, choose
 from validation.entrance.main import main
-from validation.entrance.verbs import GROUPS, RENAMED
+from validation.entrance.verbs import GROUPS, RENAMED, VERBS
 
 SCRIPT = Path(sys.executable).parent / "gridval"
 # What takes long to import; help and completion need none of it.
@@ -24,33 +25,40 @@ SLOW = {
 MOST_MODULES = 250  # of this project; the import of as many takes a tenth of a second
 
 
-def every():
-    """Yield the words that choose every command."""
-    yield from (line.split() for line in all_commands())
+# The verbs before there were groups plan and series; they moved, or are still there.
+BEFORE = (
+    "run predict shared campaign league measured map intervals choose design clock cores shares failures checkpoints "
+    "blocks graph modes conform platform program workbench store same doctor completion emulate calibrate"
+).split()
 
 
-@pytest.mark.parametrize("words", list(every()), ids=" ".join)
+@pytest.mark.parametrize("words", all_commands())
 def test_every_verb_has_a_command_that_shows_the_verb_in_its_usage(words):
-    usage = choose(words).parser().format_usage()
-    verb = " ".join(word for word in words if word.islower() and not word.startswith("--"))
-    verb = "graph" if "--what-if" in words else verb  # the same command
-    assert usage.startswith(f"usage: gridval {verb} ")
+    chosen = choose(words.split())
+    assert chosen.place == all_commands()[words].place
+    verb = " ".join(word for word in words.split() if word not in ("--simulate", "APP.toml"))
+    verb = {"predict --what-if": "graph"}.get(verb, verb)  # another name of the same command
+    assert chosen.parser().format_usage().startswith(f"usage: gridval {verb} ")
+    assert chosen.command.name == verb
 
 
 def test_every_command_has_a_verb_except_those_for_maintainers():
     root = Path(__file__).parents[2]
-    commands = {
-        ".".join(path.relative_to(root).with_suffix("").parts)
+    made = {
+        (".".join(path.relative_to(root).with_suffix("").parts), name)
         for package in ("platforms", "apps", "predictor", "validation")
         for path in (root / package).rglob("*.py")
-        if re.search(r"^COMMAND\w* = Command\(", path.read_text(), re.MULTILINE)
+        for name in re.findall(r"^(COMMAND\w*) = Command\(", path.read_text(), re.MULTILINE)
     }
-    started = {chosen.place.partition(":")[0] for chosen in all_commands().values()}
+    started = {
+        (one.place.partition(":")[0], one.place.partition(":")[2] or "COMMAND") for one in all_commands().values()
+    }
+    assert started <= made
     # One makes a table of the project, the other is called by the set-up.
-    assert commands - started == {"validation.modes.fit", "predictor.prepare"}
+    assert made - started == {("validation.modes.fit", "COMMAND"), ("predictor.prepare", "COMMAND")}
 
 
-def test_options_choose_between_the_commands_of_a_verb():
+def test_a_verb_with_simulate_is_another_command():
     assert choose(["plan", "clock", "--app", "cg"]).place == "predictor.clock.cli"
     simulated = choose(["plan", "clock", "--simulate", "--app", "cg"])
     assert simulated.place == "validation.clock.cli"
@@ -74,6 +82,47 @@ def test_an_old_verb_ends_in_a_line_with_the_new_one(old, refused):
     assert choose(RENAMED[old].split()).command
 
 
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        ("predict --app cg", "predictor.predict"),
+        ("predict --app cg --background load.toml", "predictor.background.cli"),
+        ("predict --background=load.toml --simulate", "validation.background.cli"),
+        ("predict --simulate --background load.toml", "validation.background.cli"),
+        ("predict --what-if 2", "predictor.dpgraph.cli"),
+        ("predict --what-if 2 --simulate", "validation.graph.cli"),
+        ("plan failures --rate 1e-6", "predictor.failures.cli"),
+        ("plan failures app.toml --system two.toml", "predictor.checkpoints.cli"),
+        ("plan failures --simulate --rate 1e-6", "validation.failures.cli"),
+        ("plan failures app.toml --simulate", "validation.checkpoints.cli"),
+        ("plan failures --simulate app.toml", "validation.checkpoints.cli"),
+    ],
+)
+def test_options_and_a_file_choose_between_the_commands_of_a_verb(words, place):
+    assert choose(words.split()).place == place
+
+
+@pytest.mark.parametrize(
+    "options", [["--simulate"], ["--background", "load.toml", "--what-if", "2"], ["--what-if=2", "--background=x"]]
+)
+def test_options_that_choose_no_command_together_are_refused(options, refused):
+    refused(main, ["predict", *options], ": no such command. Known: gridval predict --background, ")
+
+
+@pytest.mark.parametrize("old", RENAMED)
+@pytest.mark.parametrize("rest", [[], ["--help"], ["--scenario", "grid4x2", "--app", "cg"]], ids=len)
+def test_an_old_verb_ends_in_one_line_that_names_the_new_one(old, rest, refused):
+    new = RENAMED[old]
+    refused(main, [old, *rest], f"gridval {old}: is called gridval {new} now. Write that.")
+    refused(main, [old.upper(), *rest], f"gridval {old.upper()}: is called gridval {new} now. Write that.")
+    assert isinstance(choose(new.split()), Chosen)
+
+
+def test_no_verb_of_before_is_unknown_today():
+    assert {*BEFORE} <= {*RENAMED, *VERBS}
+    assert not {*RENAMED} & {*VERBS}
+
+
 def test_the_help_names_every_verb_within_80_columns(capsys):
     assert main(["--help"]) == 0
     lines = capsys.readouterr().out.splitlines()
@@ -94,6 +143,7 @@ def test_nothing_and_a_wrong_verb_end_with_status_2(capsys, refused):
 
 def test_verbs_may_be_written_in_capitals():
     assert choose(["RUN"]).place == "validation.run"
+    assert choose(["Plan", "CLOCK"]).place == "predictor.clock.cli"
 
 
 def test_errors_of_options_name_the_verb(capsys):
@@ -101,6 +151,32 @@ def test_errors_of_options_name_the_verb(capsys):
         main(["plan", "clock", "--nonsense"])
     assert ended.value.code == 2
     assert capsys.readouterr().err.endswith("See gridval plan clock --help.\n")
+
+
+@pytest.mark.parametrize("words", all_commands())
+def test_every_verb_shows_its_help_and_all_of_its_options(words, capsys):
+    said = {}
+    for option in ("-h", "--help", "--help-all"):
+        with pytest.raises(SystemExit) as ended:
+            main([*words.split(), option])
+        assert ended.value.code == 0
+        said[option] = capsys.readouterr().out
+        assert max(map(len, said[option].splitlines())) <= 80
+    assert said["-h"] == said["--help"]
+    chosen = all_commands()[words]
+    options = [field.option for field in fields_of(chosen.command.request) if not field.declared.behind]
+    for option in {*options, *chosen.choosers}:
+        assert option in said["--help-all"]
+
+
+@pytest.mark.parametrize("group", [name for name, verb in VERBS.items() if verb.verbs])
+def test_a_group_shows_its_verbs(group, capsys):
+    assert main([group, "--help"]) == 0
+    said = capsys.readouterr().out
+    for name, verb in VERBS[group].verbs.items():
+        assert re.search(rf"^  {name} +{re.escape(verb.purpose)}$", said, re.MULTILINE)
+    assert main([group]) == 0
+    assert capsys.readouterr().out == said
 
 
 # Runs each line of its input as words of the command in a process that has imported nothing else, and prints the words,
@@ -122,7 +198,7 @@ for line in sys.stdin.read().splitlines():
 
 
 def test_help_comes_quickly():
-    asked = ["--help", *(" ".join([*words, "--help"]) for words in every())]
+    asked = ["--help", *(f"{words} --help" for words in all_commands())]
     done = subprocess.run(
         [sys.executable, "-c", MODULES], input="\n".join(asked), capture_output=True, text=True, check=True
     )
@@ -144,7 +220,8 @@ def test_folders_of_the_user_hide_nothing_from_the_script(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("command", "hidden"), [("validation.run", "apps"), ("validation.run", "platforms"), ("apps.run", "platforms")]
+    ("command", "hidden"),
+    [("validation.run", "apps"), ("validation.run", "platforms"), ("predictor.prepare", "platforms")],
 )
 def test_a_package_of_the_user_that_hides_ours_is_named_in_one_line(tmp_path, command, hidden):
     (tmp_path / hidden).mkdir()

@@ -60,3 +60,32 @@ def test_a_grid_may_be_simulated_too(pair, tmp_path):
 def test_wrong_arguments_are_one_line(pair, vary, message):
     with pytest.raises(gridval.UserError, match=message):
         gridval.blocks(pair, CLUSTER, vary, store=False, jobs=1)
+
+
+def test_other_options_of_the_verb_are_given_by_the_names_of_their_fields(pair, tmp_path):
+    found = gridval.blocks(pair, CLUSTER, {"seconds": [1, 2]}, model="hardware", policy="cheapest", no_store=True)
+    assert set(found["model"]) == {"hardware"}
+    with pytest.raises(gridval.UserError, match="policy 'nearest'"):
+        gridval.blocks(pair, CLUSTER, {"seconds": 1}, policy="nearest", store=False)
+    # The settings of simulations are options of the command that simulates alone.
+    given = {"vary": {"seconds": 1}, "store": tmp_path / "store", "wall_limit": 100}
+    assert gridval.blocks(pair, CLUSTER, simulate=True, **given)["simulated_time_s"].tolist() == pytest.approx(
+        [1], rel=1e-3
+    )
+    with pytest.raises(gridval.UserError, match=r"^wall_limit: no such option\."):
+        gridval.blocks(pair, CLUSTER, **given)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"out": "results"}, r"out: gridval\.blocks has no such option\. Call gridval\.ask\(\"blocks run\", \.\.\.\)"),
+        ({"timeline": "a.json"}, r"timeline: gridval\.blocks has no such option"),
+        ({"dry_run": True}, r"dry_run: gridval\.blocks has no such option"),
+        ({"polcy": "cheapest"}, r"polcy: no such option\. Did you mean policy\?"),
+        ({"counts": {"sender": 2}, "count": {"sender": 3}}, "count: is given twice"),
+    ],
+)
+def test_options_without_an_effect_and_wrong_ones_are_refused(pair, options, message):
+    with pytest.raises(gridval.UserError, match=message):
+        gridval.blocks(pair, CLUSTER, {"seconds": 1}, store=False, jobs=1, **options)

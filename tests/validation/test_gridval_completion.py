@@ -19,12 +19,20 @@ printf '%s\\n' "${COMPREPLY[@]}"
 """
 LINES = {
     "gridval pr": ["predict", "predictor", "program"],
+    "gridval plan c": ["cores", "clock"],
     "gridval platform sh": ["show"],
     "gridval run --scen": ["--scenario"],
     "gridval run --predictor hcf,struct": ["hcf,structural"],
     "gridval run --scenario grid4x": ["grid4x2", "grid4x4", "grid4x8"],
     "gridval plan clock --sim": ["--simulate"],
+    "gridval plan clock --opt": [],
     "gridval plan clock --simulate --opt": ["--optimum"],  # an option of the second of the two commands
+    "gridval predict --back": ["--background"],
+    "gridval predict --simulate --back": ["--background"],  # no command is chosen yet
+    "gridval predict --background load.toml --dra": ["--draws"],
+    "gridval predict --background load.toml --simulate --tru": ["--truths"],
+    "gridval plan failures app.toml --simulate --run": ["--runs"],
+    "gridval plan clock --compute n": ["none"],
     "gridval store li": ["list"],
     "gridval store list --older": ["--older-than"],
 }

@@ -48,7 +48,7 @@ def choose(words: Sequence[str]) -> Chosen | str:
     """Return the command that these words choose, or the help text that they ask for.
 
     Raises:
-        UserError: A verb is unknown.
+        UserError: A verb is unknown, or no command of the verb has all of the options that choose one.
     """
     name, verbs, rest = NAME, VERBS, list(words)
     while True:
@@ -57,7 +57,7 @@ def choose(words: Sequence[str]) -> Chosen | str:
         key = _verb_key(name, rest.pop(0), verbs)
         name, verb = f"{name} {key}", verbs[key]
         if verb.place:
-            return _command(verb, rest)
+            return _command(name, verb, rest)
         verbs = dict(verb.verbs)
 
 
@@ -76,15 +76,18 @@ def all_commands() -> dict[str, Chosen]:
     return found
 
 
-def _command(verb: Verb, words: Sequence[str]) -> Chosen:
+def _command(name: str, verb: Verb, words: Sequence[str]) -> Chosen:
     given = {option for option in verb.choosers if any(word.partition("=")[0] == option for word in words)}
     rest = [word for word in words if word not in verb.choosers]
     if rest and not rest[0].startswith("-"):
         given.add(FILE)
-    place = next((place for options, place in verb.others.items() if options == given), None)
-    if place is None:
-        place = verb.others.get(frozenset(given - {FILE}), verb.place)
-    return Chosen(place, tuple(words), verb.choosers)
+    options = given - {FILE}
+    place = verb.others.get(frozenset(given)) or verb.others.get(frozenset(options))
+    if place is None and options and not any(word in _HELP for word in words):
+        known = (" ".join(one for one in verb.choosers if one in others) for others in verb.others)
+        said = f"{name} {' '.join(one for one in verb.choosers if one in options)}"
+        raise UserError(said, "no such command", f"Known: {', '.join(f'{name} {one}' for one in known)}")
+    return Chosen(place or verb.place, tuple(words), verb.choosers)
 
 
 def _verb_key(name: str, word: str, verbs: Mapping[str, Verb]) -> str:

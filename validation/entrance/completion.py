@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from platforms.command.command import Command
 from platforms.command.parser import CommandParser
 from platforms.command.request import Request, argument
+from platforms.errors import UserError
 from validation.entrance.choosing import NAME, Chosen, choose
 from validation.entrance.verbs import VERBS, Verb
 
@@ -70,7 +71,10 @@ def _add_options(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, verb: Verb, words: Sequence[str]
 ) -> None:
     where = next((f"{group} {name}" for group, one in VERBS.items() if one.verbs.get(name) is verb), name)
-    chosen = choose([*where.split(), *words]) if "--help" not in words[:1] else choose(where.split())
+    try:
+        chosen = choose([*where.split(), *words])
+    except UserError:  # an option that chooses a command is still missing
+        chosen = choose(where.split())
     if isinstance(chosen, Chosen):
         commands.choices[name] = parser = chosen.parser()
         for action in _actions(parser):

@@ -22,17 +22,23 @@ def ask(verb: str, **options: Any) -> Any:
             for texts with commas. Options that choose a command, such as ``simulate=True``, are given as well.
 
     Returns:
-        The answer as JSON values; of a verb without --json the text that it prints.
+        The answer as JSON values; of a verb without --json, and with ``dry_run``, the text that it prints.
 
     Raises:
         UserError: The verb or an option is unknown, or a value, a file or a program is wrong.
         SimulationError: A simulation failed.
     """
-    words = [f"--{name.replace('_', '-')}" for name, value in options.items() if value not in (None, False)]
-    first = [""] if options.get("application") else []  # a file, which chooses between commands like an option
-    chosen = choose([*verb.split(), *first, *(word for word in words if word not in ("--help", "--help-all"))])
+    given = (name for name, value in options.items() if value is not None and value is not False)
+    words = [f"--{name.replace('_', '-')}" for name in given if name not in ("help", "help_all")]
+    if options.get("application"):
+        words = ["", *words]  # a file, which chooses between commands like an option
+    chosen = choose([*verb.split(), *words])
     if not isinstance(chosen, Chosen):
-        raise UserError(f"{NAME} {verb}", "not a command, but a group of verbs", "Add the verb")
+        raise UserError(f"{NAME} {verb}".rstrip(), "not a command, but a group of verbs", "Add the verb")
+    for word in chosen.words[: len(chosen.words) - len(words)]:
+        if word not in chosen.choosers:
+            problem = f"{word} is not part of the verb"
+            raise UserError(f"{NAME} {verb}", problem, "Give options and arguments by the names of their fields")
     command = chosen.command
     fields = {field.key for field in fields_of(command.request)}
     choosers = {word.removeprefix("--").replace("-", "_") for word in chosen.choosers} - fields
@@ -48,4 +54,4 @@ def ask(verb: str, **options: Any) -> Any:
     if not isinstance(answer, int):
         return answer.to_json()
     said = printed.getvalue()
-    return json.loads(said) if "json" in fields and not values.get("dry_run") else said
+    return json.loads(said) if "json" in fields and said.startswith(("{", "[")) else said

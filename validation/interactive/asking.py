@@ -16,6 +16,7 @@ from platforms.errors import UserError
 from platforms.options import PlatformOptions
 
 Names = str | Sequence[str]
+Values = str | float | Sequence[str | float]  # of what is varied
 PathLike = str | os.PathLike[str]
 _PLATFORM_FILES = (".xml", ".so")
 _Request = TypeVar("_Request", bound=Request)
@@ -24,15 +25,22 @@ _Request = TypeVar("_Request", bound=Request)
 def asked(request: type[_Request], values: Mapping[str, Any]) -> _Request:
     """Return the request of a command from values by the names of its fields.
 
-    ``platform`` may also be the name of a scenario or a scenario file, ``predictors`` and ``parameters`` stand for
-    ``predictor`` and ``param``, and ``store=False`` for ``no_store``.
+    ``platform`` may also be the name of a scenario or a scenario file; ``predictors``, ``parameters``, ``counts`` and
+    ``variables`` stand for ``predictor``, ``param``, ``count`` and ``set``, and ``store=False`` for ``no_store``;
+    ``vary`` may be a mapping to lists of values.
 
     Raises:
-        UserError: A name is unknown, or a value is wrong.
+        UserError: A name is unknown or given twice, or a value is wrong.
     """
-    given = {_NAMES.get(name, name): value for name, value in values.items()}
-    if "platform" in given:
-        given |= _platform(given.pop("platform"))
+    given: dict[str, Any] = {}
+    for name, value in values.items():
+        _give(given, _NAMES.get(name, name), value)
+    keys = keys_of(request)
+    if "platform" in given and ("scenario" in keys or "platform" not in keys):  # else it is no choice of the two
+        for name, value in _platform(given.pop("platform")).items():
+            _give(given, name, value)
+    if isinstance(given.get("vary"), Mapping):
+        given["vary"] = {name: _joined(values) for name, values in given["vary"].items()}
     if given.get("store") is False:
         given |= {"store": None, "no_store": True}
     return request_of(request, given)
@@ -46,6 +54,15 @@ def keys_of(*groups: type[Request]) -> frozenset[str]:
 OF_MACHINES = keys_of(MachineOptions) - keys_of(PlatformOptions, SettingsOptions)
 
 
+def _give(given: dict[str, Any], name: str, value: Any) -> None:
+    """Add a value; None stands for a value that is not given."""
+    if value is None:
+        return
+    if name in given:
+        raise UserError(name, "is given twice, by two names", "Drop one of them")
+    given[name] = value
+
+
 def check_options(verb: str, options: Mapping[str, Any], refused: Collection[str], settings: Settings | None) -> None:
     """Check the other options of a verb that are given to its function.
 
@@ -56,12 +73,19 @@ def check_options(verb: str, options: Mapping[str, Any], refused: Collection[str
     asked_for = [name.replace("-", "_") for name, value in options.items() if value is not None and value is not False]
     for name in asked_for:
         if name in refused:
-            raise UserError(name, f"gridval.{verb} has no such option", f'Call gridval.ask("{verb}", ...), which has')
+            function = f"gridval.{verb.partition(' ')[0]}"
+            raise UserError(name, f"{function} has no such option", f'Call gridval.ask("{verb}", ...), which has')
         if settings is not None and name in keys_of(SettingsOptions):
             raise UserError(name, "does not go with settings", "Drop one of them")
 
 
-_NAMES = {"predictors": "predictor", "parameters": "param"}
+_NAMES = {"predictors": "predictor", "parameters": "param", "counts": "count", "variables": "set"}
+
+
+def _joined(values: Values) -> str:
+    if isinstance(values, str | int | float):
+        return str(values)
+    return ",".join(map(str, values))
 
 
 def _platform(named: PathLike | Sequence[PathLike] | None) -> dict[str, Any]:

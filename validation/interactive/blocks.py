@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from platforms.errors import UserError, nearest
-from validation.interactive.asking import PathLike, asked
+from validation.interactive.asking import PathLike, Values, asked, check_options
 from validation.interactive.frame import Frame
 from validation.interactive.results import Picture
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from predictor.blocks.series.points import Point
     from validation.blocks.cli import BlocksComparisonRequest
 
-Values = str | float | Sequence[str | float]
+_REFUSED = ("timeline", "out", "wide", "json", "dry_run")  # what the command prints and writes
 
 
 class BlockResults(Frame):
@@ -84,6 +84,7 @@ def blocks(
     simulate: bool = False,
     store: PathLike | Literal[False] | None = None,
     jobs: int | None = None,
+    **options: Any,
 ) -> BlockResults:
     """Evaluate an application in blocks over a grid of parameters, as ``gridval blocks run --vary`` does.
 
@@ -103,6 +104,8 @@ def blocks(
         simulate: Simulate all combinations too.
         store: Folder of the store; False: keep nothing; None: the user's store.
         jobs: Number of evaluations, or simulations, at a time; default: the number of cores.
+        options: Other options of ``gridval blocks run`` by the names of their fields, such as ``policy``, but not those
+            of output.
 
     Returns:
         One row per combination.
@@ -120,11 +123,11 @@ def blocks(
 
     if not vary:
         raise UserError("vary", "names nothing", 'Give for example vary={"n": [1, 2, 4]}')
-    values = {
-        "application": application, "system": system, "vary": {name: _joined(of) for name, of in vary.items()},
-        "count": counts, "set": variables, "model": model, "power": power, "evaluator": evaluator,
-        "failure_rate": failure_rate, "parts": parts, "jobs": jobs, "store": store,
-    }  # fmt: skip
+    check_options("blocks run", options, _REFUSED, None)
+    values = dict(
+        application=application, system=system, vary=vary, counts=counts, variables=variables, model=model, power=power,
+        evaluator=evaluator, failure_rate=failure_rate, parts=parts, jobs=jobs, store=store, **options,
+    )  # fmt: skip
     request: BlocksRequest | BlocksComparisonRequest
     request = asked(BlocksComparisonRequest, values) if simulate else asked(BlocksRequest, values)
     points = points_of(request)
@@ -163,9 +166,3 @@ def _simulated(
     for failure in failures:
         raise failure.error
     return series.rows_of(points, found, over), [*cautions, *said]
-
-
-def _joined(values: Values) -> str:
-    if isinstance(values, str | int | float):
-        return str(values)
-    return ",".join(map(str, values))
