@@ -1,7 +1,9 @@
 """Test the code on the pages: commands and options exist, and files can be read by their readers."""
 
+import argparse
 import ast
 import contextlib
+import importlib
 import io
 import json
 import re

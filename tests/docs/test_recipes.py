@@ -16,7 +16,7 @@ FOLDER = DOCS / "recipes"
 WAY = DOCS / "way-of-a-command.md"
 ARCHITECTURE = DOCS / "architecture.md"
 MOST_LINES = 80
-PAGES = ("kernel", "predictor", "network", "engine", "evidence", "report-section")
+PAGES = ("kernel", "predictor", "network", "engine", "evidence", "report-section", "command")
 FILE_LANGUAGES = {"c", "markdown", "python", "toml"}
 
 

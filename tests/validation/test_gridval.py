@@ -89,7 +89,7 @@ def test_an_old_verb_ends_in_a_line_with_the_new_one(old, refused):
         ("predict --app cg --background load.toml", "predictor.background.cli"),
         ("predict --background=load.toml --simulate", "validation.background.cli"),
         ("predict --simulate --background load.toml", "validation.background.cli"),
-        ("predict --what-if 2", "predictor.dpgraph.cli"),
+        ("predict --what-if 2", "predictor.graph.cli"),
         ("predict --what-if 2 --simulate", "validation.graph.cli"),
         ("plan failures --rate 1e-6", "predictor.failures.cli"),
         ("plan failures app.toml --system two.toml", "predictor.checkpoints.cli"),

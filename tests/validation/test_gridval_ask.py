@@ -146,7 +146,7 @@ def test_ask_writes_the_files_that_are_asked_for(tmp_path):
         ("predict", {**GRID, "background": "nowhere.toml"}, "nowhere.toml"),
         ("predict", {"background": LOAD}, "app: is missing. Give a value."),
         ("run", {**GRID, "ranks": "8"}, "ranks: '8' is not a whole number. Give one."),
-        ("predictor list", {"wide": 1}, "wide: 1 is neither true nor false. Give one of them."),
+        ("store list", {"wide": 1}, "wide: 1 is neither true nor false. Give one of them."),
         ("completion", {"shell": "bsah"}, "is not one of bash, zsh, fish. Did you mean bash? Give one of them."),
         ("run", {**GRID, "predictor": "hcf", "predictors": "npt"}, "predictor: is given twice, by two names"),
         ("run", {**GRID, "scenario": "grid4x4"}, "scenario: is given twice, by two names"),
