@@ -15,7 +15,7 @@ from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import option
 from platforms.errors import UserError, nearest
-from platforms.files.writing import written_into
+from platforms.files.writing import usable_folder, written_into
 from validation.sendmodes.machines import CLUSTERS
 
 _DEFAULT = "li-1"
@@ -48,7 +48,6 @@ def _run(request: ModesRequest) -> int:
     from apps.runs.plan import Plan
     from platforms.grids.scenario import named_grid
     from platforms.read.read import materialise
-    from validation.output.output import usable_folder
     from validation.sendmodes.costs import read_costs
     from validation.sendmodes.messages import message_specs
     from validation.sendmodes.study import messages, study
@@ -57,7 +56,7 @@ def _run(request: ModesRequest) -> int:
     platform, costs = materialise(named_grid(cluster)), read_costs(cluster)
     if request.dry_run:
         return print_plan(request, Plan(truths=tuple(message_specs(platform, messages(), costs).values())))
-    folder, said = None if request.out is None else usable_folder(request.out), Cautions()
+    folder, said = None if request.out is None else usable_folder("--out", request.out), Cautions()
     with runner_from_request(request, cautions=said) as runner:
         done = study(cluster, platform, costs, runner)
     if folder is not None:
@@ -70,13 +69,12 @@ def _run_paper(request: ModesRequest) -> int:
     if request.cluster is not None:
         raise UserError(f"--cluster {request.cluster}", "--paper takes both machines", "Leave it out")
     # Imported here for a quick start: they are slow to import.
-    from validation.output.output import usable_folder
     from validation.sendmodes.paper import paper, paper_json, paper_text, planned_paper, write_tables
     from validation.sendmodes.paper_figures import write_figures
 
     if request.dry_run:
         return print_plan(request, planned_paper())
-    folder, said = None if request.out is None else usable_folder(request.out), Cautions()
+    folder, said = None if request.out is None else usable_folder("--out", request.out), Cautions()
     with runner_from_request(request, cautions=said) as runner:
         found = paper(runner)
     if folder is not None:
