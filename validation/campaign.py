@@ -20,7 +20,7 @@ from apps.options.runner import RunnerOptions, checked_runner, runner_from_reque
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, own_problem, problem
 from apps.results.cautions import Cautions
-from apps.runs.plan import Plan, rough_duration, wall_s
+from apps.runs.plan import rough_duration, wall_s
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
 from platforms.command.command import Command
@@ -35,12 +35,15 @@ from platforms.options import check_all_usable, read_platforms
 from platforms.read.read import materialise
 from platforms.terminal.prose import prose_lines
 from predictor.defaults.choice import PredictorsOf, default_predictors
-from predictor.evidence.plan import planned
 from predictor.plugins import within
 from predictor.registry import predictors
+from predictor.series.grid import combinations
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, FailAboveOption, limit_from_request
 from validation.output.output import Output
 from validation.report.option import ReportOption, reporter_from_request
+from validation.series.carry_out import carry_out
+from validation.series.case import Case
+from validation.series.series import Series
 
 if TYPE_CHECKING:
     from platforms.grids.grid import Grid
@@ -64,35 +67,7 @@ MOST_RANDOM = 100_000  # platforms
 MOST_CASES = 1_000_000  # targets
 
 
-@dataclass(frozen=True)
-class Case:
-    """A target with the name of its mapping and its run settings."""
-
-    target: Target
-    mapping: str
-    settings: Settings
-
-
-@dataclass(frozen=True)
-class Campaign:
-    """The targets and predictors of a campaign file."""
-
-    cases: tuple[Case, ...]
-    predictors: tuple[Predictor, ...] | PredictorsOf  # of every target, or by target
-
-    def asked(self, target: Target) -> Sequence[Predictor]:
-        """Return the predictors of a target."""
-        return self.predictors(target) if callable(self.predictors) else self.predictors
-
-    def groups(self) -> dict[tuple[Settings, str], list[Target]]:
-        """Return the targets grouped by settings and mapping."""
-        found: dict[tuple[Settings, str], list[Target]] = {}
-        for case in self.cases:
-            found.setdefault((case.settings, case.mapping), []).append(case.target)
-        return found
-
-
-def read_campaign(path: str | Path, folder: Path | None = None) -> Campaign:
+def read_campaign(path: str | Path, folder: Path | None = None) -> Series:
     """Read a campaign from a TOML file.
 
     The targets are the product of the file's lists::
@@ -163,12 +138,10 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Campaign:
         Case(Target(asked, platform, placement), mapping, one)
         for one, (mapping, platform, placement), asked in product(settings, placements, problems)
     ]
-    for case in cases:
-        case.settings.spec(case.target)  # raises an error for impossible settings before anything runs
-    if not table.has("predictors"):
-        return Campaign(tuple(cases), default_predictors)
-    models = predictors(within(folder, name) for name in _names(table, "predictors", []))
-    return Campaign(tuple(cases), tuple(models))
+    models: Sequence[Predictor] | PredictorsOf = default_predictors
+    if table.has("predictors"):
+        models = tuple(predictors(within(folder, name) for name in _names(table, "predictors", [])))
+    return Series(tuple(cases), models)
 
 
 def _problems(table: CheckedTable, folder: Path) -> list[Problem]:
@@ -197,13 +170,15 @@ def _placements(
 ) -> list[tuple[str, Platform, Placement]]:
     ranks: list[int | None] = [*_numbers(table, "ranks")] or [None]
     each = _numbers(table, "ranks_per_host") or [1]
-    found = [
-        (mapping, platform, MAPPINGS[mapping](platform, count or per_host * len(platform.hosts), per_host))
-        for mapping, platform, per_host, count in product(mappings, platforms, each, ranks)
-    ]
+    axes = {"mapping": mappings, "platform": platforms, "each": each, "ranks": ranks}
+    found = [_placed(**chosen) for chosen in combinations(axes)]
     for platform in platforms:
         check_all_usable(platform, [placement for _, other, placement in found if other is platform])
     return found
+
+
+def _placed(mapping: str, platform: Platform, each: int, ranks: int | None) -> tuple[str, Platform, Placement]:
+    return mapping, platform, MAPPINGS[mapping](platform, ranks or each * len(platform.hosts), each)
 
 
 def _numbers(table: CheckedTable, key: str) -> list[int]:
@@ -286,15 +261,9 @@ class Estimate:
     others: tuple[str, ...]  # predictors that also ask for recordings or messages, which time_s does not include
 
 
-def plan(campaign: Campaign) -> Plan:
-    """Return the runs of a campaign."""
-    groups = ((settings, targets) for (settings, _), targets in campaign.groups().items())
-    return planned(groups, campaign.predictors)
-
-
-def estimate(campaign: Campaign, jobs: int) -> Estimate:
+def estimate(campaign: Series, jobs: int) -> Estimate:
     """Estimate the runs of a campaign and the time to simulate them with ``jobs`` parallel simulations."""
-    asked = plan(campaign)
+    asked = campaign.plan()
     return Estimate(len(asked.specs), wall_s(asked.specs, jobs), asked.askers)
 
 
@@ -325,17 +294,14 @@ def run(request: CampaignRequest) -> int:
     """Predict, simulate, compare and print; return the exit status."""
     fail_above = limit_from_request(request)
     campaign = read_campaign(request.file)
-    count = sum(len(campaign.asked(case.target)) for case in campaign.cases)
+    size = f"{len(campaign.cases)} targets, {campaign.predictions} predictions"
     if request.dry_run:
-        print(f"{len(campaign.cases)} targets, {count} predictions")
-        return print_plan(request, plan(campaign))
+        print(size)
+        return print_plan(request, campaign.plan())
     jobs, _ = checked_runner(request)
     expected = estimate(campaign, jobs)
     others = f", besides the recordings and messages of {', '.join(expected.others)}" if expected.others else ""
-    said = (
-        f"{len(campaign.cases)} targets, {count} predictions, {expected.runs} runs; "
-        f"about {rough_duration(expected.time_s)} if none is known{others}"
-    )
+    said = f"{size}, {expected.runs} runs; about {rough_duration(expected.time_s)} if none is known{others}"
     print("\n".join(prose_lines(said)), file=sys.stderr)
     text = Path(request.file).read_text("utf-8")
     cautions = Cautions()
@@ -354,20 +320,7 @@ def run(request: CampaignRequest) -> int:
         ) as output,
         runner_from_request(request, scheduler=request.scheduler, cautions=cautions, saying=False) as runner,
     ):
-        # Imported here for a quick start: it is slow to import.
-        from validation.comparison.compare import runs, validate
-
-        groups = campaign.groups()
-        runner.start(
-            spec for (settings, _), targets in groups.items() for spec in runs(targets, campaign.predictors, settings)
-        )
-        for (settings, mapping), targets in groups.items():
-            for outcome in validate(
-                targets, campaign.predictors, settings, mapping=mapping, runner=runner,
-                witness=report.witness(settings),
-            ):  # fmt: skip
-                output.add(outcome)
-                report.add(outcome)
+        carry_out(campaign, runner, output, report)
     return output.status
 
 

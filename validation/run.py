@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -32,9 +32,15 @@ from validation.options import PlatformsOptions, asked_platforms
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, FailAboveOption, limit_from_request
 from validation.output.output import Output
 from validation.report.option import ReportOption, reporter_from_request
+from validation.series.carry_out import carry_out
+from validation.series.case import Case
+from validation.series.series import Series
 
 if TYPE_CHECKING:
+    from apps.programs.problem import Problem
     from apps.runs.plan import Plan
+    from apps.spec.settings import Settings
+    from platforms.model.platform import Platform
     from predictor.base import Predictor
 
 
@@ -120,23 +126,14 @@ def run(request: RunRequest) -> int:
         platforms = asked_platforms(request) if machine is None else [machines_platform(request, machine)]
     if machine is not None and request.platform and request.predictor is None:
         models = _and_simulation(models)
-    places = {platform: placement_from_request(request, platform, request.ranks) for platform in platforms}
-    targets = [
-        Target(with_asked_shares(request, asked, platform, placement), platform, placement)
-        for platform, placement in places.items()
-        for asked in problems
-    ]
-    for target in targets:
-        settings.spec(target)  # raises an error for impossible settings before anything runs
+    series = series_from_request(request, settings, platforms, models=models, problems=problems)
+    targets = [case.target for case in series.cases]
     if request.timeline is not None:
         _check_timeline(request, targets)
     if request.dry_run:
-        # Imported here for a quick start: it is slow to import.
-        from predictor.evidence.plan import planned
-
         if request.no_target and request.predictor is None:  # as predictor.predict: the best one of each target
-            models = _best_alone
-        plan = planned([(settings, targets)], models, truths=request.truth is None and not request.no_target)
+            series = replace(series, predictors=_best_alone)
+        plan = series.plan(truths=request.truth is None and not request.no_target)
         return print_plan(request, plan if request.timeline is None else _with_timeline(plan))
     if request.no_target:
         # Imported here for a quick start: it is slow to import.
@@ -147,7 +144,8 @@ def run(request: RunRequest) -> int:
         show(found, as_json=request.json)
         say_cautions(request, found)
         return 0
-    measured = None if request.truth is None else read_measured(request.truth)
+    if request.truth is not None:
+        series = replace(series, measured=read_measured(request.truth))
     with (
         reporter_from_request(request, verb="run", truth=request.truth, energy=request.energy, cautions=said) as report,
         Output(
@@ -161,20 +159,30 @@ def run(request: RunRequest) -> int:
         ) as output,
         runner_from_request(request, cautions=said, saying=False) as runner,
     ):
-        # Imported here for a quick start: it is slow to import.
-        from validation.comparison.compare import validate
-
-        for outcome in validate(
-            targets, models, settings, mapping=mapping_name(request), runner=runner, measured=measured,
-            witness=report.witness(settings),
-        ):  # fmt: skip
-            output.add(outcome)
-            report.add(outcome)
+        carry_out(series, runner, output, report)
         if request.timeline is not None and output.status not in (1, 2):  # the run of the target has not failed
             spec = settings.spec(targets[0])
             written = timelines().write_timeline(TIMELINE, request.timeline, spec, runner.record(spec))
             print(f"timeline: {written}", file=sys.stderr)
     return output.status
+
+
+def series_from_request(
+    request: RunRequest,
+    settings: Settings,
+    platforms: Iterable[Platform],
+    *,
+    models: Sequence[Predictor] | PredictorsOf,
+    problems: Sequence[Problem],
+) -> Series:
+    """Return every problem on every platform, placed as the options say.
+
+    Raises:
+        UserError: The options are impossible.
+    """
+    places = [(platform, placement_from_request(request, platform, request.ranks)) for platform in platforms]
+    targets = (Target(with_asked_shares(request, one, *place), *place) for place in places for one in problems)
+    return Series(tuple(Case(target, mapping_name(request), settings) for target in targets), models)
 
 
 def _check_timeline(request: RunRequest, targets: Sequence[Target]) -> None:

@@ -1,14 +1,15 @@
-"""Exit status of commands that simulate, and the text of a failed simulation."""
+"""Exit status of commands that simulate, and the text of what failed."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from apps.child.failure import printed_lines, telling_line
 from apps.child.verdict import readable
 from apps.errors import SimulationError
 from platforms.command.status import exit_status as command_status
+from platforms.errors import UserError
 
 _LOG_LINES = 12
 _LONGEST = 200  # characters of a line of output
@@ -28,6 +29,29 @@ def exit_status(command: Callable[[], int]) -> int:
             return 1
 
     return command_status(simulating)
+
+
+def say_failures(failures: Iterable[tuple[str, UserError | SimulationError]]) -> int:
+    """Print why some cases of a series failed, each with its name, and return the exit status of the command."""
+    every = list(failures)
+    for case, error in every:
+        say_error(error, case)
+    return status_of(error for _, error in every)
+
+
+def say_error(error: UserError | SimulationError, case: str = "") -> None:
+    """Print an error of a case in one line, that of a simulation with the end of its log, on standard error."""
+    said = f"{case}: {error}" if case else str(error)
+    if isinstance(error, SimulationError):
+        print_failure(SimulationError(said, error.log, error.output))
+    else:
+        print(f"error: {said}", file=sys.stderr)
+
+
+def status_of(errors: Iterable[UserError | SimulationError]) -> int:
+    """Return the exit status of a series with these errors: 1 if a simulation failed, 2 if some input was bad, or 0."""
+    bad_input = [isinstance(error, UserError) for error in errors]
+    return 0 if not bad_input else 2 if all(bad_input) else 1
 
 
 def print_failure(err: SimulationError) -> None:

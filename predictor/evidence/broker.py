@@ -6,6 +6,7 @@ import math
 import time
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -56,7 +57,7 @@ class Broker:
         start: Callable[[list[RunSpec]], None] | None = None,
         given: Given | None = None,
     ):
-        self._settings = settings
+        self.settings = settings
         self._forbidden = {_essence(target) for target in targets}
         self._record = record
         self._make_recording = recording
@@ -71,15 +72,14 @@ class Broker:
 
         ``given`` is as for the constructor.
         """
-        return cls(
-            settings,
-            targets,
-            record=runner.record,
-            recording=runner.recording,
-            measure=runner.measure,
-            start=runner.start,
-            given=given,
-        )
+        return cls(settings, targets, record=runner.record, given=given).on(runner)
+
+    def on(self, runner: Runner) -> Broker:
+        """Return this broker with a runner that makes its evidence."""
+        made = copy(self)
+        made._record, made._make_recording = runner.record, runner.recording
+        made._measure, made._start = runner.measure, runner.start
+        return made
 
     def gather(self, requests: Sequence[EvidenceRequest]) -> list[Evidence]:
         """Return the evidence, in the order of the requests.
@@ -102,7 +102,7 @@ class Broker:
         """
         for request in requests:
             self._check(request)
-        return [self._settings.spec(request.target) for request in requests if request.kind == "run"]
+        return [self.settings.spec(request.target) for request in requests if request.kind == "run"]
 
     def _check(self, request: EvidenceRequest) -> None:
         if request.kind not in _ANSWERS:
@@ -120,13 +120,13 @@ class Broker:
                 "the evidence asked for is a run of the target itself",
                 "Predict a target that is larger than the predictor's probe",
             )
-        if request.kind == "simulation" and self._settings.machine is None:
+        if request.kind == "simulation" and self.settings.machine is None:
             raise RefusedEvidence(
                 str(request.target),
                 "the evidence asked for is the simulated run, which is the truth itself",
                 "Give a real machine (--machine), whose runs are then the truth",
             )
-        if request.kind == "recording" and self._settings.memory_bus is not None:
+        if request.kind == "recording" and self.settings.memory_bus is not None:
             raise RefusedEvidence(
                 f"{request.target.problem} on {request.target.platform.name}, --memory-bus",
                 "the evidence asked for is a recording, which does not include the effect of a memory bus",
@@ -134,14 +134,14 @@ class Broker:
             )
 
     def _run(self, request: EvidenceRequest) -> Evidence:
-        spec = self._settings.spec(request.target)
+        spec = self.settings.spec(request.target)
         record = self._record(spec)
         cost = Cost(node_s=record.node_seconds, wall_s=record.wall_s)
         return Evidence(request, record, identity_hash(self._identify(spec)), cost)
 
     def _simulation(self, request: EvidenceRequest) -> Evidence:
         """Simulate a target whose truth is measured; it costs no node of the machine."""
-        spec = replace(self._settings, machine=None, efficiency=repr(request.efficiency)).spec(request.target)
+        spec = replace(self.settings, machine=None, efficiency=repr(request.efficiency)).spec(request.target)
         record = self._record(spec)
         return Evidence(request, record, identity_hash(self._identify(spec)), Cost(0.0, record.wall_s))
 
@@ -151,7 +151,7 @@ class Broker:
             raise ValueError("a request of kind 'recording' needs the number of iterations")
         if self._given is not None and request.target.problem == self._given.problem:
             return self._given_recording(request, self._given)
-        spec = self._settings.spec(request.target)
+        spec = self.settings.spec(request.target)
         started = time.perf_counter()
         recording = self._make_recording(spec, request.iterations)
         wall_s = time.perf_counter() - started
@@ -178,13 +178,13 @@ class Broker:
     def _experiments(self, request: EvidenceRequest) -> Evidence:
         if request.plan is None:
             raise ValueError(f"a request of kind {request.kind!r} needs a plan")
-        plan = as_carried_out(request.plan, self._settings)
+        plan = as_carried_out(request.plan, self.settings)
         measurement = self._measure(plan)
         cost = Cost(measurement.node_s, measurement.wall_s)
         return Evidence(request, measurement, identity_hash(plan.identity()), cost)
 
     def _declared(self, request: EvidenceRequest) -> Evidence:
-        options = {**dict(request.target.platform.options), **dict(self._settings.options)}
+        options = {**dict(request.target.platform.options), **dict(self.settings.options)}
         declared = Declared(tuple(sorted(options.items())))
         return Evidence(request, declared, identity_hash({"options": options}), Cost())
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from typing import Any
 
 from platforms.errors import UserError
 
@@ -42,9 +43,15 @@ def varied(option: str, texts: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def combinations(values: Mapping[str, Sequence[str]]) -> list[dict[str, str]]:
-    """Return all combinations, the last name varying fastest; without names there is one, which is empty."""
-    return [dict(zip(values, chosen, strict=True)) for chosen in product(*values.values())]
+def combinations(axes: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:
+    """Return all combinations of the values of some axes, the last axis varying fastest.
+
+    >>> combinations({"network": [1, 10], "efficiency": [0.5]})
+    [{'network': 1, 'efficiency': 0.5}, {'network': 10, 'efficiency': 0.5}]
+
+    Without axes there is one combination, which is empty.
+    """
+    return [dict(zip(axes, chosen, strict=True)) for chosen in product(*axes.values())]
 
 
 def _values(where: str, text: str) -> Iterator[str]:

@@ -16,7 +16,7 @@ from apps.results.cautions import Cautions
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import given, option
-from platforms.files.writing import write_csv, written_into
+from platforms.files.writing import usable_folder, write_csv, written_into
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, significant
 from platforms.terminal.table import Cell, table_lines
@@ -32,16 +32,7 @@ from predictor.clock.study import (
     study,
     targets_from_request,
 )
-from validation.clock.compare import (
-    FrequencyRow,
-    Optimum,
-    compare,
-    known_runs,
-    loss_pct,
-    number_of_choices,
-    optimum,
-)
-from validation.output.output import usable_folder
+from validation.clock.compare import FrequencyRow, Optimum, compare, known_runs, loss_pct, number_of_choices, optimum
 from validation.presentation.tables import error_cell
 
 if TYPE_CHECKING:
@@ -63,7 +54,7 @@ class ClockComparisonRequest(ClockOptions, OutOption, WideOption, JsonOption):
 def _run(request: ClockComparisonRequest) -> int:
     grid = grid_at_maximum(request)
     settings = settings_from_request(request)
-    folder = None if request.out is None else usable_folder(request.out)
+    folder = None if request.out is None else usable_folder("--out", request.out)
     targets = targets_from_request(request, grid)
     general = (*cautions(settings), *frequency_cautions(assumed(grid)))
     said = Cautions()

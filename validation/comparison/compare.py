@@ -6,12 +6,11 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields
-from typing import Any
+from typing import Any, TypeAlias
 
 from apps.errors import SimulationError
 from apps.results.record import RunRecord
 from apps.runs.runner import Runner
-from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
@@ -98,6 +97,9 @@ COLUMN_NAMES = {"preset": "class"}
 COLUMNS = tuple(COLUMN_NAMES.get(field.name, field.name) for field in fields(Result))
 
 
+Witness: TypeAlias = "Callable[[Answer, RunRecord, Result], None]"
+
+
 @dataclass(frozen=True)
 class Failure:
     """A target whose truth or evidence could not be simulated."""
@@ -119,7 +121,7 @@ def validate(
     mapping: str,
     runner: Runner,
     measured: MeasuredTimes | None = None,
-    witness: Callable[[Answer, RunRecord, Result], None] | None = None,
+    witness: Witness | None = None,
 ) -> Iterator[Result | Failure]:
     """Predict every target with every model and compare the predictions with the target's truth.
 
@@ -138,42 +140,36 @@ def validate(
     Yields:
         A result per target and model, or one failure for a target that could not be evaluated.
     """
-    if settings.machine is None:  # on a machine one run waits for the other, and no simulation may disturb it
-        runner.start(_needed_runs(targets, models, settings, measured))
     broker = Broker.of(settings, targets, runner)
-    most = 0 if settings.machine is not None else _AHEAD
-    waiting: deque[_Answered] = deque()
-    for target in targets:
-        waiting.append(_answered(target, models, settings, broker, measured))
-        while waiting and (len(waiting) > most or waiting[0].has_truth(runner)):
-            yield from _compared(waiting.popleft(), runner, mapping, witness)
-    for answered in waiting:
-        yield from _compared(answered, runner, mapping, witness)
+    runner.start(needed_runs(targets, models, broker, measured))
+    for found in by_target(
+        targets, models, broker, mapping=mapping, runner=runner, measured=measured, witness=witness
+    ):  # fmt: skip
+        yield from found
 
 
-def outcomes(
-    target: Target,
+def by_target(
+    targets: Sequence[Target],
     models: Sequence[Predictor] | PredictorsOf,
-    settings: Settings,
     broker: Broker,
     *,
     mapping: str,
     runner: Runner,
-) -> Iterator[Result | Failure]:
-    """Predict one target with every model and compare the predictions with its simulation, as ``validate`` does.
+    measured: MeasuredTimes | None = None,
+    witness: Witness | None = None,
+) -> Iterator[list[Result | Failure]]:
+    """Yield what ``validate`` yields, target by target, without starting runs before they are asked for.
 
-    Args:
-        target: The target.
-        models: The predictors, of every target or by target.
-        settings: How the runs are executed.
-        broker: Gathers the evidence, and refuses runs of its own targets.
-        mapping: Name of the mapping, for the results.
-        runner: Makes the runs.
-
-    Yields:
-        A result per model, or one failure.
+    ``broker`` has the settings, gathers the evidence, and refuses the runs of its own targets.
     """
-    yield from _compared(_answered(target, models, settings, broker, None), runner, mapping, None)
+    most = 0 if broker.settings.machine is not None else _AHEAD
+    waiting: deque[_Answered] = deque()
+    for target in targets:
+        waiting.append(_answered(target, models, broker, measured))
+        while waiting and (len(waiting) > most or waiting[0].has_truth(runner)):
+            yield list(_compared(waiting.popleft(), runner, mapping, witness))
+    for answered in waiting:
+        yield list(_compared(answered, runner, mapping, witness))
 
 
 @dataclass(frozen=True)
@@ -192,16 +188,15 @@ class _Answered:
 def _answered(
     target: Target,
     models: Sequence[Predictor] | PredictorsOf,
-    settings: Settings,
     broker: Broker,
     measured: MeasuredTimes | None,
 ) -> _Answered:
     """Return every model's answer for the target."""
     answers: list[Answer] = []
     try:
-        spec = settings.spec(target)
+        spec = broker.settings.spec(target)
         truth = spec if measured is None else measured.record(spec) or spec
-        for model in _asked(models, target):
+        for model in asked(models, target):
             with doing(f"{model.name} predicts {target}"):
                 answers += answers_or_reasons(model, [target], broker)
     except (UserError, SimulationError) as err:
@@ -213,7 +208,7 @@ def _compared(
     answered: _Answered,
     runner: Runner,
     mapping: str,
-    witness: Callable[[Answer, RunRecord, Result], None] | None,
+    witness: Witness | None,
 ) -> Iterator[Result | Failure]:
     """Yield the results of a target, after waiting for its truth."""
     target, truth = answered.target, answered.truth
@@ -234,45 +229,32 @@ def _compared(
         yield result
 
 
-def _needed_runs(
-    targets: Sequence[Target],
-    models: Sequence[Predictor] | PredictorsOf,
-    settings: Settings,
-    measured: MeasuredTimes | None,
-) -> Iterator[RunSpec]:
-    """Return all runs to start at first; with measured times, only those of the evidence for measured targets."""
-    if measured is None:
-        return runs(targets, models, settings)
-    return runs([target for target in targets if measured.knows(target)], models, settings, simulating=False)
-
-
-def _asked(models: Sequence[Predictor] | PredictorsOf, target: Target) -> Sequence[Predictor]:
+def asked(models: Sequence[Predictor] | PredictorsOf, target: Target) -> Sequence[Predictor]:
     """Return the predictors of a target."""
     return models(target) if callable(models) else models
 
 
-def runs(
+def needed_runs(
     targets: Sequence[Target],
     models: Sequence[Predictor] | PredictorsOf,
-    settings: Settings,
-    *,
-    simulating: bool = True,
+    broker: Broker,
+    measured: MeasuredTimes | None = None,
 ) -> Iterator[RunSpec]:
-    """Yield all runs that ``validate`` needs: first those of the evidence, then the targets, the largest first.
+    """Yield all runs to start at first: those of the evidence, then the targets, the largest first.
 
-    Args:
-        targets: The targets.
-        models: The predictors, of every target or by target.
-        settings: How the runs are executed.
-        simulating: Include the runs of the targets.
+    With measured times these are only the runs of the evidence for measured targets.  On a machine there are none: one
+    run waits for the other there, and no simulation may disturb it.
     """
-    broker = Broker(settings, targets, record=simulate)
+    if broker.settings.machine is not None:
+        return
     for target in targets:
-        for model in (one for one in _asked(models, target) if takes(one, target)):
+        if measured is not None and not measured.knows(target):
+            continue
+        for model in (one for one in asked(models, target) if takes(one, target)):
             with suppress(UserError):  # reported when this target is evaluated
                 yield from broker.specs(model.requests([target]))
-    if simulating:
-        yield from (settings.spec(target) for target in sorted(targets, key=lambda target: -target.nranks))
+    if measured is None:
+        yield from (broker.settings.spec(target) for target in sorted(targets, key=lambda target: -target.nranks))
 
 
 def _check_time(truth: RunRecord, target: Target) -> None:

@@ -21,7 +21,7 @@ from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import given, option
 from platforms.errors import UserError
-from platforms.files.writing import written_into
+from platforms.files.writing import usable_folder, written_into
 from predictor.hierarchical.model import SCALING
 from validation.comparison.dataframes import records
 
@@ -198,10 +198,7 @@ def _search(request: CoresComparisonRequest, study: Study, folder: Path | None) 
 
 
 def _run(request: CoresComparisonRequest) -> int:
-    # Imported here for a quick start: it is slow to import.
-    from validation.output.output import usable_folder
-
-    folder = None if request.out is None else usable_folder(request.out)
+    folder = None if request.out is None else usable_folder("--out", request.out)
     return _world(request, folder) if request.app is None else _communication(request, folder)
 
 

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 from apps.options.dry_run import DryRunOption
 from apps.options.runner import runner_from_request
 from apps.options.settings import settings_from_request
-from apps.options.shares import with_asked_shares
 from apps.options.timeline import TimelineOption
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
-from apps.spec.target import Target
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.model.placement import RanksPerHost
-from platforms.options import placement_from_request
 from predictor.options import predictors_by_target, problems_from_request
-from validation.comparison.compare import COLUMNS, Failure, validate
+from validation.comparison.compare import COLUMNS, Failure
 from validation.comparison.truth import read_measured
 from validation.interactive.asking import OF_MACHINES, Names, PathLike, asked, check_options, keys_of
 from validation.interactive.results import Results, results
 from validation.options import asked_platforms
 from validation.output.fail_above import FailAboveOption
 from validation.report.option import ReportOption
-from validation.run import RunRequest, mapping_name
+from validation.run import RunRequest, series_from_request
 
 # What the command prints and writes, and measured runs, which the function does not have.
 _REFUSED = keys_of(TimelineOption, OutOption, WideOption, ReportOption, DryRunOption, FailAboveOption, JsonOption) | {
@@ -101,23 +99,17 @@ def run(
 
 
 def _results(request: RunRequest, settings: Settings, truth: PathLike | None) -> Results:
-    models = predictors_by_target(request)
-    problems = problems_from_request(request)
-    places = {one: placement_from_request(request, one, request.ranks) for one in asked_platforms(request)}
-    targets = [
-        Target(with_asked_shares(request, problem, platform, placement), platform, placement)
-        for platform, placement in places.items()
-        for problem in problems
-    ]
-    for target in targets:
-        settings.spec(target)  # raises an error for impossible settings before anything runs
-    measured = None if truth is None else read_measured(str(truth))
+    series = series_from_request(
+        request, settings, asked_platforms(request),
+        models=predictors_by_target(request), problems=problems_from_request(request),
+    )  # fmt: skip
+    if truth is not None:
+        series = replace(series, measured=read_measured(str(truth)))
     said = Cautions()
     rows = []
     with runner_from_request(request, cautions=said) as runner:
-        for outcome in validate(
-            targets, models, settings, mapping=mapping_name(request), runner=runner, measured=measured
-        ):
+        series.start(runner)
+        for _, outcome in series.outcomes(runner):
             if isinstance(outcome, Failure):
                 raise outcome.error
             rows.append(outcome.to_json())

@@ -3,35 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 
 from apps.programs.problem import Problem
+from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.model.placement import MAPPINGS
 from platforms.model.platform import Cluster, Platform
+from validation.series.case import Case
 
 MOST_CLUSTERS = 8  # they have 255 subsets
 
 
-@dataclass(frozen=True)
-class Candidate:
-    """A target that can be chosen, with the name of its mapping."""
-
-    target: Target
-    mapping: str
-
-
 def candidates(
-    platform: Platform, problems: Sequence[Problem], mappings: Sequence[str], *, own_grids: bool
-) -> Iterator[Candidate]:
+    platform: Platform, problems: Sequence[Problem], mappings: Sequence[str], settings: Settings, *, own_grids: bool
+) -> Iterator[Case]:
     """Yield every problem on every non-empty subset of the clusters with every mapping, one rank per host.
 
     Args:
         platform: The whole platform.
         problems: The problems to run.
         mappings: Names of mappings.
+        settings: Settings of the runs.
         own_grids: Make each subset a platform of its own for the predictors, so that it has its own probe; otherwise a
             subset is a placement on the whole platform, and one probe serves all subsets.
 
@@ -47,7 +42,7 @@ def candidates(
         for mapping in mappings:
             placement = MAPPINGS[mapping](part, len(part.hosts))
             for problem in problems:
-                yield Candidate(Target(problem, part if own_grids else platform, placement), mapping)
+                yield Case(Target(problem, part if own_grids else platform, placement), mapping, settings)
 
 
 def subsets(clusters: Sequence[Cluster]) -> Iterator[tuple[Cluster, ...]]:

@@ -6,6 +6,7 @@ The output has rank correlation and regret beside errors and costs (docs/validat
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 from typing import ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
@@ -32,6 +33,8 @@ from validation.league.candidates import candidates
 from validation.options import PlatformsOptions, asked_platforms
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, FailAboveOption, limit_from_request
 from validation.output.output import Output
+from validation.series.carry_out import carry_out
+from validation.series.series import Series
 
 PROBED = ("subset", "grid")
 
@@ -97,19 +100,11 @@ def run(request: LeagueRequest) -> int:
     platforms = asked_platforms(request)
     for platform in platforms:
         check_usable(platform, tuple(host.name for host in platform.hosts))
-    found = [
-        one
-        for platform in platforms
-        for one in candidates(platform, problems, mappings, own_grids=request.probed == "subset")
-    ]
-    for one in found:
-        settings.spec(one.target)  # raises an error for impossible settings before anything runs
+    own_grids = request.probed == "subset"
+    found = (candidates(platform, problems, mappings, settings, own_grids=own_grids) for platform in platforms)
+    series = Series(tuple(chain.from_iterable(found)), models)
     if request.dry_run:
-        # Imported here for a quick start: it is slow to import.
-        from predictor.evidence.plan import planned
-
-        return print_plan(request, planned([(settings, [one.target for one in found])], models))
-    costs = EvidenceCosts()
+        return print_plan(request, series.plan())
     with (
         Output(
             request.out,
@@ -117,19 +112,12 @@ def run(request: LeagueRequest) -> int:
             figures=False,
             wide=request.wide,
             fail_above=fail_above,
-            decision_costs=costs,
+            decision_costs=EvidenceCosts(),
             cautions=said,
         ) as output,
         runner_from_request(request, cautions=said, saying=False) as runner,
     ):
-        # Imported here for a quick start: it is slow to import.
-        from validation.comparison.compare import runs, validate
-
-        by_mapping = {mapping: [one.target for one in found if one.mapping == mapping] for mapping in mappings}
-        runner.start(spec for targets in by_mapping.values() for spec in runs(targets, models, settings))
-        for mapping, targets in by_mapping.items():
-            for outcome in validate(targets, models, settings, mapping=mapping, runner=runner, witness=costs.witness):
-                output.add(outcome)
+        carry_out(series, runner, output)
     return output.status
 
 

@@ -11,10 +11,10 @@ import math
 import shlex
 import sys
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
-from apps.options.exit_status import exit_status, print_failure
+from apps.options.exit_status import exit_status
 from apps.options.runner import RunnerOptions, runner_from_request
 from apps.programs.kernel import kernel_names, sized_names
 from apps.programs.problem import problem
@@ -25,11 +25,10 @@ from platforms.command.parser import any_case
 from platforms.command.request import option
 from platforms.command.values import words_of
 from platforms.errors import UserError, known_names
-from platforms.files.writing import check_writable, usable_folder, write_text
+from platforms.files.writing import check_writable, write_text
 from platforms.grids.network import network_names
 from platforms.grids.scenario import SCENARIOS
 from platforms.model.placement import MAPPINGS
-from platforms.terminal.progress import Progress
 from predictor.answers.answers import names
 from predictor.options import (
     PredictorOption,
@@ -38,9 +37,10 @@ from predictor.options import (
 )
 from predictor.registry import HCF_FAMILY, PREDICTORS
 from validation.map.error_map import map_text
+from validation.series.carry_out import carry_out
+from validation.series.series import Series
 
 if TYPE_CHECKING:
-    from validation.comparison.compare import Failure
     from validation.map.sweep import Sweep
 
 DEFAULT = tuple(name for name in (*HCF_FAMILY, "structural") if name in PREDICTORS)
@@ -143,60 +143,29 @@ def run(request: MapRequest) -> int:
     """Sweep over networks and efficiencies, and print the errors; return the exit status."""
     models = predictors_from_request(request)
     sweep = sweep_from_request(request)
-    folder = None if request.out is None else usable_folder("--out", request.out)
+    # Imported here for a quick start: they are slow to import.
+    from validation.map.output import MapOutput
+    from validation.map.sweep import cases, results_table
+
+    said = Cautions()
+    output = MapOutput(request.out, as_json=request.json, cautions=said)
     if request.write_map is not None:
         check_writable("--write-map", request.write_map)
-    # Imported here for a quick start: they are slow to import.
-    from validation.comparison.compare import Failure
-    from validation.map.output import show
-    from validation.map.sweep import cases, results, results_table
-
-    asked = cases(sweep)
-    print(f"{len(asked)} cases, {len(models)} predictors", file=sys.stderr)
+    series = Series(tuple(cases(sweep)), models, alone=True)
+    print(f"{len(series.cases)} cases, {len(models)} predictors", file=sys.stderr)
     if request.dry_run:
-        # Imported here for a quick start: it is slow to import.
-        from predictor.evidence.plan import planned
-
-        return print_plan(request, planned(((case.settings, [case.target]) for case in asked), models))
-    total = len(asked) * len(models)
-    rows: list[dict[str, Any]] = []
-    status = 0
-    progress = Progress()
-    said = Cautions()
-    try:
-        with runner_from_request(request, cautions=said) as runner:
-            for outcome in results(asked, models, mapping=sweep.mapping, runner=runner):
-                if isinstance(outcome, Failure):
-                    status = max(status, _report_failure(outcome))
-                else:
-                    rows.append(outcome)
-                    progress(f"{outcome['predictor']}, {outcome['app']} on {outcome['scenario']}", len(rows), total)
-            progress.close()
-    finally:
-        progress.close()
-        if rows:
-            table = results_table(rows)
-            show(table, folder, as_json=request.json, cautions=said.lines())
-            if len(rows) < total:
-                print(f"{len(rows)} of {total} predictions", file=sys.stderr)
-    if request.write_map is not None and rows:
-        write_text("--write-map", request.write_map, map_text(table, _command(request)))
-    return status
+        return print_plan(request, series.plan())
+    with output, runner_from_request(request, cautions=said, saying=False) as runner:
+        carry_out(series, runner, output)
+    if request.write_map is not None and output.rows:
+        write_text("--write-map", request.write_map, map_text(results_table(output.rows), _command(request)))
+    return output.status
 
 
 def _command(request: MapRequest) -> str:
     """Return the command that makes the same map again, without options that do not change the map."""
     same = replace(request, out=None, write_map=None, json=False, jobs=None, store=None, no_store=False)
     return shlex.join(["gridval", *COMMAND.name.split(), *words_of(same)])
-
-
-def _report_failure(failure: Failure) -> int:
-    """Print a failure on standard error and return its exit status."""
-    if isinstance(failure.error, UserError):
-        print(f"error: {failure.error}", file=sys.stderr)
-        return 2
-    print_failure(failure.error)
-    return 1
 
 
 COMMAND = Command(

@@ -12,17 +12,29 @@ from platforms.terminal.prose import folded_lines
 from predictor.registry import HCF_FAMILY
 from validation.comparison.dataframes import records
 from validation.comparison.metrics import published_errors
+from validation.map.sweep import results_table
 from validation.map.text import coverage_text, means_text, sentences
 from validation.map.thresholds import RANDOM_NETWORK, mean_curve, published_shares, thresholds
+from validation.series.output import SeriesOutput
 
 if TYPE_CHECKING:
     import pandas as pd
 
 
+class MapOutput(SeriesOutput):
+    """The output of a sweep: the errors by compute share."""
+
+    def show(self, *, finished: bool) -> None:  # noqa: D102
+        if self.rows:
+            show(
+                results_table(self.rows), self.folder, as_json=self.as_json, cautions=self.cautions.lines()
+            )  # fmt: skip
+
+
 def show(results: pd.DataFrame, folder: Path | None, *, as_json: bool, cautions: Sequence[str] = ()) -> None:
     """Print the results, and write them into the folder unless it is None.
 
-    ``cautions`` about the runs go into the JSON; the runner prints them itself.
+    ``cautions`` about the runs go into the JSON; they are not printed here.
 
     Raises:
         UserError: A file cannot be written.

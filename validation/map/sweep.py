@@ -8,7 +8,6 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from apps.programs.problem import Problem
-from apps.runs.runner import Runner
 from apps.spec.settings import Settings, resolve_efficiency
 from apps.spec.target import Target
 from platforms.grids.grid import Grid
@@ -16,9 +15,10 @@ from platforms.grids.random_grid import random_grid
 from platforms.grids.scenario import SCENARIOS, named_grid, read_grid
 from platforms.model.placement import MAPPINGS
 from platforms.read.read import materialise
-from predictor.base import Predictor
-from validation.comparison.compare import COLUMNS, Failure, runs, validate
+from predictor.series.grid import combinations
+from validation.comparison.compare import COLUMNS
 from validation.map.scaling import Step, scaled
+from validation.series.case import Case
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -48,59 +48,37 @@ class Sweep:
     @property
     def steps(self) -> tuple[Step, ...]:
         """All steps, in ascending order of network speed over computation speed."""
-        steps = map(Step, *zip(*product(self.network_scales, self.efficiency_scales), strict=True))
+        axes = {"network": self.network_scales, "efficiency": self.efficiency_scales}
+        steps = [Step(**chosen) for chosen in combinations(axes)]
         return tuple(sorted(steps, key=lambda step: (step.ratio, step.network)))
 
     def grids(self) -> Iterator[tuple[Grid, Step]]:
         """Yield every unscaled grid with its step, step by step."""
-        for step, network, name in product(self.steps, self.networks, self.scenarios):
-            yield _grid(name, network), step
+        for step, chosen in product(self.steps, combinations({"network": self.networks, "name": self.scenarios})):
+            yield _grid(**chosen), step
         for number in range(self.random_grids):
             yield random_grid(self.seed, number), self.steps[number % len(self.steps)]
 
 
-@dataclass(frozen=True)
-class Case:
-    """One target of a sweep."""
-
-    target: Target
-    settings: Settings
-    base_network: str
-    step: Step
-
-
-def cases(sweep: Sweep) -> list[Case]:
-    """Return all cases of the sweep, step by step.
+def cases(sweep: Sweep) -> Iterator[Case]:
+    """Yield all cases of the sweep, step by step; their axes are the columns that a sweep adds.
 
     Raises:
         UserError: A name is unknown, there are too many ranks, or an efficiency is out of range.
     """
-    made = []
     for grid, step in sweep.grids():
         platform = materialise(scaled(grid, step.network))
         ranks = len(platform.hosts) if sweep.ranks is None else sweep.ranks
         placement = MAPPINGS[sweep.mapping](platform, ranks)
+        axes = {
+            "base_network": grid.network,
+            "network_scale": step.network,
+            "efficiency_scale": step.efficiency,
+        }
         for problem in sweep.problems:
             efficiency = resolve_efficiency("reference", problem) * step.efficiency
-            case = Case(Target(problem, platform, placement), Settings(efficiency=repr(efficiency)), grid.network, step)
-            case.settings.spec(case.target)  # raises an error for impossible settings before anything runs
-            made.append(case)
-    return made
-
-
-def results(
-    asked: Sequence[Case], models: Sequence[Predictor], *, mapping: str, runner: Runner
-) -> Iterator[dict[str, Any] | Failure]:
-    """Yield a row of SWEEP_COLUMNS for every case and predictor, in order, or a Failure for a case that fails."""
-    runner.start(spec for case in asked for spec in runs([case.target], models, case.settings))
-    for case in asked:
-        said = {
-            "base_network": case.base_network,
-            "network_scale": case.step.network,
-            "efficiency_scale": case.step.efficiency,
-        }
-        for outcome in validate([case.target], models, case.settings, mapping=mapping, runner=runner):
-            yield outcome if isinstance(outcome, Failure) else outcome.to_json() | said
+            settings = Settings(efficiency=repr(efficiency))
+            yield Case(Target(problem, platform, placement), sweep.mapping, settings, axes)
 
 
 def results_table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:

@@ -15,7 +15,7 @@ from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import option
 from platforms.errors import UserError, nearest
-from platforms.files.writing import written_into
+from platforms.files.writing import usable_folder, written_into
 from validation.modes.machines import CLUSTERS
 
 _DEFAULT = "li-1"
@@ -52,12 +52,11 @@ def _run(request: ModesRequest) -> int:
     from validation.modes.messages import message_specs
     from validation.modes.study import messages, study
     from validation.modes.tables import study_json, study_text
-    from validation.output.output import usable_folder
 
     platform, costs = materialise(named_grid(cluster)), read_costs(cluster)
     if request.dry_run:
         return print_plan(request, Plan(truths=tuple(message_specs(platform, messages(), costs).values())))
-    folder, said = None if request.out is None else usable_folder(request.out), Cautions()
+    folder, said = None if request.out is None else usable_folder("--out", request.out), Cautions()
     with runner_from_request(request, cautions=said) as runner:
         done = study(cluster, platform, costs, runner)
     if folder is not None:
@@ -72,11 +71,10 @@ def _run_paper(request: ModesRequest) -> int:
     # Imported here for a quick start: they are slow to import.
     from validation.modes.paper import paper, paper_json, paper_text, planned_paper, write_tables
     from validation.modes.paper_figures import write_figures
-    from validation.output.output import usable_folder
 
     if request.dry_run:
         return print_plan(request, planned_paper())
-    folder, said = None if request.out is None else usable_folder(request.out), Cautions()
+    folder, said = None if request.out is None else usable_folder("--out", request.out), Cautions()
     with runner_from_request(request, cautions=said) as runner:
         found = paper(runner)
     if folder is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -258,11 +258,11 @@ def run_campaign(request: NodesComparisonRequest) -> int:
     said = Cautions()
     with (
         AllocationOutput(request.out, as_json=request.json, wide=request.wide, cautions=said) as output,
-        runner_from_request(request, cautions=said) as runner,
+        runner_from_request(request, cautions=said, saying=False) as runner,
     ):
         for case in campaign.studies:
             study = Outcomes(case, runner, campaign.seeds)
             for row in study.rows():
-                output.add(row)
+                output.keep(asdict(row))
             output.add_times(case.study.app, study.truths, study.measured)
     return 0

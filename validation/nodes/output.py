@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields
+from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
 from apps.results.cautions import Cautions
@@ -15,7 +15,7 @@ from validation.comparison.dataframes import grouped, records, rows_of
 from validation.nodes.plots import write_figures
 from validation.nodes.plots.axes import WITHIN
 from validation.nodes.row import AllocationRow
-from validation.output.output import usable_folder
+from validation.series.output import SeriesOutput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -31,30 +31,17 @@ _CONFIGURATION_COLUMNS = ("app", "size", "configuration", "time_s")
 _MEASUREMENT_COLUMNS = ("app", "noise", "seed", "size", "configuration", "time_s", "work_flops")
 
 
-class AllocationOutput:
-    """Context manager that collects rows, and prints and writes them on exit, after an error or interrupt too.
+class AllocationOutput(SeriesOutput):
+    """The output of a campaign of choices.
 
-    Args:
-        folder: Folder for choices.csv, choices-summary.csv, the times of all configurations (configurations.csv) and
-            of all measurements (measurements.csv), and figures; None: write no files.
-        as_json: Print one JSON object instead of a table.
-        wide: Show all columns of the table.
-        cautions: The cautions about the runs, for the JSON; the runner prints them itself.
+    The files are choices.csv, choices-summary.csv, the times of all configurations (configurations.csv) and of all
+    measurements (measurements.csv), and figures.
     """
 
     def __init__(self, folder: str | None, *, as_json: bool, cautions: Cautions, wide: bool = False):
-        self._folder = None if folder is None else usable_folder(folder)
-        self._as_json, self._cautions, self._wide = as_json, cautions, wide
-        self._rows: list[dict[str, Any]] = []
+        super().__init__(folder, as_json=as_json, cautions=cautions, wide=wide)
         self._configurations: list[dict[str, Any]] = []
         self._measurements: list[dict[str, Any]] = []
-
-    def __enter__(self) -> AllocationOutput:
-        return self
-
-    def add(self, row: AllocationRow) -> None:
-        """Keep a row."""
-        self._rows.append(asdict(row))
 
     def add_times(self, app: str, truths: Mapping[int, Truth], measured: Sequence[tuple[Noise, Measurements]]) -> None:
         """Keep the simulated times of all configurations, and the runs that the models were fitted to."""
@@ -77,29 +64,30 @@ class AllocationOutput:
                     }
                 )
 
-    def __exit__(self, *_: object) -> None:
-        if not self._rows:
+    def show(self, *, finished: bool) -> None:
+        """Print the table, and write the files."""
+        if not self.rows:
             return
         # Imported here for a quick start: it is slow to import.
         import pandas as pd
 
-        rows = pd.DataFrame(self._rows, columns=[field.name for field in fields(AllocationRow)])
+        rows = pd.DataFrame(self.rows, columns=[field.name for field in fields(AllocationRow)])
         summary = summarise(rows)
-        if self._as_json:
+        if self.as_json:
             tables = {"choices": records(rows), "summary": records(summary)}
-            print(json.dumps({**tables, "cautions": self._cautions.lines()}))
+            print(json.dumps({**tables, "cautions": self.cautions.lines()}))
         else:
-            print(summary_text(summary, wide=self._wide))
-        if self._folder is not None:
-            with written_into("--out", self._folder):
-                write_csv(rows, self._folder / "choices.csv")
-                write_csv(summary, self._folder / "choices-summary.csv")
+            print(summary_text(summary, wide=self.wide))
+        if self.folder is not None:
+            with written_into("--out", self.folder):
+                write_csv(rows, self.folder / "choices.csv")
+                write_csv(summary, self.folder / "choices-summary.csv")
                 configurations = pd.DataFrame(self._configurations, columns=list(_CONFIGURATION_COLUMNS))
                 measurements = pd.DataFrame(self._measurements, columns=list(_MEASUREMENT_COLUMNS))
-                write_csv(configurations, self._folder / "configurations.csv")
-                write_csv(measurements, self._folder / "measurements.csv")
+                write_csv(configurations, self.folder / "configurations.csv")
+                write_csv(measurements, self.folder / "measurements.csv")
 
-                write_figures(rows, measurements, self._folder)
+                write_figures(rows, measurements, self.folder)
 
 
 def summarise(rows: pd.DataFrame) -> pd.DataFrame:

@@ -12,14 +12,13 @@ from apps.options.runner import runner_from_request
 from apps.results.cautions import Cautions
 from apps.runs.plan import Plan
 from platforms.errors import UserError
-from platforms.files.writing import write_csv, written_into
+from platforms.files.writing import usable_folder, write_csv, written_into
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.table import table_lines
 from validation.nodes.campaign import refuse_search_arguments
 from validation.nodes.pitfalls import Line, lines, planned
 from validation.nodes.plots.pitfalls import LOOKS, write_pitfalls
 from validation.nodes.request import NodesComparisonRequest
-from validation.output.output import usable_folder
 
 
 def run_paper(request: NodesComparisonRequest) -> int:
@@ -33,7 +32,7 @@ def run_paper(request: NodesComparisonRequest) -> int:
     refuse_search_arguments(request, "--paper", "Leave it out")
     if request.dry_run:
         return print_plan(request, Plan(truths=tuple(planned())))
-    folder, said = None if request.out is None else usable_folder(request.out), Cautions()
+    folder, said = None if request.out is None else usable_folder("--out", request.out), Cautions()
     with runner_from_request(request, cautions=said) as runner:
         found = lines(runner)
     if folder is not None:

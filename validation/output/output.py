@@ -6,34 +6,32 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from apps.options.exit_status import print_failure
 from apps.results.cautions import Cautions
-from platforms.errors import UserError
-from platforms.files import writing
 from platforms.files.writing import write_csv, written_into
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import prose_lines
 from validation.comparison.dataframes import numbers_known, records
 from validation.comparison.metrics import SUMMARY_COLUMNS, published_errors, summary_rows
-from validation.comparison.rows import Row, distinct, rows_by, without_nan
+from validation.comparison.rows import Row, distinct, rows_by
 from validation.output.fail_above import TOO_WRONG, too_wrong
+from validation.series.output import SeriesOutput
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from validation.comparison.compare import Failure, Result
+    from apps.spec.settings import Settings
+    from validation.comparison.compare import Witness
     from validation.ranking.evidence_costs import EvidenceCosts
 
 LEAGUE_FROM = 4  # predictors; the three of HCF are variants of one model and make no league
 
 
-class Output:
-    """Context manager that collects the outcomes of a validation, and writes and prints them on exit.
+class Output(SeriesOutput):
+    """The output of a validation: its rows and their summary by predictor.
 
-    The output is written after an error or interrupt too.  With at least LEAGUE_FROM predictors it includes the league
-    (docs/validation/league.md).
+    With at least LEAGUE_FROM predictors it includes the league (docs/validation/league.md).
 
     Args:
         folder: Folder for results.csv, summary.csv and, with ``figures``, a figure per app; None: write no files.
@@ -62,36 +60,19 @@ class Output:
         decision_costs: EvidenceCosts | None = None,
         cautions: Cautions | None = None,
     ):
-        self._folder = None if folder is None else usable_folder(folder)
-        self._as_json, self._figures, self._energy, self._wide = as_json, figures, energy, wide
+        super().__init__(folder, as_json=as_json, wide=wide, cautions=cautions)
+        self._figures, self._energy = figures, energy
         self._fail_above, self._too_wrong = fail_above, False
         self._decision_costs = decision_costs
-        self._cautions = Cautions() if cautions is None else cautions
-        self._rows: list[dict[str, Any]] = []
-        self._bad_input = self._failed = False
 
-    def __enter__(self) -> Output:
-        return self
-
-    def add(self, outcome: Result | Failure) -> None:
-        """Keep a result, or print a failure as one line."""
-        # Imported here for a quick start: it is slow to import.
-        from validation.comparison.compare import Failure
-
-        if not isinstance(outcome, Failure):
-            self._rows += without_nan([outcome.to_json()])
-            return
-        if isinstance(outcome.error, UserError):
-            print(f"error: {outcome.error}", file=sys.stderr)
-        else:
-            print_failure(outcome.error)
-        self._bad_input |= outcome.bad_input
-        self._failed |= not outcome.bad_input
+    def witness(self, settings: Settings) -> Witness | None:
+        """Return the witness that adds up the costs of the evidence, where choices are compared."""
+        return None if self._decision_costs is None else self._decision_costs.witness
 
     @property
     def status(self) -> int:
         """Exit status; 1 if a simulation failed, 2 if some input was bad, 3 if a predictor is too wrong, else 0."""
-        return 1 if self._failed else 2 if self._bad_input else TOO_WRONG if self._too_wrong else 0
+        return super().status or (TOO_WRONG if self._too_wrong else 0)
 
     def results(self) -> pd.DataFrame:
         """Return the results so far, one row per prediction, with the columns of comparison.compare.Result."""
@@ -100,25 +81,19 @@ class Output:
 
         from validation.comparison.compare import COLUMNS
 
-        return numbers_known(pd.DataFrame(self._rows, columns=list(COLUMNS)))
+        return numbers_known(pd.DataFrame(self.rows, columns=list(COLUMNS)))
 
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
-        try:
-            if kind is None or self._rows:
-                self._show(finished=kind is None)
-        finally:
-            self._cautions.say_all()
-
-    def _show(self, *, finished: bool) -> None:
+    def show(self, *, finished: bool) -> None:
+        """Print the tables, and write the files."""
         with doing("summing up the results"):
-            summary = summary_rows(self._rows)
+            summary = summary_rows(self.rows)
             league = self._league()
             shown = self._as_text(summary, league)
         try:  # write the files even if printing fails (a closed pipe), and print even if no file can be written
-            if self._rows and self._folder is not None:
-                self._write(summary, league, self._folder)
+            if self.rows and self.folder is not None:
+                self._write(summary, league, self.folder)
         finally:
-            if self._rows or self._as_json:
+            if self.rows or self.as_json:
                 print(shown, flush=True)
         if finished and self._fail_above is not None:
             said = too_wrong(summary, self._fail_above)
@@ -129,7 +104,7 @@ class Output:
     def _league(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the league, or none if no league is wanted."""
         of_choices = self._decision_costs is not None
-        if not self._rows or not (of_choices or _rivals(self._rows) >= LEAGUE_FROM):
+        if not self.rows or not (of_choices or _rivals(self.rows) >= LEAGUE_FROM):
             return {}
         # Imported here for a quick start: it is slow to import.
         from validation.ranking.output import league_tables
@@ -138,29 +113,29 @@ class Output:
 
     def _as_text(self, summary: Sequence[Row], league: Mapping[str, pd.DataFrame]) -> str:
         """Return what is printed: one JSON object, or the tables and the closing sentences."""
-        if self._as_json:
-            shown = {"results": self._rows, "summary": summary}
+        if self.as_json:
+            shown = {"results": self.rows, "summary": summary}
             ranked = {name: records(table) for name, table in league.items()}
-            return json.dumps({**shown, **ranked, "cautions": self._cautions.lines()})
+            return json.dumps({**shown, **ranked, "cautions": self.cautions.lines()})
         parts = []
-        if self._decision_costs is None and self._rows:
+        if self._decision_costs is None and self.rows:
             # Imported here for a quick start: it is slow to import.
             from validation.presentation.tables import results_text, summary_text
 
-            parts.append(results_text(self._rows, energy=self._energy, wide=self._wide))
-            parts.append(summary_text(summary, published_errors(self._rows), energy=self._energy, wide=self._wide))
+            parts.append(results_text(self.rows, energy=self._energy, wide=self.wide))
+            parts.append(summary_text(summary, published_errors(self.rows), energy=self._energy, wide=self.wide))
         if league:
             # Imported here for a quick start: it is slow to import.
             from validation.ranking.output import league_text
 
-            parts.append(league_text(league, wide=self._wide))
-        if self._decision_costs is None and self._rows:
+            parts.append(league_text(league, wide=self.wide))
+        if self._decision_costs is None and self.rows:
             # Imported here for a quick start: they are slow to import.
             from validation.presentation.coverage_text import interval_sentence
             from validation.ranking.sentences import closing_sentences
 
-            covered = None if league else interval_sentence(self._rows)  # the league has a table
-            sentences = [*closing_sentences(self._rows), *([] if covered is None else [covered])]
+            covered = None if league else interval_sentence(self.rows)  # the league has a table
+            sentences = [*closing_sentences(self.rows), *([] if covered is None else [covered])]
             parts.append("\n".join(line for said in sentences for line in prose_lines(said)))
         return "\n\n".join(filter(None, parts))
 
@@ -183,15 +158,6 @@ class Output:
                 from validation.ranking.output import write_league
 
                 write_league(league, folder)
-
-
-def usable_folder(text: str) -> Path:
-    """Return the folder of option --out, created if absent.
-
-    Raises:
-        UserError: The folder cannot be written.
-    """
-    return writing.usable_folder("--out", text)
 
 
 def _rivals(results: Sequence[Row]) -> int:

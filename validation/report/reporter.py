@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from apps.spec.settings import Settings
     from apps.spec.target import Target
     from predictor.answers.answers import Answer
-    from validation.comparison.compare import Failure, Result
+    from validation.comparison.compare import Failure, Result, Witness
+    from validation.series.case import Case as SeriesCase
 
 OPTION = "--report"
 GRAPH_PREDICTORS = ("dpgraph", "dpgraph:known")  # whose times of elements the page shows
@@ -63,7 +64,7 @@ class Reporter:
     def __enter__(self) -> Reporter:
         return self
 
-    def witness(self, settings: Settings) -> Callable[[Answer, RunRecord, Result], None] | None:
+    def witness(self, settings: Settings) -> Witness | None:
         """Return the witness for comparison.compare.validate under these settings; None: nothing is collected."""
         if self._path is None:
             return None
@@ -71,13 +72,13 @@ class Reporter:
             self._gathered.settings.append(settings)
         return lambda answer, truth, result: self._add(answer, truth, result, settings)
 
-    def add(self, outcome: Result | Failure) -> None:
+    def add(self, case: SeriesCase, outcome: Result | Failure) -> None:
         """Keep the error of a failed target; results come through the witness."""
         # Imported here for a quick start: it is slow to import.
         from validation.comparison.compare import Failure
 
         if isinstance(outcome, Failure):
-            self._gathered.failures.append((_named(outcome.target), str(outcome.error)))
+            self._gathered.failures.append((_named(case.target), str(outcome.error)))
 
     def _add(self, answer: Answer, truth: RunRecord, result: Result, settings: Settings) -> None:
         # Imported here for a quick start: it is slow to import.

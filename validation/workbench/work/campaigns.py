@@ -12,7 +12,8 @@ from pathlib import Path
 from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.read.content import content_of as file_content
-from validation.campaign import Campaign, read_campaign
+from validation.campaign import read_campaign
+from validation.series.series import Series
 from validation.workbench.project.application_suites import is_of_applications
 
 _KEPT = 4
@@ -23,9 +24,9 @@ class Campaigns:
     """The latest campaigns, by their text."""
 
     def __init__(self) -> None:
-        self._known: OrderedDict[str, Campaign] = OrderedDict()
+        self._known: OrderedDict[str, Series] = OrderedDict()
 
-    def read(self, folder: Path, text: str) -> Campaign:
+    def read(self, folder: Path, text: str) -> Series:
         """Return the campaign of a suite's text; file names in it are relative to the folder of the suites.
 
         Raises:
@@ -40,7 +41,7 @@ class Campaigns:
         return self._known[key]
 
 
-def campaign_of(folder: Path, text: str) -> Campaign:
+def campaign_of(folder: Path, text: str) -> Series:
     """Return the campaign of a suite's text, read anew.
 
     Raises:
@@ -61,7 +62,7 @@ def campaign_of(folder: Path, text: str) -> Campaign:
     return found
 
 
-def campaign_now(folder: Path, text: str) -> Campaign:
+def campaign_now(folder: Path, text: str) -> Series:
     """Return the campaign of a suite's text as its files are now; it is not read again if none of them has changed.
 
     Raises:
@@ -76,7 +77,7 @@ def campaign_now(folder: Path, text: str) -> Campaign:
 
 
 @functools.lru_cache(maxsize=2)
-def _read(folder: Path, text: str, state: tuple[object, ...]) -> Campaign:
+def _read(folder: Path, text: str, state: tuple[object, ...]) -> Series:
     return campaign_of(folder, text)
 
 

@@ -21,7 +21,6 @@ from platforms.read.read import materialise, read_platform
 from platforms.show.as_text import as_text
 from platforms.show.inspection import inspect
 from platforms.system.convert import materialise_file
-from validation.campaign import plan
 from validation.workbench.project.application_suites import is_of_applications
 from validation.workbench.work.campaigns import campaign_now, content_of
 
@@ -52,9 +51,8 @@ def count(folder: Path, text: str, store: str, jobs: int, *, planned: bool = Tru
             kept = None
             if (Path(store) / DATABASE).exists():
                 kept = stack.enter_context(Store(Path(store), read_only=True))
-            said = plan_text(plan(campaign), kept, jobs).splitlines()
-    predictions = sum(len(campaign.asked(case.target)) for case in cases)
-    yield {"runs": len(cases), "predictions": predictions, "plan": said}
+            said = plan_text(campaign.plan(), kept, jobs).splitlines()
+    yield {"runs": len(cases), "predictions": campaign.predictions, "plan": said}
 
 
 def expand(folder: Path, text: str) -> Iterator[dict[str, Any]]:

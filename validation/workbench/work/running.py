@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Any
 from apps.runs.dask_cluster import Cluster
 from apps.runs.runner import Runner
 from apps.runs.simulate import simulate
-from apps.spec.settings import Settings
 from apps.store import Store
-from predictor.evidence.broker import Broker
-from validation.campaign import Campaign, Case
-from validation.comparison.compare import Failure, outcomes, runs
+from validation.comparison.compare import Failure
+from validation.series.case import Case
+from validation.series.series import Series
 from validation.workbench.project.application_suites import is_of_applications
 from validation.workbench.work.campaigns import Campaigns, content_of
 
@@ -39,7 +38,6 @@ class Running:
     def __init__(self, folder: Path, store: Path, scheduler: str | None):
         self._folder, self._store, self._scheduler = folder, store, scheduler
         self._campaigns = Campaigns()
-        self._brokers: dict[tuple[str, Settings, str], Broker] = {}
         self._stack = ExitStack()
         self._runner: Runner | None = None
         self._made = 0
@@ -76,14 +74,14 @@ class Running:
         self._made += len(chosen)
         if len(chosen) > 1:
             for _, case in chosen:
-                runner.start(runs([case.target], campaign.predictors, case.settings))
+                campaign.start(runner, [case])
         for (number, case), known in zip(chosen, hashes, strict=True):
             if content_of(case.target) != known:
                 what = "platform" if case.target.problem.program is None else "platform or the program"
                 reason = f"{case.target.platform.name}: the {what} has changed since the suite was queued. Queue it"
                 yield {"case": number, "results": [], "reason": f"{reason} again."}
             else:
-                yield {"case": number, **self._outcome(text, campaign, case, runner)}
+                yield {"case": number, **_outcome(campaign, case, runner)}
 
     def _run_points(self, folder: Path, text: str, chosen: list[tuple[int, str]]) -> Iterator[dict[str, Any]]:
         """Evaluate points of a suite of applications, and simulate them if the suite asks for it."""
@@ -100,27 +98,11 @@ class Running:
         known = [(number, content) for number, content in chosen if number < len(suite.points)]
         yield from outcomes(folder, suite, known, runner, self._kept)
 
-    def _outcome(self, text: str, campaign: Campaign, case: Case, runner: Runner) -> dict[str, Any]:
-        key = text, case.settings, case.mapping
-        if key not in self._brokers:
-            targets = campaign.groups()[case.settings, case.mapping]
-            self._brokers[key] = Broker.of(case.settings, targets, runner)
-        found = list(
-            outcomes(
-                case.target, campaign.predictors, case.settings, self._brokers[key],
-                mapping=case.mapping, runner=runner,
-            )
-        )  # fmt: skip
-        failed = next((one for one in found if isinstance(one, Failure)), None)
-        rows = [one.to_json() for one in found if not isinstance(one, Failure)]
-        return {"results": rows, "reason": "" if failed is None else str(failed.error)}
-
     def _ready(self) -> Runner:
         """Return the runner, a new one after many runs."""
         if self._runner is not None and self._made < _RUNS_KEPT:
             return self._runner
         self._stack.close()
-        self._brokers.clear()
         self._made = 0
         store = self._kept = self._stack.enter_context(Store(self._store))
         jobs, simulating = 1, partial(simulate, time_limit_s=WALL_LIMIT_S, store=store)
@@ -132,3 +114,11 @@ class Running:
             Runner(jobs=jobs, store=store, simulate=simulating, time_limit_s=WALL_LIMIT_S)
         )
         return self._runner
+
+
+def _outcome(campaign: Series, case: Case, runner: Runner) -> dict[str, Any]:
+    """Return the results of a run, or the reason why it failed."""
+    found = [outcome for _, outcome in campaign.outcomes(runner, [case])]
+    failed = next((one for one in found if isinstance(one, Failure)), None)
+    rows = [one.to_json() for one in found if not isinstance(one, Failure)]
+    return {"results": rows, "reason": "" if failed is None else str(failed.error)}

@@ -14,7 +14,6 @@ from apps.runs.simulate import simulate
 from apps.runs.timeline import Activity, Timeline, record_timeline
 from apps.store import Store
 from platforms.errors import UserError
-from validation.comparison.compare import runs, validate
 from validation.report.gather import Invocation
 from validation.report.intervals import timeline_json
 from validation.report.reporter import Reporter
@@ -93,8 +92,6 @@ def report(
         raise UserError("report", f"{len(campaign.cases)} runs, more than {MOST_REPORTED}", remedy)
     command = ("gridval", "campaign", f"suites/{name}.toml", "--report", "FILE.html")
     invocation = Invocation(command, (f"suites/{name}.toml", text))
-    total = sum(len(campaign.asked(case.target)) for case in campaign.cases)
-    at = 0
     with (
         Store(Path(store)) as kept,
         Runner(jobs=1, store=kept, simulate=partial(simulate, store=kept)) as runner,
@@ -102,13 +99,11 @@ def report(
             path, invocation, keep_part=False, progress=lambda what, done, of: tell(_progress(what, done, of))
         ) as reporter,
     ):
-        for (settings, mapping), targets in campaign.groups().items():
-            runner.start(runs(targets, campaign.predictors, settings))
-            for outcome in validate(targets, campaign.predictors, settings, mapping=mapping, runner=runner,
-                                    witness=reporter.witness(settings)):  # fmt: skip
-                reporter.add(outcome)
-                at += 1
-                yield _progress("predictions", at, total)
+        campaign.start(runner)
+        total = campaign.predictions
+        for at, (case, outcome) in enumerate(campaign.outcomes(runner, witness=reporter.witness), start=1):
+            reporter.add(case, outcome)
+            yield _progress("predictions", at, total)
 
 
 def _progress(what: str, at: int, total: int) -> dict[str, Any]:
