@@ -1,7 +1,8 @@
-"""List the predictors: their names, what they are, and where each is described."""
+"""List the predictors: their names, and what they are (docs/predictors/index.md)."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -38,7 +39,7 @@ class Listing:
     def text(self) -> str:
         """Return one line for each predictor."""
         rows = [[one.name, one.purpose + ("" if one.in_all else " (not in all)")] for one in self.predictors]
-        return "\n".join(table_lines([["predictor", "what it is"], *rows], wide=self.wide))
+        return "\n".join(table_lines([["predictor", "what it is"], *rows], left={0, 1}, wide=self.wide))
 
     def to_json(self) -> dict[str, Any]:
         """Return the predictors as JSON values."""
@@ -68,7 +69,7 @@ def _purpose(place: str) -> str:
         return ""
     with open(spec.origin, encoding="utf-8") as file:
         said = ast.get_docstring(ast.parse(file.read())) or ""
-    return said.partition("\n")[0].partition(". ")[0].rstrip(".:")
+    return re.split(r"\. +(?=[A-Z])", said.partition("\n")[0])[0].rstrip(".:").replace("``", "")
 
 
 COMMAND = Command("predictor list", ListRequest, answer, __doc__)

@@ -219,7 +219,7 @@ def _thin_use(question: Question, advised: tuple[Allocation, ...]) -> list[str]:
         if question.has_classes
         else "the model charges more cores per node too much, and leaves out what many nodes cost"
     )
-    remedy = "before you ask for so many nodes, simulate fewer nodes with more cores (validation.hierarchical)"
+    remedy = "before you ask for so many nodes, simulate fewer nodes with more cores (gridval plan cores --simulate)"
     return [f"{which}: {reason}; {remedy}"]
 
 
