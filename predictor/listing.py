@@ -1,4 +1,4 @@
-"""List the predictors: their names, what they are, and where each is described."""
+"""List the predictors: their names, and what they are (docs/predictors/index.md)."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from platforms.command.command import Command
-from platforms.command.common import JsonOption
+from platforms.command.common import JsonOption, WideOption
+from platforms.terminal.table import table_lines
 from predictor.families import VARIANTS
 from predictor.plugins import installed
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListRequest(JsonOption):
+class ListRequest(WideOption, JsonOption):
     """Request of ``gridval predictor list``."""
 
 
@@ -32,13 +33,12 @@ class Listing:
     """All predictors that can be asked by a name."""
 
     predictors: Sequence[Listed]
+    wide: bool
 
     def text(self) -> str:
         """Return one line for each predictor."""
-        width = max(len(one.name) for one in self.predictors)
-        return "\n".join(
-            f"{one.name:{width}}  {one.purpose}{'' if one.in_all else ' (not in all)'}" for one in self.predictors
-        )
+        rows = [[one.name, one.purpose + ("" if one.in_all else " (not in all)")] for one in self.predictors]
+        return "\n".join(table_lines([["predictor", "what it is"], *rows], left={0, 1}, wide=self.wide))
 
     def to_json(self) -> dict[str, Any]:
         """Return the predictors as JSON values."""
@@ -54,7 +54,7 @@ def answer(request: ListRequest) -> Listing:
     """Return the predictors of the project, and those of installed packages."""
     found = [Listed(name, one.place, one.purpose, one.in_all) for name, one in VARIANTS.items()]
     found += [Listed(name, place, f"of an installed package, {place}", True) for name, place in installed().items()]
-    return Listing(found)
+    return Listing(found, request.wide)
 
 
 COMMAND = Command("predictor list", ListRequest, answer, __doc__)

@@ -82,7 +82,7 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Series:
         ranks = [16, 32]                    # default: as many as the hosts take
         ranks_per_host = [1, 2]             # default 1; up to the cores
         efficiencies = ["reference", 0.1]   # default reference
-        predictors = ["hcf"]                # default as validation.run; "all" for every one; "mine.py:NAME" for yours
+        predictors = ["hcf"]                # default as gridval run; "all" for every one; "mine.py:NAME" for yours
         iterations = "steady"               # or "full", or a number; default steady, full where a platform changes
         compute = "injected"                # or "none"
         [random]                            # random platforms beside the others; [[random]]: several such tables

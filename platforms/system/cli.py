@@ -186,6 +186,6 @@ COMMAND = Command(
     "platform system",
     SystemRequest,
     answer,
-    __doc__.partition(":")[0] + ".",
+    __doc__,
 )
 main = COMMAND.main

@@ -219,7 +219,7 @@ def _thin_use(question: AllocationQuestion, advised: tuple[Allocation, ...]) -> 
         if question.has_classes
         else "the model charges more cores per node too much, and leaves out what many nodes cost"
     )
-    remedy = "before you ask for so many nodes, simulate fewer nodes with more cores (validation.cores)"
+    remedy = "before you ask for so many nodes, simulate fewer nodes with more cores (gridval plan cores --simulate)"
     return [f"{which}: {reason}; {remedy}"]
 
 

@@ -47,9 +47,3 @@ def test_an_old_name_on_the_command_line_and_in_a_campaign_is_one_line(tmp_path,
     file.write_text('scenarios = ["grid4x2"]\napps = ["cg"]\nclasses = ["S"]\npredictors = ["pt"]\n')
     assert main(["series", "campaign", str(file), "--no-store"]) == 2
     assert "is called npt:pt now" in capsys.readouterr().err
-
-
-def test_the_list_has_all(capsys):
-    assert main(["predictor", "list"]) == 0
-    listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert listed == list(VARIANTS)

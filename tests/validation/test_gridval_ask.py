@@ -9,6 +9,7 @@ import pytest
 from platforms.command.request import fields_of
 from validation.entrance.choosing import choose
 from validation.entrance.main import main
+from validation.interactive import predicting, running
 
 
 @pytest.fixture(scope="module")
@@ -156,6 +157,63 @@ def test_wrong_questions_are_user_errors(verb, options, said):
     with pytest.raises(gv.UserError) as raised:
         gv.ask(verb, **options)
     assert said in str(raised.value) and str(raised.value).count("?.") == 0
+
+
+@pytest.mark.parametrize(("verb", "module"), [("run", running), ("predict", predicting)])
+def test_every_option_of_the_verb_is_taken_by_its_name_or_refused(verb, module, monkeypatch):
+    made = []
+    monkeypatch.setattr(module, "settings_from_request", lambda request: None)
+    monkeypatch.setattr(
+        module, "_results" if verb == "run" else "_prediction", lambda request, *_: made.append(request)
+    )
+    function = getattr(gv, verb)
+    refused = []
+    fields = {field.key: field for field in fields_of(choose([verb]).command.request)}
+    own = {"app", "platform", "scenario", "truth"}  # arguments by place, and one that the function reads itself
+    for key in fields.keys() - own:
+        field = fields[key]
+        values = {"bool": True, "int": 2, "float": 2.0, "RanksPerHost": 2}
+        value = values.get(field.kind) or next(iter(field.choices or ["platform"]))
+        try:
+            function("grid4x2", "cg", **{key: value})
+        except gv.UserError as error:
+            assert f"{key}: gridval.{verb} has no such option. Call gridval.ask" in str(error)
+            refused.append(key)
+        else:
+            assert getattr(made[-1], key) == ((value,) if field.repeated else value)
+    output = {"dry_run", "json", "machine", "repeats"}
+    if verb == "run":
+        assert {*refused} == {*output, "energy", "fail_above", "no_target", "out", "report", "timeline", "wide"}
+    else:
+        assert {*refused} == {*output, "recording", "recorded_gflops", "write_hostfile"}
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"efficiency": 0.5}, "--efficiency 0.5"),
+        ({"frequency": "min"}, "--frequency min"),
+        ({"speeds": [10, 20, 30, 40], "factors": "simgrid"}, "--speeds 10,20,30,40 --factors simgrid"),
+        ({"iterations": 3, "memory_bus": 10}, "--iterations 3 --memory-bus 10"),
+        ({"cfg": ["network/TCP-gamma:10000"], "no_store": True}, "--cfg network/TCP-gamma:10000 --no-store"),
+        (
+            {"mapping": "cyclic", "ranks": 8, "class": "W", "problem_class": None},
+            "--mapping cyclic --ranks 8 --class W",
+        ),
+    ],
+)
+def test_other_options_give_what_the_commands_give(options, words, store, capsys):
+    kept = {} if "no_store" in options else {"store": store}
+    given = {"platform": "grid4x2", "app": "cg", "problem_class": "S", **kept, **options}
+    asked = ["--scenario", "grid4x2", "--app", "cg", "--class", "S", "--predictor", "hcf", "--json", *words.split()]
+    if kept:
+        asked += ["--store", str(store)]
+    (row,) = gv.run(predictors="hcf", **given).to_dict("records")
+    assert main(["run", *asked]) == 0
+    (printed,) = json.loads(capsys.readouterr().out)["results"]
+    times = ("predicted_s", "simulated_s")
+    assert [row[name] for name in times] == [printed[name] for name in times]
+    assert gv.predict(predictor="hcf", **given).time_s == row["predicted_s"]
 
 
 def test_other_options_of_the_verb_have_their_effect(store):

@@ -1,4 +1,4 @@
-"""Command ``gridval blocks run --simulate``: evaluate and simulate an application of blocks, and compare."""
+"""Command ``gridval blocks run --simulate``: evaluate and simulate an application of blocks, and compare both."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Measure the intervals of predictions: how often they hold the true time, and how wide they are.
 
-The command reads results.csv files, which validation.run, validation.campaign and validation.league write with --out;
-nothing is simulated.
+The command reads results.csv files, which ``gridval run``, ``gridval series campaign`` and ``gridval series league``
+write with --out; nothing is simulated.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _NEEDED = (
     *("predictor", "app", "class", "scenario", "predicted_s", "simulated_s", "interval_low_s", "interval_high_s"),
     *("feature_compute_share", "feature_ratio", "feature_fit_residual"),
 )
-_REMEDY = "Name a results.csv that validation.run, validation.campaign or validation.league has written"
+_REMEDY = "Name a results.csv that gridval run, series campaign or series league has written"
 
 
 @dataclass(frozen=True, kw_only=True)
