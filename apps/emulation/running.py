@@ -44,7 +44,7 @@ def run_on_grid(grid: Grid, settings: Settings, command: Sequence[str]) -> Repor
         os.lseek(described.fileno(), 0, os.SEEK_SET)
         report = _run(emulator, described.fileno(), command, environment(grid, settings, processor))
     if report.error is not None:
-        raise UserError("emulated grid", report.error, "Say `gridval emulate --help` for what it needs")
+        raise UserError("emulated grid", report.error, "Say `gridval platform emulate --help` for what it needs")
     if report.status is None:
         raise SimulationError("the emulated grid was killed before its command had ended")
     return report

@@ -123,7 +123,7 @@ def test_a_figure_is_chosen_by_clicks_and_its_points_lead_to_results(server, ann
         "document.querySelector('.plot:not(.symbol) a').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
     )
     until(ann, "/^\\/results\\/\\d+$/.test(location.pathname)")
-    assert "predicted" in text(ann) and "gridval campaign" in text(ann)
+    assert "predicted" in text(ann) and "gridval series campaign" in text(ann)
     assert ann.get_log("browser") == []
 
 

@@ -146,7 +146,7 @@ def test_without_pyarrow_parquet_is_not_offered(client, done, monkeypatch):
 def test_a_report_of_too_many_runs_names_the_command(tmp_path, monkeypatch):
     monkeypatch.setattr(showing, "MOST_REPORTED", 1)
     text = 'scenarios = ["grid4x2"]\napps = ["ep"]\nclasses = ["S"]\nranks = [2, 4]\npredictors = ["hcf"]\n'
-    with pytest.raises(UserError, match=r"gridval campaign suites/a\.toml --report"):
+    with pytest.raises(UserError, match=r"gridval series campaign suites/a\.toml --report"):
         list(showing.report(tmp_path, text, str(tmp_path), "x.html", "a", tell=print))
 
 

@@ -89,7 +89,7 @@ def text_of_form(project: Project, form: SuiteForm) -> str:
         document = tomlkit.parse(file_within(project.suites, path.name, (ENDING,)).read_text("utf-8"))
     else:
         document = tomlkit.document()
-        document.add(tomlkit.comment("A suite of the workbench; gridval campaign runs it too."))
+        document.add(tomlkit.comment("A suite of the workbench; gridval series campaign runs it too."))
     wanted = _wanted(project, form)
     for key in _FORM:
         if not wanted[key]:

@@ -46,7 +46,7 @@ def count(folder: Path, text: str, store: str, jobs: int, *, planned: bool = Tru
         return
     campaign = campaign_now(folder, text)
     cases = campaign.cases
-    said = [f"The estimate is left out beyond {MOST_LOOKED_UP:,} runs: gridval campaign --dry-run gives it."]
+    said = [f"The estimate is left out beyond {MOST_LOOKED_UP:,} runs: gridval series campaign --dry-run gives it."]
     if len(cases) <= MOST_LOOKED_UP:
         with ExitStack() as stack:
             kept = None

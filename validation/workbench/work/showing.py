@@ -89,9 +89,9 @@ def report(
     """
     campaign = campaign_of(folder, text)
     if len(campaign.cases) > MOST_REPORTED:
-        remedy = f"Run: gridval campaign suites/{name}.toml --report FILE.html"
+        remedy = f"Run: gridval series campaign suites/{name}.toml --report FILE.html"
         raise UserError("report", f"{len(campaign.cases)} runs, more than {MOST_REPORTED}", remedy)
-    command = ("gridval", "campaign", f"suites/{name}.toml", "--report", "FILE.html")
+    command = ("gridval", "series", "campaign", f"suites/{name}.toml", "--report", "FILE.html")
     invocation = Invocation(command, (f"suites/{name}.toml", text))
     total = sum(len(campaign.asked(case.target)) for case in campaign.cases)
     at = 0
