@@ -56,7 +56,7 @@ def kernel_flops(kernel_name: str) -> float:
 
 @dataclass(frozen=True, kw_only=True)
 class SpeedRequest(Request):
-    """What ``gridval program speed`` is asked for."""
+    """Request of ``gridval program speed``."""
 
 
 def _run(_: SpeedRequest) -> int:

@@ -15,7 +15,7 @@ from platforms.system.convert import platform_file
 
 @dataclass(frozen=True, kw_only=True)
 class MakeRequest(ScenarioOptions):
-    """What ``gridval platform make`` is asked for."""
+    """Request of ``gridval platform make``."""
 
     output: str = option("-", "FILE", "file to write (default: -, standard output)")
 

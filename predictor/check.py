@@ -30,7 +30,7 @@ _STATUSES = (
 
 @dataclass(frozen=True, kw_only=True)
 class CheckRequest(WideOption, JsonOption, RunnerOptions, DryRunOption):
-    """What ``gridval predictor check`` is asked for."""
+    """Request of ``gridval predictor check``."""
 
     names: tuple[str, ...] = argument(
         "NAME", f"a registered predictor, or {FORM} for one of your own (default: {ALL})", default=tuple([ALL])

@@ -16,7 +16,7 @@ from predictor.registry import NOT_IN_ALL, PREDICTORS
 
 @dataclass(frozen=True, kw_only=True)
 class ListRequest(WideOption, JsonOption):
-    """What ``gridval predictor list`` is asked for."""
+    """Request of ``gridval predictor list``."""
 
 
 @dataclass(frozen=True)

@@ -310,7 +310,7 @@ def _file_help() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignRequest(DryRunOption, OutOption, WideOption, ReportOption, FailAboveOption, JsonOption, RunnerOptions):
-    """What ``gridval series campaign`` is asked for."""
+    """Request of ``gridval series campaign``."""
 
     out_files: ClassVar[str] = "results.csv, summary.csv and, from four predictors on, the league"
 

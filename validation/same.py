@@ -22,7 +22,7 @@ _SHOWN = 3  # differences that are printed per file
 
 @dataclass(frozen=True, kw_only=True)
 class SameRequest(Request):
-    """What ``gridval store same`` is asked for."""
+    """Request of ``gridval store same``."""
 
     first: str = argument("DIR1", "folder that --out of a command has written", parse=Path)
     second: str = argument("DIR2", "folder of the command to compare it with", parse=Path)

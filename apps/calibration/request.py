@@ -1,4 +1,4 @@
-"""What ``gridval platform calibrate`` is asked for."""
+"""Request of ``gridval platform calibrate``."""
 
 from __future__ import annotations
 

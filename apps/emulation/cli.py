@@ -1,4 +1,4 @@
-"""The command ``gridval emulate``: run a command on an emulated grid."""
+"""The command ``gridval platform emulate``: run a command on an emulated grid."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _USAGE = "%(prog)s GRID [options] [-- COMMAND ...]"
 
 @dataclass(frozen=True, kw_only=True)
 class EmulateRequest(Request):
-    """What ``gridval platform emulate`` is asked for."""
+    """Request of ``gridval platform emulate``."""
 
     grid: str = argument("GRID", "a grid of up to 16 nodes: its name or a scenario file (.toml)")
     slowdown: float = option(

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class PoolOptions(Request):
-    """How many jobs run at a time, and where their results are kept."""
+    """Number of jobs at a time, and the place where their results are kept."""
 
     pooled: ClassVar[str] = "simulations"  # what the jobs are
 
@@ -41,7 +41,7 @@ def _jobs_help(request: type[Request]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RunnerOptions(PoolOptions, WallLimitOption):
-    """How many simulations run at a time, where their records are kept, and how long one may take."""
+    """Number of simulations at a time, the place of their records, and the longest time of one."""
 
 
 def checked_runner(request: RunnerOptions) -> tuple[int, float | None]:

@@ -1,4 +1,4 @@
-"""What nodes exchange in all: the language of the modules ``exchanges.py`` in the folders of kernels.
+"""Exchanges of nodes: the language of the modules ``exchanges.py`` in the folders of kernels.
 
 Such a module declares functions of the parameters of a problem, without the steps and ranks of ``traffic.py``:
 

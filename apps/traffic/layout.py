@@ -20,7 +20,7 @@ class NoLayout(Exception):
 
 @dataclass(frozen=True)
 class Layout:
-    """What a problem and a number of ranks decide in the description of a kernel."""
+    """Parts that a problem and a number of ranks decide in the description of a kernel."""
 
     variables: Mapping[str, Any] = field(default_factory=dict)  # values of its variables
     posts_ahead: bool = False  # the kernel posts receives before the sends ahead of them

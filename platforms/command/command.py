@@ -18,7 +18,7 @@ _Request = TypeVar("_Request", bound=Request)
 
 
 class Answer(Protocol):
-    """What a command found, with the texts that show it."""
+    """Answer of a command, with the texts that show it."""
 
     def text(self) -> str:
         """Return it as lines of text."""

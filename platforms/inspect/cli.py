@@ -41,7 +41,7 @@ class ShowRequest(FileOptions, WideOption, JsonOption):
 
 @dataclass(frozen=True)
 class Shown:
-    """What is known of a platform."""
+    """Survey of a platform, to be shown."""
 
     inspection: Inspection
     wide: bool  # tables with all columns

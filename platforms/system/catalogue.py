@@ -59,7 +59,7 @@ _COLUMNS: Mapping[str, _Columns] = {
 
 @dataclass(frozen=True, kw_only=True)
 class HardwareRequest(WideOption, JsonOption):
-    """What ``gridval platform hardware`` is asked for."""
+    """Request of ``gridval platform hardware``."""
 
     words: tuple[str, ...] = argument(
         "WORD", "show only entries whose name, title or source contain every word", default=()

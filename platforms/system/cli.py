@@ -22,7 +22,7 @@ _MOST_DIGITS = 18  # in a number of processes
 
 @dataclass(frozen=True, kw_only=True)
 class SystemRequest(JsonOption):
-    """What ``gridval platform system`` is asked for."""
+    """Request of ``gridval platform system``."""
 
     system: str = argument("SYSTEM", "a system file, a scenario file, or the name of a scenario")
     hardware: tuple[str, ...] = option((), "FILE", "hardware of your own")

@@ -57,7 +57,7 @@ _QUICK: Mapping[str, Callable[[Request, Settings, Runner], Times]] = {"dpgraph-k
 
 @dataclass(frozen=True, kw_only=True)
 class GridRequest(JsonOption, KernelSettingsOptions, RunnerOptions, DryRunOption):
-    """What ``gridval plan grid`` is asked for."""
+    """Request of ``gridval plan grid``."""
 
     file: str = argument("FILE.toml", "prices of nodes and networks, and the programs to run")
     budget: float | None = option(None, "B", "budget, in place of the file's")

@@ -1,4 +1,4 @@
-"""What ``gridval graph`` is asked for."""
+"""Request of ``gridval graph``."""
 
 from __future__ import annotations
 

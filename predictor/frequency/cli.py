@@ -38,7 +38,7 @@ from predictor.frequency.study import (
 
 @dataclass(frozen=True, kw_only=True)
 class ClockRequest(ClockOptions, JsonOption):
-    """What ``gridval plan clock`` is asked for."""
+    """Request of ``gridval plan clock``."""
 
 
 def _run(request: ClockRequest) -> int:

@@ -21,7 +21,7 @@ from predictor.hierarchical.model import COUNTED, SCALING
 
 @dataclass(frozen=True, kw_only=True)
 class CoresRequest(JsonOption):
-    """What ``gridval plan cores`` is asked for."""
+    """Request of ``gridval plan cores``."""
 
     system: str | None = option(
         None,

@@ -1,4 +1,4 @@
-"""What the file ``hierarchical.toml`` in the folder of a kernel tells this predictor.
+"""Notes on a kernel for this predictor: the file ``hierarchical.toml`` in the kernel's folder.
 
 ``recorded = true``: the messages are counted in a recording, although they are declared.  ``[programs]``: the programs
 of the paper's table that the kernel stands for, each with the power of the table's n that is the kernel's size.

@@ -43,7 +43,7 @@ _EVIDENCE = "simulations for a predictor's evidence"
 class FailuresRequest(
     WideOption, PlatformOptions, ProblemOptions, KernelSettingsOptions, RunnerOptions, DryRunOption, JsonOption
 ):
-    """What ``gridval plan failures`` is asked for."""
+    """Request of ``gridval plan failures``."""
 
     sections: ClassVar[Mapping[str, str]] = {
         **titled(_BY_PREDICTOR, PlatformOptions, ProblemOptions),

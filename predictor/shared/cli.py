@@ -105,7 +105,7 @@ class BackgroundOptions(
 
 @dataclass(frozen=True, kw_only=True)
 class BackgroundRequest(BackgroundOptions):
-    """What ``gridval predict --background`` is asked for."""
+    """Request of ``gridval predict --background``."""
 
 
 def check_number(option: str, value: int, least: int, most: int) -> None:

@@ -80,7 +80,7 @@ class ShareSearchOptions(
 
 @dataclass(frozen=True, kw_only=True)
 class PlanSharesRequest(ShareSearchOptions):
-    """What ``gridval plan shares`` is asked for."""
+    """Request of ``gridval plan shares``."""
 
 
 def asked_from_request(request: ShareSearchOptions) -> Asked:

@@ -1,4 +1,4 @@
-"""What the file ``structural.toml`` in the folder of a kernel tells this predictor.
+"""Notes on a kernel for this predictor: the file ``structural.toml`` in the kernel's folder.
 
 ``form = "panels"``: the kernel is followed panel by panel (panels.py), and not by declared steps.  ``refused``: why the
 kernel is not predicted, in words.

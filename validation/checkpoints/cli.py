@@ -32,7 +32,7 @@ _MOST_FAILURES = 1e7  # of all drawn runs of a strategy together, about; more wo
 
 @dataclass(frozen=True, kw_only=True)
 class CheckpointsComparisonRequest(CheckpointOptions, JsonOption):
-    """What ``gridval plan failures`` is asked for."""
+    """Request of ``gridval plan failures APP.toml --simulate``."""
 
     runs: int = option(1000, "N", "runs drawn per case (default: 1000)")
     seed: int = option(1, "S", "seed of all draws (default: 1)")

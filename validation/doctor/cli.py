@@ -16,7 +16,7 @@ _WIDTH = 80
 
 @dataclass(frozen=True, kw_only=True)
 class DoctorRequest(JsonOption):
-    """What ``gridval doctor`` is asked for."""
+    """Request of ``gridval doctor``."""
 
     machine: str | None = option(
         None,

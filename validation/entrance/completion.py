@@ -23,7 +23,7 @@ fish: gridval completion fish > ~/.config/fish/completions/gridval.fish"""
 
 @dataclass(frozen=True, kw_only=True)
 class CompletionRequest(Request):
-    """What ``gridval completion`` is asked for."""
+    """Request of ``gridval completion``."""
 
     shell: str = argument("SHELL", f"one of {', '.join(SHELLS)}", parse=str.lower, choices=SHELLS)
 

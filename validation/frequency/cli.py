@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ClockComparisonRequest(ClockOptions, OutOption, WideOption, JsonOption):
-    """What ``gridval plan clock`` is asked for."""
+    """Request of ``gridval plan clock --simulate``."""
 
     out_files: ClassVar[str] = "frequencies.csv and a figure per app"
 

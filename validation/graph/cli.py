@@ -33,7 +33,7 @@ _ROWS = 3
 
 @dataclass(frozen=True, kw_only=True)
 class GraphComparisonRequest(GraphRequest):
-    """What ``gridval graph`` is asked for."""
+    """Request of ``gridval graph --simulate``."""
 
     rows: int | None = option(
         None,

@@ -35,7 +35,7 @@ INSIDE, BYTES = ("memory", "network"), ("declared", "table")
 
 @dataclass(frozen=True, kw_only=True)
 class CoresComparisonRequest(OutOption, WideOption, JsonOption, RunnerOptions, DryRunOption):
-    """What ``gridval plan cores`` is asked for."""
+    """Request of ``gridval plan cores --simulate``."""
 
     out_files: ClassVar[str] = "tables (CSV) and, with --app, surfaces (PNG)"
 

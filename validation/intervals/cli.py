@@ -36,7 +36,7 @@ _REMEDY = "Name a results.csv that gridval run, series campaign or series league
 
 @dataclass(frozen=True, kw_only=True)
 class IntervalsRequest(JsonOption, WideOption):
-    """What ``gridval series intervals`` is asked for."""
+    """Request of ``gridval series intervals``."""
 
     results: tuple[str, ...] = argument("RESULTS", "results.csv files, or folders that hold one")
     by: str | None = option(None, "C1,C2,...", f"a row for each value of these: of {', '.join(BY)}")

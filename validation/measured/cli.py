@@ -20,7 +20,7 @@ _EVIDENCE = "1,2,8@8"
 
 @dataclass(frozen=True, kw_only=True)
 class MeasuredRequest(JsonOption):
-    """What ``gridval series measured`` is asked for."""
+    """Request of ``gridval series measured``."""
 
     runs: str = argument("RUNS.csv", "measured runs, with the columns app, class, ranks, nodes, time_s")
     platform: str = option(MISSING, "FILE.xml", "the cluster: its nodes and its network")

@@ -1,4 +1,4 @@
-"""What ``gridval plan nodes --simulate`` is asked for."""
+"""Request of ``gridval plan nodes --simulate``."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _IN_SIMGRID = "runs in SimGrid"
 
 @dataclass(frozen=True, kw_only=True)
 class FailuresComparisonRequest(PlatformOptions, ProblemOptions, DryRunOption, JsonOption):
-    """What ``gridval plan failures`` is asked for."""
+    """Request of ``gridval plan failures --simulate``."""
 
     default_class: ClassVar[str] = "S"
     sections: ClassVar[Mapping[str, str]] = titled(_IN_SIMGRID, PlatformOptions, ProblemOptions)

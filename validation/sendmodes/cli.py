@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class ModesRequest(OutOption, JsonOption, WideOption, RunnerOptions, DryRunOption):
-    """What ``gridval platform modes`` is asked for."""
+    """Request of ``gridval platform modes``."""
 
     out_files: ClassVar[str] = "tables (CSV) and figures (PNG, SVG)"
 

@@ -66,7 +66,7 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True)
 class BackgroundComparisonRequest(BackgroundOptions):
-    """What ``gridval predict --background`` is asked for."""
+    """Request of ``gridval predict --background --simulate``."""
 
     truths: int = option(_TRUTHS, "N", f"simulated runs, each under a load of its own (default: {_TRUTHS})")
     picture: str | None = option(None, "FILE", "draw the distributions there (.png, .svg, .pdf)")

@@ -57,7 +57,7 @@ class Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class SharesComparisonRequest(ShareSearchOptions):
-    """What ``gridval plan shares`` is asked for."""
+    """Request of ``gridval plan shares --simulate``."""
 
     search: float | None = option(
         None,

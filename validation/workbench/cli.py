@@ -18,7 +18,7 @@ _NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "multipart": "python-
 
 @dataclass(frozen=True, kw_only=True)
 class WorkbenchRequest(Request):
-    """What ``gridval workbench`` is asked for."""
+    """Request of ``gridval workbench``."""
 
     folder: str = argument(
         "DIR",

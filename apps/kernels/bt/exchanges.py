@@ -1,4 +1,4 @@
-"""What nodes exchange in BT."""
+"""Exchanges of nodes in BT."""
 
 from functools import partial
 

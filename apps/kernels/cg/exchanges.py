@@ -1,4 +1,4 @@
-"""What nodes exchange in CG: parts of vectors in products with the matrix, and sums of scalars."""
+"""Exchanges of nodes in CG: parts of vectors in products with the matrix, and sums of scalars."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes exchange in EP: three sums at the end."""
+"""Exchanges of nodes in EP: three sums at the end."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""What LU, BT and SP share: the C code of the Navier-Stokes equations, and declarations of BT and SP."""
+"""Shared parts of LU, BT and SP: the C code of the Navier-Stokes equations, and declarations of BT and SP."""

@@ -1,4 +1,4 @@
-"""What nodes exchange in BT and SP: the faces of tiles, and the lines that pass through them."""
+"""Exchanges of nodes in BT and SP: the faces of tiles, and the lines that pass through them."""
 
 from __future__ import annotations
 

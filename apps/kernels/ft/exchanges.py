@@ -1,4 +1,4 @@
-"""What nodes exchange in FT: transpositions of all points."""
+"""Exchanges of nodes in FT: transpositions of all points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What nodes exchange in IS: keys, and sums over buckets."""
+"""Exchanges of nodes in IS: keys, and sums over buckets."""
 
 from __future__ import annotations
 

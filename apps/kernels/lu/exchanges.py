@@ -1,4 +1,4 @@
-"""What nodes exchange in LU: planes in two sweeps, and halos."""
+"""Exchanges of nodes in LU: planes in two sweeps, and halos."""
 
 from __future__ import annotations
 

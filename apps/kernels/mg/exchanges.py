@@ -1,4 +1,4 @@
-"""What nodes exchange in MG: the faces of boxes on every level."""
+"""Exchanges of nodes in MG: the faces of boxes on every level."""
 
 from __future__ import annotations
 

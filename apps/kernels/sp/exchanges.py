@@ -1,4 +1,4 @@
-"""What nodes exchange in SP."""
+"""Exchanges of nodes in SP."""
 
 from functools import partial
 

@@ -31,7 +31,7 @@ _ONLY_OF_SERIES = ("over", "out", "jobs", "store", "no_store")
 
 @dataclass(frozen=True, kw_only=True)
 class EvaluationPool(PoolOptions):
-    """How many evaluations run at a time, and where their results are kept."""
+    """Number of evaluations at a time, and the place of their results."""
 
     pooled: ClassVar[str] = "evaluations"
 

@@ -1,4 +1,4 @@
-"""How long a machine takes for the longest path of a run (apps/traffic/path.py)."""
+"""Time of a machine for the longest path of a run (apps/traffic/path.py)."""
 
 from __future__ import annotations
 
