@@ -283,7 +283,7 @@ class Ran:
 
     @property
     def status(self) -> int:
-        """Exit status: 1 if the verification failed."""
+        """Return the exit status, 1 if the verification failed."""
         return int(self.record.verified is False)
 
 

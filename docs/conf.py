@@ -29,7 +29,8 @@ myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 4  # with the names that GitHub gives them
 
 autodoc_member_order = "bysource"
-autodoc_default_options = {"members": True}
+# ``main`` of a command is the method of its Command; the page of commands has what it does.
+autodoc_default_options = {"members": True, "exclude-members": "main"}
 autodoc_preserve_defaults = True  # as written, not a page of values
 napoleon_numpy_docstring = False
 python_maximum_signature_line_length = 100

@@ -71,7 +71,7 @@ class UserError(Exception):
 
     @property
     def keys(self) -> tuple[str | int, ...]:
-        """The keys of the element that the error is about; (): none, or not known."""
+        """Return the keys of the element that the error is about, or () if there is none or it is not known."""
         return self.where.keys if isinstance(self.where, Place) else ()
 
     def at(self, where: str) -> Self:

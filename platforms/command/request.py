@@ -1,7 +1,7 @@
 """Requests: frozen values that say what a command is asked for, with what its options need to know of each field.
 
 A request is a frozen dataclass whose fields are made by ``option`` and ``argument``.  Groups of options that several
-commands have are requests too, and a command's request inherits from all of its groups:
+commands have are requests too, and a command's request inherits from all of its groups::
 
     @dataclass(frozen=True, kw_only=True)
     class ShowRequest(PlatformOptions, JsonOption):
@@ -26,7 +26,7 @@ Help = str | Callable[[Any], str]  # a text, or a function of the request's clas
 
 @dataclass(frozen=True)
 class Declaration:
-    """A declared field beside its name, type and default."""
+    """Properties of a field beside its name, type and default."""
 
     metavar: str
     help: Help
@@ -43,7 +43,7 @@ class Declaration:
 
 @dataclass(frozen=True, kw_only=True)
 class Request:
-    """A request to a command.
+    """Base of requests: the options of a command, as a frozen value.
 
     ``without`` names inherited fields that the command does not offer; they keep their defaults.
     """
@@ -123,31 +123,31 @@ class Field:
 
     @property
     def option(self) -> str:
-        """Name of the option with two hyphens; of a positional argument its place in the usage."""
+        """Return the name of the option with two hyphens, or of a positional argument its place in the usage."""
         if self.declared.positional:
             return self.declared.metavar
         return self.declared.name or f"--{self.key.replace('_', '-')}"
 
     @property
     def section(self) -> str:
-        """Title of the section of the help; empty: by the name."""
+        """Return the title of the section of the help, or an empty text if the name decides it."""
         sections: Mapping[str, str] = self.owner.sections
         return sections.get(self.key, self.declared.section)
 
     @property
     def required(self) -> bool:
-        """True if the field must be given."""
+        """Return whether the field must be given."""
         return self.default is dataclasses.MISSING
 
     @property
     def help(self) -> str:
-        """Text of the help."""
+        """Return the text of the help."""
         made = self.declared.help
         return made if isinstance(made, str) else made(self.owner)
 
     @property
     def choices(self) -> Sequence[str] | None:
-        """The possible values; None: any."""
+        """Return the possible values, or None if all are."""
         known = self.declared.choices
         return known(self.owner) if callable(known) else known
 

@@ -118,6 +118,19 @@ def test_an_old_verb_ends_in_one_line_that_names_the_new_one(old, rest, refused)
     assert isinstance(choose(new.split()), Chosen)
 
 
+def test_no_text_of_the_program_names_an_old_verb():
+    root = Path(__file__).parents[2]
+    named = re.compile(rf"""gridval(?: |["'], ["'])({"|".join(RENAMED)})\b""")
+    found = {
+        f"{path.relative_to(root)}: {one[0]}"
+        for package in ("platforms", "apps", "predictor", "validation", "examples")
+        for path in (root / package).rglob("*.*")
+        if path.suffix in (".py", ".html", ".js", ".toml", ".c", ".h", ".cpp", ".ipynb")
+        for one in named.finditer(path.read_text("utf-8"))
+    }
+    assert not found
+
+
 def test_no_verb_of_before_is_unknown_today():
     assert {*BEFORE} <= {*RENAMED, *VERBS}
     assert not {*RENAMED} & {*VERBS}

@@ -3,11 +3,14 @@
 import csv
 import io
 import re
+import shlex
 import tomllib
 
 import pytest
 
-from validation.workbench.pages.results import run_command
+from platforms.command.values import parsed
+from validation.entrance.choosing import choose
+from validation.workbench.pages.results import run_command, suite_command
 
 GRID = {
     "grid_name": "mine", "network": "gigabit", "shape": "mesh", "clusters": "2", "nodes_1": "8", "speed_1": "40",
@@ -169,6 +172,9 @@ def test_the_csv_has_all_fields_of_the_filtered_results(client, results):
 def test_a_result_has_an_address_of_its_own_and_the_commands_that_repeat_it(client, desk, results):
     shown = client.get("/results/1").text
     assert "gridval series campaign suites/first.toml" in shown and "has changed since" in shown
+    again = choose(shlex.split(suite_command(desk, results))[1:])
+    assert again.place == "validation.campaign"
+    assert parsed(again.command.request, again.parser(), again.words).file == "suites/first.toml"
     found = {"suite": results, "run": 1, "fields": {"predictor": "hcf"}}
     assert run_command(desk, found) == (
         "gridval run --scenario grid4x2 --network gigabit --app cg --class S --ranks 1 --mapping block "

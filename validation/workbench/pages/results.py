@@ -117,7 +117,7 @@ def show_one(request: Request) -> Response:
 def suite_command(desk: Desk, number: int) -> str:
     """Return the command that repeats a suite from its file, in the project folder."""
     suite = desk.queue.suite(number)
-    words = ["gridval", "campaign", f"suites/{suite.name}.toml", *_store(desk), "--out", f"results-{number}"]
+    words = ["gridval", "series", "campaign", f"suites/{suite.name}.toml", *_store(desk), "--out", f"results-{number}"]
     return shlex.join(words)
 
 

@@ -90,7 +90,7 @@ def report(
     if len(campaign.cases) > MOST_REPORTED:
         remedy = f"Run: gridval series campaign suites/{name}.toml --report FILE.html"
         raise UserError("report", f"{len(campaign.cases)} runs, more than {MOST_REPORTED}", remedy)
-    command = ("gridval", "campaign", f"suites/{name}.toml", "--report", "FILE.html")
+    command = ("gridval", "series", "campaign", f"suites/{name}.toml", "--report", "FILE.html")
     invocation = Invocation(command, (f"suites/{name}.toml", text))
     with (
         Store(Path(store)) as kept,
