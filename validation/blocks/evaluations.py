@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from platforms.errors import UserError
-from platforms.terminal.progress import doing
 from predictor.blocks.evaluation.evaluate import Result, evaluate
 from predictor.blocks.options import machine_from_request, setting_from_request
-from predictor.blocks.series.command import SeriesOptions, jobs_from_request, store_from_request
-from predictor.blocks.series.evaluations import made_and_kept
+from predictor.blocks.series.command import SeriesOptions
+from predictor.blocks.series.evaluations import made_from_request
 from predictor.blocks.series.points import ApplicationOptions, Point
 
 _LONG_S = 1.0  # wall time of an evaluation whose share of imports and caches does not matter
@@ -59,6 +58,4 @@ def timed_evaluations(request: SeriesOptions, points: Sequence[Point]) -> list[T
         UserError: An option is wrong.
         KeyboardInterrupt: With the number of results that are kept.
     """
-    jobs = jobs_from_request(request)
-    with store_from_request(request) as store, doing("evaluating the series" if request.vary else "evaluating"):
-        return made_and_kept(points, timed, Timed, store, jobs)
+    return made_from_request(request, points, timed, Timed, "evaluating the series" if request.vary else "evaluating")
