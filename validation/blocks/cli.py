@@ -95,12 +95,15 @@ def compared_points(
         KeyboardInterrupt: With the number of results that are kept.
     """
     # Imported here for a quick start: they are slow to import.
-    from predictor.blocks.series.evaluations import model_cautions
-    from validation.blocks.evaluations import timed_evaluations
+    from predictor.blocks.series.evaluations import made_from_request, model_cautions
+    from validation.blocks.evaluations import Timed, timed
     from validation.blocks.several import comparisons
 
     said = Cautions()
-    evaluated = timed_evaluations(request, points)  # before the runner has threads, because it forks processes
+    # Before the runner has threads, because processes are forked.
+    evaluated = made_from_request(
+        request, points, timed, Timed, "evaluating the series" if request.vary else "evaluating"
+    )  # fmt: skip
     wrong = [one for one in evaluated if isinstance(one, SettingError)]
     if len(wrong) == len(points):  # a wrong option, for which no simulation is worth while
         raise wrong[0]
