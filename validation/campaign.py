@@ -252,21 +252,6 @@ def _ranges(random: CheckedTable) -> Ranges:
     return Ranges(**given)
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Number and duration of a campaign's runs, estimated before any run."""
-
-    runs: int  # distinct runs: those of the targets and those that predictors ask for at first
-    time_s: float  # rough time to simulate all runs
-    others: tuple[str, ...]  # predictors that also ask for recordings or messages, which time_s does not include
-
-
-def estimate(campaign: Series, jobs: int) -> Estimate:
-    """Estimate the runs of a campaign and the time to simulate them with ``jobs`` parallel simulations."""
-    asked = campaign.plan()
-    return Estimate(len(asked.specs), wall_s(asked.specs, jobs), asked.askers)
-
-
 def _file_help() -> str:
     """Return the example file from the docstring of ``read_campaign``."""
     example = textwrap.dedent((read_campaign.__doc__ or "").partition("::")[2].partition("File names")[0]).strip()
@@ -299,9 +284,9 @@ def run(request: CampaignRequest) -> int:
         print(size)
         return print_plan(request, campaign.plan())
     jobs, _ = checked_runner(request)
-    expected = estimate(campaign, jobs)
-    others = f", besides the recordings and messages of {', '.join(expected.others)}" if expected.others else ""
-    said = f"{size}, {expected.runs} runs; about {rough_duration(expected.time_s)} if none is known{others}"
+    plan = campaign.plan()
+    others = f", besides the recordings and messages of {', '.join(plan.askers)}" if plan.askers else ""
+    said = f"{size}, {len(plan.specs)} runs; about {rough_duration(wall_s(plan.specs, jobs))} if none is known{others}"
     print("\n".join(prose_lines(said)), file=sys.stderr)
     text = Path(request.file).read_text("utf-8")
     cautions = Cautions()

@@ -25,7 +25,7 @@ def exit_status(command: Callable[[], int]) -> int:
         try:
             return command()
         except SimulationError as err:
-            print_failure(err)
+            say_error(err)
             return 1
 
     return command_status(simulating)
@@ -40,30 +40,24 @@ def say_failures(failures: Iterable[tuple[str, UserError | SimulationError]]) ->
 
 
 def say_error(error: UserError | SimulationError, case: str = "") -> None:
-    """Print an error of a case in one line, that of a simulation with the end of its log, on standard error."""
-    said = f"{case}: {error}" if case else str(error)
-    if isinstance(error, SimulationError):
-        print_failure(SimulationError(said, error.log, error.output))
-    else:
-        print(f"error: {said}", file=sys.stderr)
+    """Print an error of a case in one line on standard error.
+
+    That of a simulation is followed by the ends of its log, without the line that the error quotes, and of the
+    program's output.
+    """
+    print(f"error: {case}: {error}" if case else f"error: {error}", file=sys.stderr)
+    if isinstance(error, UserError):
+        return
+    for line in [line for line in readable(error.log) if telling_line(error.log) not in line][-_LOG_LINES:]:
+        print(f"  {line}", file=sys.stderr)
+    printed = printed_lines(error.output)
+    if printed:
+        print("  its last lines of output:", file=sys.stderr)
+    for line in printed[-_LOG_LINES:]:
+        print(f"    {line[:_LONGEST]}", file=sys.stderr)
 
 
 def status_of(errors: Iterable[UserError | SimulationError]) -> int:
     """Return the exit status of a series with these errors: 1 if a simulation failed, 2 if some input was bad, or 0."""
     bad_input = [isinstance(error, UserError) for error in errors]
     return 0 if not bad_input else 2 if all(bad_input) else 1
-
-
-def print_failure(err: SimulationError) -> None:
-    """Print the error in one line, and the ends of the log and of the program's output, on standard error.
-
-    The log is printed without the line that the error quotes.
-    """
-    print(f"error: {err}", file=sys.stderr)
-    for line in [line for line in readable(err.log) if telling_line(err.log) not in line][-_LOG_LINES:]:
-        print(f"  {line}", file=sys.stderr)
-    printed = printed_lines(err.output)
-    if printed:
-        print("  its last lines of output:", file=sys.stderr)
-    for line in printed[-_LOG_LINES:]:
-        print(f"    {line[:_LONGEST]}", file=sys.stderr)

@@ -18,6 +18,7 @@ from platforms.errors import UserError
 
 if TYPE_CHECKING:
     from apps.runs.runner import Runner
+    from apps.store import Store
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,13 +45,12 @@ class RunnerOptions(PoolOptions, WallLimitOption):
     """Options for the number of simulations at a time, the store of their records, and their time limit."""
 
 
-def checked_runner(request: RunnerOptions) -> tuple[int, float | None]:
-    """Return the number of simulations at a time, and the wall time in s that one may take (None: any).
+def checked_pool(request: PoolOptions) -> int:
+    """Return the number of jobs at a time.
 
     Raises:
         UserError: The options do not fit together or are out of range.
     """
-    limit_s = wall_limit_from_request(request)
     jobs = (os.cpu_count() or 1) if request.jobs is None else request.jobs
     if jobs < 1:
         raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
@@ -58,7 +58,34 @@ def checked_runner(request: RunnerOptions) -> tuple[int, float | None]:
         raise UserError("--no-store", "does not go with --store", "Drop one")
     if request.store == "":
         raise UserError("--store", "an empty name", "Name a folder")
-    return jobs, limit_s
+    return jobs
+
+
+def checked_runner(request: RunnerOptions) -> tuple[int, float | None]:
+    """Return the number of simulations at a time, and the wall time in s that one may take (None: any).
+
+    Raises:
+        UserError: The options do not fit together or are out of range.
+    """
+    limit_s = wall_limit_from_request(request)
+    return checked_pool(request), limit_s
+
+
+@contextmanager
+def store_from_request(request: PoolOptions) -> Iterator[Store | None]:
+    """Yield the store that --store and --no-store choose.
+
+    Raises:
+        UserError: The folder cannot be used.
+    """
+    if request.no_store:
+        yield None
+        return
+    # Imported here for a quick start: it is slow to import.
+    from apps.store import Store
+
+    with Store(None if request.store is None else Path(request.store)) as store:
+        yield store
 
 
 @contextmanager
@@ -102,16 +129,13 @@ def _quiet_runner(request: RunnerOptions, scheduler: str | None, cautions: Cauti
     # Imported here for a quick start: they are slow to import.
     from apps.runs.runner import Runner
     from apps.runs.simulate import simulate
-    from apps.store import Store
 
     jobs, limit_s = checked_runner(request)
     progress = RunProgress()
     with ExitStack() as stack:
         stack.callback(progress.close)
         progress.start()
-        store = None
-        if not request.no_store:
-            store = stack.enter_context(Store(Path(request.store) if request.store is not None else None))
+        store = stack.enter_context(store_from_request(request))
         if scheduler is None:
             bounded = partial(simulate, time_limit_s=limit_s, store=store)
         else:

@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
+from apps.options.exit_status import say_failures
 from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption, WideOption
 from platforms.command.request import option
 from platforms.errors import UserError, nearest
-from platforms.terminal.progress import doing
 from predictor.blocks.options import (
     machine_from_request,
     say_cautions,
     setting_from_request,
 )
-from predictor.blocks.series.command import EvaluationPool, jobs_from_request, store_from_request
+from predictor.blocks.series.command import EvaluationPool
 from predictor.blocks.series.points import ApplicationOptions, Point, points_of, where_text
 from predictor.failures.names import INTERVALS
 
@@ -52,7 +51,7 @@ class CheckpointsRequest(CheckpointOptions, WideOption, JsonOption):
     """An application whose times and energies with failures are expected."""
 
 
-def rows_from_request(request: CheckpointOptions) -> tuple[str, list[CheckpointRow], list[str]]:
+def rows_from_request(request: CheckpointOptions) -> tuple[str, list[CheckpointRow], list[tuple[str, UserError]]]:
     """Return a description of the runs, their rows, and why some points of a series have none.
 
     Raises:
@@ -66,15 +65,14 @@ def rows_from_request(request: CheckpointOptions) -> tuple[str, list[CheckpointR
 
     intervals = _checked_intervals(request)
     points = points_of(request)
-    rows, failures, failed = [], [], None
+    rows, failures = [], []
     for point, run in zip(points, _placements(request, points), strict=True):
         if isinstance(run, Placed):
             rows.append(CheckpointRow(point.values, run, expectations(run, intervals, restart_s=request.restart)))
             continue
-        failures.append(f"{point}: {run}")
-        failed = failed or run
-    if failed is not None and not rows:
-        raise failed
+        failures.append((str(point), run))
+    if failures and not rows:
+        raise failures[0][1]
     rows.sort(key=lambda row: (row.run.nodes, row.run.processes))
     first = setting_from_request(next(point.request for point in points if point.values == rows[0].varied))
     say_cautions(points[0].request, first)
@@ -85,18 +83,16 @@ def rows_from_request(request: CheckpointOptions) -> tuple[str, list[CheckpointR
 def _placements(request: CheckpointOptions, points: Sequence[Point]) -> list[Placed | UserError]:
     """Return the placement of each point, or why it has none; they are pooled and kept."""
     # Imported here for a quick start: they are slow to import.
-    from predictor.blocks.series.evaluations import made_and_kept
+    from predictor.blocks.series.evaluations import made_from_request
     from predictor.checkpoints.placed import Placed
     from predictor.series.sources import sources_hash
 
-    jobs = jobs_from_request(request)
     also = {
         "checkpoint": request.checkpoint,
         "repeat": request.repeat,
         "checkpoints": sources_hash("predictor/checkpoints"),
     }
-    with store_from_request(request) as store, doing("placing the application"):
-        return made_and_kept(points, placed_from_request, Placed, store, jobs, also)
+    return made_from_request(request, points, placed_from_request, Placed, "placing the application", also)
 
 
 def placed_from_request(request: CheckpointOptions) -> Placed:
@@ -112,13 +108,6 @@ def placed_from_request(request: CheckpointOptions) -> Placed:
         setting_from_request(request), partial(machine_from_request, request),
         power=request.power, evaluator=request.evaluator, checkpoint_s=request.checkpoint, repeat=request.repeat,
     )  # fmt: skip
-
-
-def say_failures(failures: Sequence[str]) -> int:
-    """Print why points have no row, and return the exit status."""
-    for text in failures:
-        print(f"error: {text}", file=sys.stderr)
-    return 2 if failures else 0
 
 
 def _checked_intervals(request: CheckpointOptions) -> list[str]:

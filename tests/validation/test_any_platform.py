@@ -20,8 +20,9 @@ from platforms.read.clusters import parse_clusters, regroup
 from platforms.read.read import read_platform
 from predictor.network.unmeasured import unmeasured
 from predictor.registry import predictors
-from validation.comparison.compare import validate
 from validation.run import main
+from validation.series.case import Case
+from validation.series.series import Series
 
 DATA = Path(__file__).parents[1] / "platforms" / "data"
 
@@ -38,8 +39,8 @@ def runner():
 def results(runner, platform, nranks, *names, app="mg", ranks_per_host=1, settings=None):
     """Results of class S, by predictor."""
     target = Target(problem(app, "S"), platform, block(platform, nranks, ranks_per_host))
-    found = validate([target], predictors(list(names)), settings or Settings(), mapping="block", runner=runner)
-    return {one.predictor: one for one in found}
+    series = Series((Case(target, "block", settings or Settings()),), predictors(list(names)))
+    return {one.predictor: one for _, one in series.outcomes(runner)}
 
 
 @pytest.mark.parametrize(
@@ -181,7 +182,7 @@ def test_on_a_platform_that_changes_every_iteration_is_simulated_and_every_predi
 )
 def test_a_run_that_fails_by_its_platform_is_bad_input(runner, name, hosts, said):
     target = Target(problem("cg", "S"), read_platform(DATA / f"{name}.xml"), hosts)
-    (failed,) = validate([target], predictors(["hcf"]), Settings(), mapping="block", runner=runner)
+    ((_, failed),) = Series((Case(target, "block", Settings()),), predictors(["hcf"])).outcomes(runner)
     assert isinstance(failed.error, PlatformError)
     assert said in str(failed.error)
 

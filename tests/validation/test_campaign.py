@@ -21,7 +21,6 @@ from platforms.errors import UserError
 from platforms.files.caching import cache_folder
 from predictor.defaults.choice import default_predictors
 from validation.campaign import main, read_campaign
-from validation.comparison.compare import validate
 
 SMALL = """
 scenarios = ["grid4x2", "grid3x9"]
@@ -225,9 +224,9 @@ def workers(tmp_path_factory):
 def results(campaign, runner):
     """Rows without machine times."""
     case = campaign.cases[0]
-    targets = [c.target for c in campaign.cases if (c.mapping, c.settings) == (case.mapping, case.settings)]
-    found = validate(targets, campaign.predictors, case.settings, mapping=case.mapping, runner=runner)
-    return [{k: v for k, v in row.to_json().items() if "wall" not in k} for row in found]
+    alike = [one for one in campaign.cases if (one.mapping, one.settings) == (case.mapping, case.settings)]
+    found = campaign.outcomes(runner, alike)
+    return [{k: v for k, v in row.to_json().items() if "wall" not in k} for _, row in found]
 
 
 def test_a_dask_cluster_gives_the_results_of_the_pool(workers, campaign_file):

@@ -15,8 +15,10 @@ from platforms.model.placement import probe_placement
 from platforms.read.read import materialise
 from predictor.answers.answers import Answer
 from predictor.base import Cost, ErrorRange, Evidence, EvidenceRequest, Interval, OutOfRange, Prediction
-from validation.comparison.compare import COLUMNS, Failure, Result, compare, validate
+from validation.comparison.compare import COLUMNS, Failure, Result, compare
 from validation.comparison.truth import read_measured
+from validation.series.case import Case
+from validation.series.series import Series
 
 
 @pytest.fixture
@@ -159,8 +161,8 @@ def test_a_run_that_takes_no_time_has_no_errors(record_of, target):
         return record_of(spec.target, 0.0, 0.0)
 
     with Runner(jobs=1, simulate=simulate, identify=lambda spec: spec.identity()) as runner:
-        (outcome,) = validate([target], [], Settings(), mapping="block", runner=runner)
-    assert isinstance(outcome, Failure) and outcome.bad_input
+        ((_, outcome),) = Series((Case(target, "block", Settings()),), ()).outcomes(runner)
+    assert isinstance(outcome, Failure) and isinstance(outcome.error, UserError)
     assert str(outcome.error).startswith("cg S on 4 ranks of grid4x2: takes no time, so that relative errors")
 
 

@@ -9,6 +9,7 @@ import pytest
 from matplotlib.figure import Figure
 
 from apps.programs.problem import problem
+from apps.spec.settings import Settings
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import MAPPINGS
 from platforms.read.read import materialise
@@ -207,7 +208,7 @@ def test_there_are_no_choices_where_all_candidates_take_the_same():
 
 def test_candidates_are_all_subsets_of_clusters_with_all_mappings():
     platform = materialise(named_grid("grid3x9", None))
-    found = list(candidates(platform, [problem("mg", "S")], list(MAPPINGS), own_grids=True))
+    found = list(candidates(platform, [problem("mg", "S")], list(MAPPINGS), Settings(), own_grids=True))
     # By hand: 2^3 - 1 subsets, of 9, 18 and 27 hosts, 3, 3 and 1 of them; two mappings each.
     assert sorted(one.target.nranks for one in found) == sorted(2 * [9, 9, 9, 18, 18, 18, 27])
     assert len({(one.target.placement, one.mapping) for one in found}) == 14

@@ -326,7 +326,10 @@ def test_scales_that_are_no_numbers_are_refused(refused):
     ],
 )
 def test_a_case_that_fails_is_said_and_counts(target, capsys, monkeypatch, error, status, said):
-    monkeypatch.setattr("validation.map.sweep.results", lambda *_, **__: iter([Failure(target, error)]))
+    def failing(self, *_, **__):
+        yield self.cases[0], Failure(target, error)
+
+    monkeypatch.setattr("validation.series.series.Series.outcomes", failing)
     assert regimes.main([*SMALL, "--no-store"]) == status
     assert said in capsys.readouterr().err
 

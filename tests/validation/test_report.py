@@ -27,10 +27,12 @@ from platforms.model.placement import block, probe_placement
 from platforms.read.read import materialise
 from predictor.registry import predictors
 from validation.campaign import main as campaign
-from validation.comparison.compare import Failure, validate
+from validation.comparison.compare import Failure
 from validation.report.gather import Invocation
 from validation.report.reporter import Reporter
 from validation.run import COMMAND, RunRequest, main
+from validation.series.case import Case
+from validation.series.series import Series
 
 RUN = "--scenario grid4x2 --class S --app cg,is --predictor hcf,hcf:constant --iterations full"
 MINUS = "\N{MINUS SIGN}"
@@ -229,7 +231,8 @@ def test_what_has_no_answer_has_its_reason(measured):
 def test_what_failed_has_its_reason_even_where_nothing_else_is_to_be_said(tmp_path, capsys):
     path = tmp_path / "report.html"
     with Reporter(str(path), Invocation(("python", "-m", "validation.run"))) as report:
-        report.add(Failure(a_target(), SimulationError("cg S on 8 ranks: deadlock <of all>")))
+        failure = Failure(a_target(), SimulationError("cg S on 8 ranks: deadlock <of all>"))
+        report.add(Case(a_target(), "block", Settings()), failure)
     page = html.document_fromstring(path.read_text("utf-8"))
     assert rows(page, "failures") == [
         {"target": "cg S on 8 ranks of grid4x2", "error": "cg S on 8 ranks: deadlock <of all>"}
@@ -243,10 +246,8 @@ def test_an_interrupted_run_leaves_a_page_that_says_so(tmp_path, capsys):
         Reporter(str(path), Invocation(("python", "-m", "validation.run"))) as report,
         Runner(jobs=1) as runner,
     ):
-        targets = [a_target(), a_target("is")]
-        for _ in validate(
-            targets, predictors(["hcf"]), settings, mapping="block", runner=runner, witness=report.witness(settings)
-        ):
+        cases = tuple(Case(one, "block", settings) for one in (a_target(), a_target("is")))
+        for _ in Series(cases, predictors(["hcf"])).outcomes(runner, witness=report.witness):
             raise KeyboardInterrupt
     page = html.document_fromstring(path.read_text("utf-8"))
     assert "Incomplete" in page.xpath('//p[@class="warning"]')[0].text_content()
@@ -258,9 +259,8 @@ def test_a_run_that_is_first_evidence_and_then_a_target_is_called_a_target(tmp_p
     path, settings, whole = tmp_path / "report.html", Settings(), a_target()
     probe = replace(whole, placement=probe_placement(whole.platform))
     with Reporter(str(path), Invocation(("python", "-m", "validation.run"))) as report, Runner(jobs=1) as runner:
-        witness = report.witness(settings)
-        for target, mapping in ((whole, "block"), (probe, "cyclic")):  # a campaign's mappings, one by one
-            list(validate([target], predictors(["hcf"]), settings, mapping=mapping, runner=runner, witness=witness))
+        cases = Case(whole, "block", settings), Case(probe, "cyclic", settings)  # the mappings come one by one
+        list(Series(cases, predictors(["hcf"])).outcomes(runner, witness=report.witness))
     page = html.document_fromstring(path.read_text("utf-8"))
     names = page.xpath('//section[@id="repeat"]//summary/text()')
     assert [name.rpartition(": ")[2] for name in names] == ["the target"] * 2

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
-from apps.options.exit_status import exit_status
+from apps.options.exit_status import exit_status, say_failures
 from apps.options.runner import RunnerOptions, runner_from_request
 from apps.options.timeline import TIMELINE, TimelineOption
 from apps.results.cautions import Cautions
@@ -58,7 +57,6 @@ def _run(request: BlocksComparisonRequest) -> int:
         check_timeline(TIMELINE, request.timeline)
     # Imported here for a quick start: they are slow to import.
     from predictor.blocks.series.table import over_from
-    from validation.blocks.several import status_of
 
     over = over_from(OVER, request.over, points) if request.vary else ""
     folder = None if request.out is None else usable_folder(OUT, request.out)
@@ -66,7 +64,7 @@ def _run(request: BlocksComparisonRequest) -> int:
         return _print_plan(request, points)
     rows, failures, cautions, said = compared_points(request, points)
     if all(row.evaluated_s is None and row.simulated_s is None for row in rows):
-        raise failures[0].error
+        raise failures[0][1]
     first = next(row for row in rows if row.processes is not None)
     title = f"{first.application}{where_text(points, first.system)}{_rule(points[0])}"
     if folder is not None:
@@ -80,9 +78,7 @@ def _run(request: BlocksComparisonRequest) -> int:
         print(json.dumps({"comparisons": [row.to_json() for row in rows], "cautions": [*cautions, *said]}))
     else:
         print(_text(rows, title, request))
-    for failure in failures:
-        failure.say()
-    return status_of(failures)
+    return say_failures(failures)
 
 
 def compared_points(
@@ -100,11 +96,15 @@ def compared_points(
         KeyboardInterrupt: With the number of results that are kept.
     """
     # Imported here for a quick start: they are slow to import.
-    from validation.blocks.evaluations import timed_evaluations
+    from predictor.blocks.series.evaluations import made_from_request, model_cautions
+    from validation.blocks.evaluations import Timed, timed
     from validation.blocks.several import comparisons
 
     said = Cautions()
-    evaluated = timed_evaluations(request, points)  # before the runner has threads, because it forks processes
+    # Before the runner has threads, because processes are forked.
+    evaluated = made_from_request(
+        request, points, timed, Timed, "evaluating the series" if request.vary else "evaluating"
+    )  # fmt: skip
     wrong = [one for one in evaluated if isinstance(one, SettingError)]
     if len(wrong) == len(points):  # a wrong option, for which no simulation is worth while
         raise wrong[0]
@@ -120,14 +120,8 @@ def compared_points(
     found: dict[str, None] = {}
     for point, row in zip(points, rows, strict=True):
         if row.evaluated_s is not None:
-            found |= dict.fromkeys((*row.cautions, *_model_cautions(point)))
+            found |= dict.fromkeys((*row.cautions, *model_cautions(point)))
     return rows, failures, list(found), said.lines()
-
-
-def _model_cautions(point: Point) -> list[str]:
-    """Return the cautions about the model of a point; only a calibration file has some."""
-    model = point.request.model
-    return setting_from_request(point.request).cautions(model) if os.path.isfile(model) else []
 
 
 def _write_timeline(request: BlocksComparisonRequest, point: Point, runner: Runner) -> None:
@@ -144,18 +138,16 @@ def _print_plan(request: BlocksComparisonRequest, points: Sequence[Point]) -> in
     """Print what would be simulated, and why some points cannot be; return the exit status."""
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Plan, for_timeline
-    from validation.blocks.several import Failure, PointRun, status_of
+    from validation.blocks.several import PointRun
 
     asked = [PointRun.of(point) for point in points]
-    failures = [Failure(one.point, one.error) for one in asked if one.error is not None]
+    failures = [(str(one.point), one.error) for one in asked if one.error is not None]
     specs = tuple(dict.fromkeys(one.spec for one in asked if one.spec is not None))
     if not specs:
-        raise failures[0].error
+        raise failures[0][1]
     others = () if request.timeline is None else (for_timeline(specs[0]),)
     print_plan(request, Plan(truths=specs, others=others))
-    for failure in failures:
-        failure.say()
-    return status_of(failures)
+    return say_failures(failures)
 
 
 def _text(rows: Sequence[Comparison], title: str, request: BlocksComparisonRequest) -> str:

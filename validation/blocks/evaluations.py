@@ -1,18 +1,13 @@
-"""Evaluations of the points of a series with their wall times: pooled, and kept in the store."""
+"""Evaluations with their wall times."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from platforms.errors import UserError
-from platforms.terminal.progress import doing
 from predictor.blocks.evaluation.evaluate import Result, evaluate
 from predictor.blocks.options import machine_from_request, setting_from_request
-from predictor.blocks.series.command import SeriesOptions, jobs_from_request, store_from_request
-from predictor.blocks.series.evaluations import made_and_kept
-from predictor.blocks.series.points import ApplicationOptions, Point
+from predictor.blocks.series.points import ApplicationOptions
 
 _LONG_S = 1.0  # wall time of an evaluation whose share of imports and caches does not matter
 
@@ -46,19 +41,3 @@ def timed(request: ApplicationOptions) -> Timed:
         )
         wall_s = time.perf_counter() - started
     return Timed(result, wall_s)
-
-
-def timed_evaluations(request: SeriesOptions, points: Sequence[Point]) -> list[Timed | UserError]:
-    """Return the result of each point, or the reason why it cannot be evaluated.
-
-    Args:
-        request: The values of --jobs, --store and --no-store.
-        points: The points.
-
-    Raises:
-        UserError: An option is wrong.
-        KeyboardInterrupt: With the number of results that are kept.
-    """
-    jobs = jobs_from_request(request)
-    with store_from_request(request) as store, doing("evaluating the series" if request.vary else "evaluating"):
-        return made_and_kept(points, timed, Timed, store, jobs)

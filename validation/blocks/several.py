@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from apps.errors import SimulationError
-from apps.options.exit_status import print_failure
 from apps.results.record import RunRecord
 from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec
@@ -18,21 +17,7 @@ from predictor.blocks.setting import Setting
 from validation.blocks.comparison import Comparison, compared, simulation
 from validation.blocks.evaluations import Timed
 
-
-@dataclass(frozen=True)
-class Failure:
-    """A point that cannot be evaluated or simulated."""
-
-    point: Point
-    error: UserError | SimulationError
-
-    def say(self) -> None:
-        """Print the error on standard error; that of a simulation with the end of its log."""
-        before = f"{self.point}: " if self.point.values else ""
-        if isinstance(self.error, SimulationError):
-            print_failure(SimulationError(f"{before}{self.error}", self.error.log, self.error.output))
-        else:
-            print(f"error: {before}{self.error}", file=sys.stderr)
+Failure: TypeAlias = "tuple[str, UserError | SimulationError]"  # the values of a point, and why it failed
 
 
 @dataclass(frozen=True)
@@ -57,11 +42,6 @@ class PointRun:
             return PointRun(point, setting, error=err)
 
 
-def status_of(failures: Sequence[Failure]) -> int:
-    """Return the exit status: 1 if a simulation failed, 2 if some input was bad, otherwise 0."""
-    return 1 if any(isinstance(one.error, SimulationError) for one in failures) else 2 if failures else 0
-
-
 def comparisons(
     points: Sequence[Point], evaluated: Sequence[Timed | UserError], runner: Runner
 ) -> tuple[list[Comparison], list[Failure]]:
@@ -77,11 +57,12 @@ def comparisons(
         asked.append(PointRun.of(point))
         if asked[-1].spec is not None:
             runner.start((asked[-1].spec,))
-    rows, failures = [], []
+    rows: list[Comparison] = []
+    failures: list[Failure] = []
     for one, timed in zip(asked, evaluated, strict=True):
         row, errors = _compared(one, timed, runner)
         rows.append(row)
-        failures += [Failure(one.point, error) for error in errors]
+        failures += [(str(one.point), error) for error in errors]
     return rows, failures
 
 

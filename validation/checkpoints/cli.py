@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING
 
+from apps.options.exit_status import say_failures
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
 from platforms.command.request import option
@@ -19,7 +20,7 @@ from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
-from predictor.checkpoints.cli import CheckpointOptions, rows_from_request, say_failures
+from predictor.checkpoints.cli import CheckpointOptions, rows_from_request
 
 if TYPE_CHECKING:
     from predictor.checkpoints.report import CheckpointRow

@@ -2,30 +2,19 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from typing import Any, TypeAlias
 
 from apps.errors import SimulationError
 from apps.results.record import RunRecord
-from apps.runs.runner import Runner
-from apps.spec.run_spec import RunSpec
-from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.model.placement import probe_placement
-from platforms.terminal.progress import doing
-from predictor.answers.answers import Answer, answers_or_reasons
-from predictor.base import Evidence, Prediction, Predictor, takes
-from predictor.defaults.choice import PredictorsOf
-from predictor.evidence.broker import Broker
+from predictor.answers.answers import Answer
+from predictor.base import Evidence, Prediction
 from predictor.hcf import Probe, read_probe
 from predictor.intervals.features import features_of
-from validation.comparison.truth import MeasuredTimes
-
-_AHEAD = 16  # most targets whose answers wait for their truths; answers may hold large recordings
 
 
 @dataclass(frozen=True)
@@ -106,161 +95,6 @@ class Failure:
 
     target: Target
     error: UserError | SimulationError
-
-    @property
-    def bad_input(self) -> bool:
-        """True if the user's input caused the failure."""
-        return isinstance(self.error, UserError)
-
-
-def validate(
-    targets: Sequence[Target],
-    models: Sequence[Predictor] | PredictorsOf,
-    settings: Settings,
-    *,
-    mapping: str,
-    runner: Runner,
-    measured: MeasuredTimes | None = None,
-    witness: Witness | None = None,
-) -> Iterator[Result | Failure]:
-    """Predict every target with every model and compare the predictions with the target's truth.
-
-    A predictor sees only its evidence.  A predictor that asks for the target's own run gives no answer, and neither
-    does a predictor whose evidence is not available.  A target that fails does not stop the others.
-
-    Args:
-        targets: The targets; the results come in their order.
-        models: The predictors, of every target or by target.
-        settings: How the targets and the runs of the evidence are executed.
-        mapping: Name of the mapping, for the results.
-        runner: Makes the runs.
-        measured: Measured times, which are the truth instead of simulations; then no target is simulated.
-        witness: Called with every answer, its truth and its result before the result is yielded.
-
-    Yields:
-        A result per target and model, or one failure for a target that could not be evaluated.
-    """
-    broker = Broker.of(settings, targets, runner)
-    runner.start(needed_runs(targets, models, broker, measured))
-    for found in by_target(
-        targets, models, broker, mapping=mapping, runner=runner, measured=measured, witness=witness
-    ):  # fmt: skip
-        yield from found
-
-
-def by_target(
-    targets: Sequence[Target],
-    models: Sequence[Predictor] | PredictorsOf,
-    broker: Broker,
-    *,
-    mapping: str,
-    runner: Runner,
-    measured: MeasuredTimes | None = None,
-    witness: Witness | None = None,
-) -> Iterator[list[Result | Failure]]:
-    """Yield what ``validate`` yields, target by target, without starting runs before they are asked for.
-
-    ``broker`` has the settings, gathers the evidence, and refuses the runs of its own targets.
-    """
-    most = 0 if broker.settings.machine is not None else _AHEAD
-    waiting: deque[_Answered] = deque()
-    for target in targets:
-        waiting.append(_answered(target, models, broker, measured))
-        while waiting and (len(waiting) > most or waiting[0].has_truth(runner)):
-            yield list(_compared(waiting.popleft(), runner, mapping, witness))
-    for answered in waiting:
-        yield list(_compared(answered, runner, mapping, witness))
-
-
-@dataclass(frozen=True)
-class _Answered:
-    """The answers for a target, whose truth may not be there yet."""
-
-    target: Target
-    answers: Sequence[Answer]
-    truth: RunRecord | RunSpec | UserError | SimulationError  # known, or to be simulated, or why there is none
-
-    def has_truth(self, runner: Runner) -> bool:
-        """Return whether the truth is there, or will not come."""
-        return not isinstance(self.truth, RunSpec) or runner.has(self.truth)
-
-
-def _answered(
-    target: Target,
-    models: Sequence[Predictor] | PredictorsOf,
-    broker: Broker,
-    measured: MeasuredTimes | None,
-) -> _Answered:
-    """Return every model's answer for the target."""
-    answers: list[Answer] = []
-    try:
-        spec = broker.settings.spec(target)
-        truth = spec if measured is None else measured.record(spec) or spec
-        for model in asked(models, target):
-            with doing(f"{model.name} predicts {target}"):
-                answers += answers_or_reasons(model, [target], broker)
-    except (UserError, SimulationError) as err:
-        return _Answered(target, (), err)
-    return _Answered(target, answers, truth)
-
-
-def _compared(
-    answered: _Answered,
-    runner: Runner,
-    mapping: str,
-    witness: Witness | None,
-) -> Iterator[Result | Failure]:
-    """Yield the results of a target, after waiting for its truth."""
-    target, truth = answered.target, answered.truth
-    try:
-        if isinstance(truth, UserError | SimulationError):
-            raise truth
-        if isinstance(truth, RunSpec):
-            with doing(f"simulating {target}"):
-                truth = runner.record(truth)
-        _check_time(truth, target)
-    except (UserError, SimulationError) as err:
-        yield Failure(target, err)
-        return
-    for answer in answered.answers:
-        result = compare(answer, truth, mapping=mapping)
-        if witness is not None:
-            witness(answer, truth, result)
-        yield result
-
-
-def asked(models: Sequence[Predictor] | PredictorsOf, target: Target) -> Sequence[Predictor]:
-    """Return the predictors of a target."""
-    return models(target) if callable(models) else models
-
-
-def needed_runs(
-    targets: Sequence[Target],
-    models: Sequence[Predictor] | PredictorsOf,
-    broker: Broker,
-    measured: MeasuredTimes | None = None,
-) -> Iterator[RunSpec]:
-    """Yield all runs to start at first: those of the evidence, then the targets, the largest first.
-
-    With measured times these are only the runs of the evidence for measured targets.  On a machine there are none: one
-    run waits for the other there, and no simulation may disturb it.
-    """
-    if broker.settings.machine is not None:
-        return
-    for target in targets:
-        if measured is not None and not measured.knows(target):
-            continue
-        for model in (one for one in asked(models, target) if takes(one, target)):
-            with suppress(UserError):  # reported when this target is evaluated
-                yield from broker.specs(model.requests([target]))
-    if measured is None:
-        yield from (broker.settings.spec(target) for target in sorted(targets, key=lambda target: -target.nranks))
-
-
-def _check_time(truth: RunRecord, target: Target) -> None:
-    if truth.time_s == 0:
-        where = str(target)
-        raise UserError(where, "takes no time, so that relative errors are undefined", "Let it compute or communicate")
 
 
 def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:

@@ -163,6 +163,6 @@ def _simulated(
     from validation.blocks import series
 
     found, failures, cautions, said = comparison_cli.compared_points(request, points, saying=False)
-    for failure in failures:
-        raise failure.error
+    for _, error in failures:
+        raise error
     return series.rows_of(points, found, over), [*cautions, *said]

@@ -108,7 +108,6 @@ def _results(request: RunRequest, settings: Settings, truth: PathLike | None) ->
     said = Cautions()
     rows = []
     with runner_from_request(request, cautions=said) as runner:
-        series.start(runner)
         for _, outcome in series.outcomes(runner):
             if isinstance(outcome, Failure):
                 raise outcome.error

@@ -17,7 +17,6 @@ from platforms.command.request import fields_of, given
 from platforms.errors import UserError
 from predictor.allocation.configuration import Configuration
 from predictor.base import OutOfRange
-from predictor.evidence.plan import planned
 from predictor.nodes.drivers import Driver, Gathered, Measured, Noise, measure, npt_driver
 from predictor.nodes.options import SearchOptions
 from predictor.nodes.predictor_driver import PredictorDriver, brokers
@@ -29,6 +28,8 @@ from validation.nodes.errors import best_constant, estimation_error, judge
 from validation.nodes.request import NodesComparisonRequest
 from validation.nodes.row import AllocationRow
 from validation.nodes.truth import Truth, simulate_space, specs
+from validation.series.case import Case
+from validation.series.series import Series
 
 if TYPE_CHECKING:
     from apps.runs.runner import Runner
@@ -223,10 +224,10 @@ def plan(campaign: AllocationCampaign) -> Plan:
     for case in campaign.studies:
         measured = [*case.homogeneous, *everywhere(case)]
         alone = tuple(case.settings.spec(case.study.target(*one)) for one in measured)
-        truths = list(specs(case.study, case.evaluation, case.settings))
-        groups = [(case.settings, [spec.target]) for spec in truths]
-        asked = planned(groups, [predictor(name) for name in case.predictors])
-        joined = joined.joined(asked.joined(Plan(evidence=alone)))
+        truths = specs(case.study, case.evaluation, case.settings)
+        cases = tuple(Case(spec.target, "", case.settings) for spec in truths)
+        series = Series(cases, [predictor(name) for name in case.predictors], alone=True)
+        joined = joined.joined(series.plan().joined(Plan(evidence=alone)))
     return joined
 
 

@@ -26,7 +26,7 @@ class EvidenceCosts:
         self._answer_wall_s: dict[tuple[str, str], float] = {}
 
     def witness(self, answer: Answer, truth: RunRecord, result: Result) -> None:
-        """Record an answer and its truth; ``validate`` calls this as its witness."""
+        """Record an answer and its truth; a series calls this as its witness."""
         for app in (result.app, ALL_APPS):
             key = app, answer.predictor
             self._evidence.setdefault(key, {}).update({one.id: one.cost for one in answer.evidence})

@@ -65,7 +65,7 @@ class Reporter:
         return self
 
     def witness(self, settings: Settings) -> Witness | None:
-        """Return the witness for comparison.compare.validate under these settings; None: nothing is collected."""
+        """Return the witness of a series under these settings; None: nothing is collected."""
         if self._path is None:
             return None
         if settings not in self._gathered.settings:

@@ -21,7 +21,7 @@ class Collector(Protocol):
     """Collects the outcomes of a series, such as the output of a command or its report."""
 
     def witness(self, settings: Settings) -> Witness | None:
-        """Return the witness of ``validate`` for the cases of these settings; None: there is none."""
+        """Return the witness of ``Series.outcomes`` for the cases of these settings; None: there is none."""
         ...
 
     def add(self, case: Case, outcome: Result | Failure) -> None:
@@ -50,7 +50,6 @@ def carry_out(series: Series, runner: Runner, *collectors: Collector) -> None:
 
     progress, done, total = Progress(), 0, series.predictions
     try:
-        series.start(runner)
         for case, outcome in series.outcomes(runner, witness=witness):
             for collector in collectors:
                 collector.add(case, outcome)

@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from apps.spec.target import Target
     from predictor.base import Predictor
     from predictor.defaults.choice import PredictorsOf
-    from predictor.evidence.broker import Broker
     from validation.comparison.compare import Failure, Result, Witness
     from validation.comparison.truth import MeasuredTimes
+    from validation.series.group import Group
 
 
 @dataclass(frozen=True)
@@ -54,24 +54,14 @@ class Series:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
 
-        groups = [(own[0].settings, _targets(own)) for own in self._grouped(self.cases).values()]
-        return planned(groups, self.predictors, truths=truths)
+        groups = self._by_group(self.cases).values()
+        alike = [(cases[0].settings, [case.target for case in cases]) for cases in groups]
+        return planned(alike, self.predictors, truths=truths)
 
     def start(self, runner: Runner, cases: Sequence[Case] | None = None) -> None:
-        """Let the runner start on all runs that are known to be needed.
-
-        Args:
-            runner: Makes the runs.
-            cases: Those of the series whose runs are started; None: all.
-        """
-        # Imported here for a quick start: it is slow to import.
-        from validation.comparison.compare import needed_runs
-
-        runner.start(
-            spec
-            for key, own in self._grouped(self.cases if cases is None else cases).items()
-            for spec in needed_runs(_targets(own), self.predictors, self._brokers[key], self.measured)
-        )
+        """Let the runner start on all runs of some cases, None: of all, that are known to be needed."""
+        groups = self._by_group(self.cases if cases is None else cases).items()
+        runner.start(spec for key, some in groups for spec in self._groups[key].runs(some))
 
     def outcomes(
         self,
@@ -82,42 +72,30 @@ class Series:
     ) -> Iterator[tuple[Case, Result | Failure]]:
         """Yield a result per case and predictor, or one failure for a case that could not be evaluated.
 
-        The groups come in the order of their first cases, and their cases in order.  A case that fails does not stop
-        the others.
+        The groups come in the order of their first cases, and their cases in order.  A predictor that asks for a run
+        that it may not see gives no answer, and neither does one whose evidence is not available.  A case that fails
+        does not stop the others.
 
         Args:
             runner: Makes the runs.
             cases: Those of the series that are evaluated; None: all.
-            witness: Gives the witness of ``validate`` for the cases of some settings.
+            witness: Returns what is called with every answer under some settings, its truth and its result, before the
+                result is yielded.
         """
-        # Imported here for a quick start: it is slow to import.
-        from validation.comparison.compare import by_target
-
-        for key, own in self._grouped(self.cases if cases is None else cases).items():
-            found = by_target(
-                _targets(own), self.predictors, self._brokers[key].on(runner), mapping=own[0].mapping, runner=runner,
-                measured=self.measured, witness=witness(own[0].settings),
-            )  # fmt: skip
-            for case, outcomes in zip(own, found, strict=True):
-                for outcome in outcomes:
-                    yield case, outcome
+        self.start(runner, cases)
+        for key, some in self._by_group(self.cases if cases is None else cases).items():
+            yield from self._groups[key].outcomes(some, runner, witness(some[0].settings))
 
     @cached_property
-    def _brokers(self) -> dict[Hashable, Broker]:
-        """The broker of each group, still without a runner."""
-        # Imported here for a quick start: they are slow to import.
-        from apps.runs.simulate import simulate
-        from predictor.evidence.broker import Broker
+    def _groups(self) -> dict[Hashable, Group]:
+        # Imported here for a quick start: it is slow to import.
+        from validation.series.group import Group
 
-        groups = self._grouped(self.cases)
-        return {key: Broker(own[0].settings, _targets(own), record=simulate) for key, own in groups.items()}
+        found = self._by_group(self.cases)
+        return {key: Group(cases, self.asked, self.measured) for key, cases in found.items()}
 
-    def _grouped(self, cases: Iterable[Case]) -> dict[Hashable, list[Case]]:
+    def _by_group(self, cases: Iterable[Case]) -> dict[Hashable, list[Case]]:
         found: dict[Hashable, list[Case]] = {}
         for case in cases:
             found.setdefault(id(case) if self.alone else (case.settings, case.mapping), []).append(case)
         return found
-
-
-def _targets(cases: Iterable[Case]) -> list[Target]:
-    return [case.target for case in cases]

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from apps.options.exit_status import say_failures
 from apps.options.runner import PoolOptions
 from platforms.command.command import Reply
 from platforms.command.common import OutOption, WideOption
@@ -22,7 +21,6 @@ from predictor.blocks.series.points import VARY, ApplicationOptions, Point, poin
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from apps.store import Store
     from predictor.series.curves import Quantity
 
 OVER, OUT = "--over", "--out"
@@ -45,18 +43,6 @@ class SeriesOptions(ApplicationOptions, EvaluationPool, OutOption, WideOption):
     over: str | None = option(
         None, "NAME", "varied name along the axes of the figures, over which speed-ups are taken (default: the first)"
     )
-
-
-def jobs_from_request(request: PoolOptions) -> int:
-    """Return the number of evaluations at a time.
-
-    Raises:
-        UserError: It is not positive.
-    """
-    jobs = (os.cpu_count() or 1) if request.jobs is None else request.jobs
-    if jobs < 1:
-        raise UserError(f"--jobs {jobs}", "not positive", "Give at least 1")
-    return jobs
 
 
 def check_series(request: SeriesOptions, names: Sequence[str] = _ONLY_OF_SERIES) -> None:
@@ -86,7 +72,7 @@ def run_series(request: SeriesOptions) -> Reply:
     results, cautions = evaluated_series(request, points)
     rows = rows_of(points, results, over)
     names = list(points[0].values)
-    failed = [(point, one) for point, one in zip(points, results, strict=True) if isinstance(one, UserError)]
+    failed = [(str(point), one) for point, one in zip(points, results, strict=True) if isinstance(one, UserError)]
     if len(failed) == len(points):
         raise failed[0][1]
     title = f"{_one(rows, 'application')}{where_text(points, Path(request.system).stem)}"
@@ -94,13 +80,11 @@ def run_series(request: SeriesOptions) -> Reply:
         write_series(rows, over, names, folder, title=title)
     for caution in cautions:
         print(f"caution: {caution}", file=sys.stderr)
-    for point, error in failed:
-        print(f"error: {point}: {error}", file=sys.stderr)
     return Reply(
         rows,
         lambda: text_of(rows, names, title, wide=request.wide),
         lambda: {"series": rows, "cautions": cautions},
-        2 if failed else 0,
+        say_failures(failed),
     )
 
 
@@ -112,40 +96,15 @@ def evaluated_series(request: SeriesOptions, points: Sequence[Point]) -> tuple[l
         KeyboardInterrupt: With the number of results that are kept.
     """
     # Imported here for a quick start: they are slow to import.
-    from predictor.blocks.options import setting_from_request
-    from predictor.blocks.series.evaluations import evaluations
+    from predictor.blocks.evaluation.evaluate import Result
+    from predictor.blocks.series.evaluations import evaluated, made_from_request, model_cautions
 
-    jobs = jobs_from_request(request)
-    with store_from_request(request) as store, doing("evaluating the series"):
-        results = evaluations(points, store, jobs)
+    results = made_from_request(request, points, evaluated, Result, "evaluating the series")
     found: dict[str, None] = {}
     for point, result in zip(points, results, strict=True):
         if not isinstance(result, UserError):
-            model = point.request.model  # only a calibration file has cautions
-            said = setting_from_request(point.request).cautions(model) if os.path.isfile(model) else []
-            found |= dict.fromkeys((*said, *result.cautions))
+            found |= dict.fromkeys((*model_cautions(point), *result.cautions))
     return results, list(found)
-
-
-@contextmanager
-def store_from_request(request: PoolOptions) -> Iterator[Store | None]:
-    """Yield the store that --store and --no-store choose.
-
-    Raises:
-        UserError: The options do not fit together, or the folder cannot be used.
-    """
-    # Imported here for a quick start: it is slow to import.
-    from apps.store import Store
-
-    if request.no_store and request.store is not None:
-        raise UserError("--no-store", "does not go with --store", "Drop one")
-    if request.store == "":
-        raise UserError("--store", "an empty name", "Name a folder")
-    if request.no_store:
-        yield None
-    else:
-        with Store(None if request.store is None else Path(request.store)) as store:
-            yield store
 
 
 def write_series(

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from apps.options.runner import PoolOptions, checked_pool, store_from_request
 from platforms.errors import UserError
+from platforms.terminal.progress import doing
 from predictor.blocks.evaluation.evaluate import Result, evaluate
 from predictor.blocks.options import machine_from_request, setting_from_request
 from predictor.blocks.series.points import ApplicationOptions, Point
@@ -34,6 +36,23 @@ Answer = TypeVar("Answer")
 def evaluations(points: Sequence[Point], store: Store | None, jobs: int) -> list[Result | UserError]:
     """Return the result of each point, or the reason why it has none, as ``made_and_kept`` does."""
     return made_and_kept(points, evaluated, Result, store, jobs)
+
+
+def made_from_request(
+    request: PoolOptions,
+    points: Sequence[Point],
+    make: Callable[[Any], Answer],
+    answer_type: type[Answer],
+    what: str,
+    also: Mapping[str, Any] | None = None,
+) -> list[Answer | UserError]:
+    """Return what is made of each point as ``made_and_kept`` does, with the jobs and the store that are asked for.
+
+    ``what`` is shown while it is made.
+    """
+    jobs = checked_pool(request)
+    with store_from_request(request) as store, doing(what):
+        return made_and_kept(points, make, answer_type, store, jobs, also)
 
 
 def made_and_kept(
@@ -72,6 +91,12 @@ def made_and_kept(
     for at, answer in zip(identities, made, strict=True):
         found[at] = answer
     return [one for one in found if one is not None]
+
+
+def model_cautions(point: Point) -> list[str]:
+    """Return the cautions about the model of a point; only a calibration file has some."""
+    model = point.request.model
+    return setting_from_request(point.request).cautions(model) if os.path.isfile(model) else []
 
 
 def is_kept(point: Point, store: Store | None) -> bool:

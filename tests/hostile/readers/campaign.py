@@ -8,7 +8,7 @@ from readers.common import file_of, platform_of, seeds
 from platforms.errors import UserError
 from platforms.read import read as platforms_read
 from predictor.hierarchical.multicore_cluster import read_cluster
-from validation.campaign import estimate, read_campaign
+from validation.campaign import read_campaign
 from validation.nodes.campaign_file import read_allocation_campaign
 
 SEEDS = seeds(*(f"tests/hostile/corpus/{name}*.toml" for name in ("campaign", "allocation", "machine")))
@@ -28,5 +28,5 @@ def read(content: bytes) -> None:
         read_cluster(str(path))
     with patch.object(platforms_read, "materialise", platform_of):
         with suppress(UserError):
-            estimate(read_campaign(path), 1)
+            read_campaign(path).plan()
         read_allocation_campaign(path)

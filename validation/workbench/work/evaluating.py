@@ -19,7 +19,8 @@ from predictor.blocks.options import setting_from_request
 from predictor.blocks.parts import KINDS, total
 from predictor.blocks.series.evaluations import evaluations
 from predictor.blocks.setting import Setting
-from validation.blocks.comparison import simulate, simulated_energy_j, simulation
+from validation.blocks.comparison import simulate, simulated_energy_j
+from validation.blocks.several import PointRun
 from validation.workbench.work.points import OPTIONS, SuitePoint, SuitePoints
 
 _FLAT = ("label", "steps")  # fields of a label that are no columns of their own
@@ -40,7 +41,8 @@ def outcomes(
     suite.forget_contents()
     if suite.suite.simulate and len(chosen) > 1:
         with chdir(folder):
-            runner.start(_simulations(suite.points[number] for number, _ in chosen))
+            asked = (PointRun.of(suite.points[number].point) for number, _ in chosen)  # a run says later what is wrong
+            runner.start(one.spec for one in asked if one.spec is not None)
     for number, known in chosen:
         with chdir(folder):
             try:
@@ -48,17 +50,6 @@ def outcomes(
             except (UserError, SimulationError) as err:
                 answer = {"results": [], "reason": str(err)}
         yield {"case": number, **answer}
-
-
-def _simulations(points: Iterator[SuitePoint]) -> list[Any]:
-    """Return the simulations of those points that can be placed."""
-    found = []
-    for one in points:
-        try:
-            found.append(simulation(setting_from_request(one.request)))
-        except UserError:
-            continue  # the run says so when its turn comes
-    return list(dict.fromkeys(found))
 
 
 def _outcome(suite: SuitePoints, one: SuitePoint, known: str, runner: Runner, store: Store) -> dict[str, Any]:

@@ -99,7 +99,6 @@ def report(
             path, invocation, keep_part=False, progress=lambda what, done, of: tell(_progress(what, done, of))
         ) as reporter,
     ):
-        campaign.start(runner)
         total = campaign.predictions
         for at, (case, outcome) in enumerate(campaign.outcomes(runner, witness=reporter.witness), start=1):
             reporter.add(case, outcome)
