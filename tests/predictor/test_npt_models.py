@@ -138,7 +138,7 @@ def test_n_t_models_hold_for_what_was_measured_alone():
     assert by_text["(1,2,2,1)"] == pytest.approx(4800)  # P = 4
     assert math.isnan(by_text["(1,2,1,1)"])  # P = 3: never with M = 2
     assert math.isnan(by_text["(4,1,4,1)"])  # P = 8: beyond four PEs
-    with pytest.raises(OutOfRange, match="P = 8: no nt model of sub-cluster 1 with 1 processes"):
+    with pytest.raises(OutOfRange, match="P = 8: no npt:nt model of sub-cluster 1 with 1 processes"):
         models.predict(Configuration.parse("4,1,4,1"), 9600)
 
 
@@ -248,7 +248,7 @@ def test_sizes_beyond_the_measured_ones_are_flagged():
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        ({"form": "tp"}, "Known: nt, pt, pt-printed, npt, npt:messages"),
+        ({"form": "tp"}, "Known: npt:nt, npt:pt, npt:pt-printed, npt, npt:messages"),
         ({"method": "svd"}, "Known: ls, nnls"),
         ({"reference_pes": 2}, "npt models have none"),
         ({"glitch_k": 0.9}, "work of some measurements is not known"),

@@ -85,7 +85,7 @@ def test_an_installed_package_brings_its_predictors(package):
     package("others", {"mine": "my_predictors:mine"})
     assert predictor("mine").name == "mine"
     assert [one.name for one in predictors(["all"])] == [*PREDICTORS, "mine"]
-    with pytest.raises(UserError, match=r"Known: hcf:printed, .*, extrap:default, mine; or FILE\.py:NAME"):
+    with pytest.raises(UserError, match=r"Known: structural, .*, extrap:default, mine; or FILE\.py:NAME"):
         predictor("yours")
 
 
@@ -154,7 +154,7 @@ def test_what_is_no_predictor_is_said_in_one_line(text, name, message, written):
         (":mine", "incomplete"),
         ("json:", "incomplete"),
         ("..:mine", "cannot be run"),
-        ("hfc", "no such model. Did you mean hcf? Known: hcf:printed"),
+        ("hfc", "no such model. Did you mean hcf? Known: structural"),
     ],
 )
 def test_names_that_lead_nowhere_are_said(name, message):

@@ -8,7 +8,7 @@ import pytest
 
 from validation.comparison.compare import COLUMNS
 from validation.comparison.metrics import statistics
-from validation.ranking.deciding import ALL_HOSTS, CHANCE, DECISION_COLUMNS, DECISIONS, Decision, decisions
+from validation.ranking.deciding import ALL_HOSTS, CHANCE, DECISION_COLUMNS, DECISIONS, Candidates, decisions
 from validation.ranking.front import pareto
 from validation.ranking.standing import RANKING_COLUMNS, SIMULATE, ranking, simulated
 from validation.ranking.text import decisions_text, ranking_text
@@ -151,7 +151,7 @@ def test_the_simulation_is_a_row_for_each_case_whose_truth_it_is():
 
 def choice(**predicted_s):
     times_s = np.array([20.0, 10.0, 12.0, 40.0])
-    return Decision("cg", np.array([4, 8, 16, 16]), times_s, {n: np.array(v, float) for n, v in predicted_s.items()})
+    return Candidates("cg", np.array([4, 8, 16, 16]), times_s, {n: np.array(v, float) for n, v in predicted_s.items()})
 
 
 def test_the_regret_of_a_candidate_is_its_time_over_the_best():

@@ -136,7 +136,7 @@ def test_published_errors_stand_beside_their_own_cases_only():
         ("--scenario grid5x5", "--speeds"),
         ("--scenario grid4x8 --app cg,xx", "Known: bt"),
         ("--scenario grid4x8 --class Z", "Known: S, W, A, B, C, D"),
-        ("--scenario grid4x8 --predictor oracle", "Known: hcf:printed"),
+        ("--scenario grid4x8 --predictor oracle", "Known: structural"),
         ("--scenario grid4x8 --predictor ,", "an empty list"),
         ("--scenario grid4x8 --network avian", "gigabit"),
         ("--scenario grid4x8 --mapping diagonal", "block"),

@@ -1,4 +1,4 @@
-"""What the outputs of all series have in common: rows, failures, and that they are shown after an interrupt too."""
+"""Common parts of the outputs of all series: rows, failures, and that they are shown after an interrupt too."""
 
 from __future__ import annotations
 
