@@ -15,6 +15,9 @@ setup: .venv/ready
 run: setup
 	$(PYTHON) -m validation.run --scenario grid4x8 $(ARGS)
 
+# The workers take both cores: threads of NumPy's linear algebra would only wait for each other, at full load.
+test test-slow coverage: export OPENBLAS_NUM_THREADS := 1
+
 # Neighbouring tests go to the same worker (worksteal), which makes what they share once: fixtures and runs.
 # The tests of real machines run two ranks of Open MPI; without it they are skipped.
 test: lint
@@ -103,6 +106,7 @@ bench: setup
 	$(PYTHON) benchmarks/graph_speed.py
 	$(PYTHON) benchmarks/first_use.py
 	$(PYTHON) benchmarks/recording.py
+	$(PYTHON) benchmarks/soon.py
 
 # Takes an hour: it needs full runs on a hundred random platforms.
 bench-steady: setup

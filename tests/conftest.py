@@ -2,6 +2,7 @@
 
 import gc
 import os
+import random
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,26 @@ def pytest_collection():
     yield
     gc.freeze()
     gc.enable()
+
+
+def pytest_addoption(parser):
+    """Add ``--shuffle``: no test may depend on those that ran before it."""
+    parser.addoption("--shuffle", type=int, metavar="SEED", help="run files, and tests within them, in a random order")
+
+
+def pytest_collection_modifyitems(config, items):
+    """Shuffle files, and tests within them, if that is asked for; workers must agree, so they take the same seed."""
+    seed = config.getoption("shuffle")
+    if seed is None:
+        return
+    drawn, by_file = random.Random(seed), {}
+    for item in items:
+        by_file.setdefault(item.path, []).append(item)
+    files = list(by_file.values())
+    drawn.shuffle(files)
+    for tests in files:
+        drawn.shuffle(tests)
+    items[:] = [item for tests in files for item in tests]
 
 
 @pytest.fixture(autouse="MUTANT_UNDER_TEST" in os.environ)

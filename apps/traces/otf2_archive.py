@@ -91,19 +91,31 @@ class _Reader:
         self._other = Counter[str]()
 
     def read(self, archive: Any) -> None:
-        """Read all events."""
+        """Read all events.
+
+        The library may give rubbish as the last event of a file that is cut off.  So what contradicts itself is told
+        only if all events are there.
+        """
+        contradiction: TraceError | None = None
         for location, event in archive.events:
             rank = self._world.get(location)
             if rank is None:
                 self._other[location.name] += 1
-            else:
-                self._ranks[rank].take(event, (event.time - self._begin) / self._resolution, self._resolution)
+                continue
+            self._ranks[rank].taken += 1
+            if contradiction is None:
+                try:
+                    self._ranks[rank].take(event, (event.time - self._begin) / self._resolution, self._resolution)
+                except TraceError as err:
+                    contradiction = err
         for location, rank in self._world.items():
             read, told = self._ranks[rank].taken, location.number_of_events
             if read != told:
                 raise TraceError(
                     self._where, f"it is cut off: {read} of the {told} events of rank {rank} can be read", REMEDY
                 )
+        if contradiction is not None:
+            raise contradiction
 
     def comm(self, comm: Any, rank: int) -> tuple[int, tuple[int, ...]]:
         """Return the index and the members of a communicator that this rank uses."""
@@ -150,7 +162,7 @@ class _Rank:
 
     def __init__(self, where: str, rank: int, comm: Callable[[Any, int], tuple[int, tuple[int, ...]]]):
         self.events = RankEvents(where)
-        self.taken = 0  # number of events
+        self.taken = 0  # number of events, as its reader counts them
         self._rank, self._comm = rank, comm
         self._calls: list[str] = []  # the regions of MPI and of the tracer that the rank is in
         self._pending: list[int] = []  # blocking operations of the present call
@@ -160,7 +172,6 @@ class _Rank:
 
     def take(self, event: Any, at_s: float, resolution: int) -> None:
         """Take the next event of the rank."""
-        self.taken += 1
         kind = type(event).__name__
         if self.events.ended:
             return

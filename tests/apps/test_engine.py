@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -79,16 +78,14 @@ def test_a_time_limit_leaves_no_process(own_program, tmp_path):
     done = smpirun(own_program, "loop", tmp_path, time_limit_s=1.0)
     with pytest.raises(SimulationError, match="time limit"):
         final_record(done, "it")
-    assert done.wall_s < 10
     assert until(lambda: not processes_of(str(own_program)))
 
 
 def test_a_signal_to_stop_ends_the_child_and_leaves_no_process(own_program, tmp_path):
-    stop, started = threading.Event(), time.monotonic()
+    stop = threading.Event()
     threading.Timer(0.5, stop.set).start()
     with pytest.raises(Stopped, match="ended"):
         smpirun(own_program, "loop", tmp_path, time_limit_s=300.0, stop=stop)
-    assert time.monotonic() - started < 30
     assert until(lambda: not processes_of(str(own_program)))
 
 

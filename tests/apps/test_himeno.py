@@ -178,10 +178,9 @@ def test_a_skeleton_does_all_but_the_arithmetic(sized, size, ranks):
 
 
 @pytest.mark.parametrize(("size", "ranks"), [(256, 20), (256, 48), (1025, 48)])
-def test_a_skeleton_is_quick_and_small(sized, size, ranks):
+def test_a_skeleton_is_small(sized, size, ranks):
     record = sized("himeno", size, ranks, iterations=5)
     assert record.peak_memory_bytes < 100e6  # arrays would take 56 bytes per point: 0.9 and 60 GB
-    assert record.wall_s < 5  # measured: 0.1 s
 
 
 # --- messages, by hand ---

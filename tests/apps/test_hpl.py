@@ -184,7 +184,6 @@ def test_the_largest_skeleton_of_the_paper_is_small():
     record = run_iterations(spec, 1)
     assert record.peak_memory_bytes < 100e6  # with its data 737 MB
     assert record.iteration_s == ((),) * 40  # there are no iterations
-    assert record.wall_s < 5  # 0.4 s, with other work on the machine
 
 
 # --- messages ---

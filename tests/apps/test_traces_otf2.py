@@ -2,8 +2,10 @@
 
 import functools
 import sys
+from collections import namedtuple
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -32,6 +34,8 @@ from predictor.evidence.given import given_recording
 otf2 = pytest.importorskip("otf2", reason="the library otf2 is missing: pip install otf2")
 sys.path.insert(0, str(Path(__file__).parent))
 from trace_writer import write_trace  # noqa: E402
+
+from apps.traces import otf2_archive  # noqa: E402
 
 RANKS, GFLOPS = 8, "25"
 
@@ -280,6 +284,19 @@ def test_files_that_are_cut_off_or_missing_are_refused(file, kept, tmp_path):
     with pytest.raises(TraceError) as caught:
         recording_of(path, GFLOPS)
     assert str(caught.value).startswith(f"--recording {path}: ") and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(("told", "said"), [(3, "it is cut off: 2 of the 3 events of rank 0"), (2, "request 9 ends")])
+def test_rubbish_at_the_end_of_a_file_that_is_cut_off_is_no_contradiction(told, said):
+    # Behind the end of such a file the library reads what happens to be in its memory, which differs from run to run.
+    known = SimpleNamespace(clock_properties=SimpleNamespace(global_offset=0, timer_resolution=1000))
+    location = namedtuple("Location", "name number_of_events")("rank 0", told)
+    region = SimpleNamespace(name="MPI_Wait", paradigm=otf2.Paradigm.MPI)
+    events = [otf2.events.Enter(time=1, region=region), otf2.events.MpiIsendComplete(time=1, request_id=9)]
+    reader = otf2_archive._Reader("--recording run.otf2", {location: 0}, known)
+    with pytest.raises(TraceError, match=said) as caught:
+        reader.read(SimpleNamespace(events=[(location, event) for event in events]))
+    assert str(caught.value).startswith("--recording run.otf2")
 
 
 def test_a_timeline_of_this_project_is_no_recording(tmp_path):

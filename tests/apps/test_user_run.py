@@ -131,8 +131,8 @@ def test_what_a_program_injects_can_be_left_out():
 def test_measured_computation_is_said_to_vary_and_never_reused(tmp_path):
     spec = own(JACOBI, "400 20", compute="measured", host_speed_flops=40e9)
     record = simulate(spec)
-    # A little more than 9.6e6 flops per rank: 2.4e-4 s at full speed of 40 Gflop/s.
-    assert all(2.4e-4 < seconds < 1 for seconds in record.compute_s)
+    assert {"--cfg=smpi/simulate-computation:yes", "--cfg=smpi/host-speed:40000000000f"} <= set(record.command)
+    assert all(seconds > 0 for seconds in record.compute_s)
     assert record.identity["compute"] == "measured" and record.identity["host_speed_flops"] == 40e9
     assert not is_exact(record)
     with Store(tmp_path, report=lambda text: None) as store:
@@ -142,14 +142,8 @@ def test_measured_computation_is_said_to_vary_and_never_reused(tmp_path):
         assert [entry.kind for entry in store.entries()] == ["record"]
 
 
-def test_a_slower_host_speed_makes_measured_computation_shorter():
-    # The program runs equally long, but a machine of that speed would have done less in this time.
-    fast, slow = (simulate(own(JACOBI, "400 20", compute="measured", host_speed_flops=speed)) for speed in (40e9, 4e9))
-    assert sum(slow.compute_s) < 0.5 * sum(fast.compute_s)
-
-
 def test_the_host_speed_is_measured_once(tmp_path, monkeypatch):
-    monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path))
+    monkeypatch.setattr("apps.spec.machine_speed.cache_folder", lambda: tmp_path)
     monkeypatch.setattr("apps.spec.machine_speed.dgemm_flops", lambda: 12e9)
     target = own(JACOBI, "10 2").target
     assert Settings(compute="measured").spec(target).host_speed_flops == 12e9

@@ -111,11 +111,10 @@ def test_a_worker_with_other_code_is_refused_in_one_line(tmp_path):
 
 
 @pytest.mark.parametrize("address", WRONG)
-def test_an_address_that_cannot_be_one_is_refused_at_once(address):
-    begun_s = time.monotonic()
+def test_an_address_that_cannot_be_one_is_refused_at_once(address, monkeypatch):
+    monkeypatch.setattr(distributed, "Client", lambda *where, **how: pytest.fail(f"asks {where}"))
     with pytest.raises(UserError, match="Give the address of a running scheduler"):
         Cluster(address)
-    assert time.monotonic() - begun_s < 10
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
-"""Small inputs that need more than any machine has are refused in one line, within seconds and with little memory."""
+"""Small inputs that need more than any machine has are refused in one line and with little memory."""
 
 import resource
-import time
 from contextlib import contextmanager
 
 import pytest
@@ -20,18 +19,16 @@ from predictor.design.request import read_request
 from predictor.dpgraph.graphml import NAMESPACE, read_graphml
 from validation.campaign import read_campaign
 
-SOON_S = 10.0
 LITTLE_BYTES = 1 << 30
 
 
 @contextmanager
 def refused(message):
-    """Check that a clear error with this message is raised soon and with little additional memory."""
-    before_bytes, started = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.process_time()
+    """Check that a clear error with this message is raised with little additional memory."""
+    before_bytes = 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(UserError, match=message) as error:
         yield
     assert str(error.value).isprintable()
-    assert time.process_time() - started < SOON_S
     assert 1024 * resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before_bytes < LITTLE_BYTES
 
 

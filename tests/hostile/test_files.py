@@ -4,7 +4,6 @@ import importlib
 import os
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -101,13 +100,11 @@ def test_what_is_no_such_file_is_refused_in_one_line(command, words, ending, tmp
         if (kind, "--hardware" in words) == ("empty", True):
             continue  # the case adds nothing
         name = made(kind, tmp_path, ending)
-        started = time.perf_counter()
         with fenced(tmp_path):
             status = main([name if word == "{}" else word for word in words.split()])
         said = capsys.readouterr()
         assert (status, said.out, len(said.err.splitlines())) == (2, "", 1), (kind, said.err)
         assert said.err.startswith("error: "), kind
-        assert time.perf_counter() - started < 5, kind
 
 
 def test_a_pipe_with_a_writer_is_read(tmp_path):

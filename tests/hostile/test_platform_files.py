@@ -2,7 +2,6 @@
 
 import os
 import socket
-import time
 
 import pytest
 
@@ -17,16 +16,14 @@ ZONE = '<zone id="z" routing="Full"><host id="a" speed="1Gf"/></zone>'
 
 @pytest.fixture
 def refusal(tmp_path):
-    """``refusal(text, message)``: reading this platform fails with the message, in one line, within seconds."""
+    """``refusal(text, message)``: reading this platform fails with the message, in one line."""
 
     def check(text, message):
         path = tmp_path / "platform.xml"
         path.write_bytes(text if isinstance(text, bytes) else text.encode())
-        started = time.perf_counter()
         with pytest.raises(PlatformError, match=message) as error:
             read_platform(path)
         assert str(error.value).isprintable()
-        assert time.perf_counter() - started < 5
 
     return check
 

@@ -1,7 +1,6 @@
 """Applications of blocks: their descriptions, and their times and energies on systems."""
 
 import json
-import time
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ from predictor.blocks.cli import main
 from predictor.blocks.description import read_application
 from predictor.blocks.evaluation.evaluate import evaluate
 from predictor.blocks.setting import Setting
+from tests.counting import lines_run
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "blocks"
 MASTER_SLAVE, DIVIDE = EXAMPLES / "master-slave.toml", EXAMPLES / "divide-and-conquer.toml"
@@ -226,17 +226,18 @@ def test_a_model_without_power_says_so():
     assert any("power" in reason for reason in result.unknown)
 
 
-@pytest.mark.parametrize(("slaves", "limit_s"), [(12_800, 0.05), (10_000_000, 1.0)])
-def test_many_slaves_are_evaluated_at_once(system, slaves, limit_s):
-    machine_room = system(12_800, -(-slaves // 12_800) + 1)
-    application = read_application(MASTER_SLAVE).changed(counts={"slave1": slaves})
-    walls_s = []
-    for _ in range(4):
-        started = time.perf_counter()
-        result = evaluate(application, Setting(application, machine_room).machine("hardware"))
-        walls_s.append(time.perf_counter() - started)
-    assert min(walls_s[1:]) < limit_s
-    assert result.labels[1].processes == slaves
+def test_many_slaves_are_evaluated_at_once(system):
+    def evaluated(slaves):
+        machine_room = system(12_800, -(-slaves // 12_800) + 1)
+        application = read_application(MASTER_SLAVE).changed(counts={"slave1": slaves})
+        return evaluate(application, Setting(application, machine_room).machine("hardware"))
+
+    evaluated(100)  # loads what the first evaluation needs
+    lines = {}
+    for slaves in (100, 12_800, 10_000_000):
+        result, lines[slaves] = lines_run(lambda slaves=slaves: evaluated(slaves))
+        assert result.labels[1].processes == slaves
+    assert max(lines.values()) < 1.5 * lines[100]
 
 
 def test_the_total_of_figure_2_is_the_sum_of_its_parts_once_the_master_is_in_joules():

@@ -3,6 +3,7 @@
 import csv
 import json
 import resource
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
@@ -246,8 +247,15 @@ OUTPUTS = {"--out": "c.json", "--table": "c.csv", "--plot": "plots/compute.png"}
 
 @pytest.fixture
 def files_end_early(monkeypatch):
-    """Let every file that is written after the fits fail at 1000 bytes, as on a full disk."""
+    """Let every file that is written after the fits fail at 1000 bytes within the context, as on a full disk."""
     unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    @contextmanager
+    def limited():
+        try:
+            yield
+        finally:  # before pytest writes what became of the test, perhaps to a file
+            resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
 
     def fitted(*given, **options):
         found = calibrate(*given, **options)
@@ -255,8 +263,7 @@ def files_end_early(monkeypatch):
         return found
 
     monkeypatch.setattr("predictor.blocks.calibration.calibrate.calibrate", fitted)
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    return limited
 
 
 @pytest.mark.parametrize("option", OUTPUTS)
@@ -268,7 +275,8 @@ def test_a_file_that_fails_half_way_leaves_the_old_one(files_end_early, tmp_path
     if old is not None:
         path.write_bytes(old)
     asked = ["--scenario", "grid4x2", "--processes", "2", "--no-store", option, str(given)]
-    assert main(["calibrate", *asked]) == 2
+    with files_end_early():
+        assert main(["calibrate", *asked]) == 2
     assert f"error: {option} {path}: cannot be written: File too large" in capsys.readouterr().err
     assert (path.read_bytes() if path.exists() else None) == old
     assert [found.name for found in path.parent.iterdir()] == ([path.name] if old is not None else [])

@@ -52,7 +52,7 @@ def test_known_constants_give_the_simulated_time(network, mapping, runner):
     assert errors_pct(runner, targets, DPGRAPH_KNOWN) == pytest.approx([0] * len(APPS), abs=0.05)
 
 
-@pytest.mark.parametrize("number", [3, 5])
+@pytest.mark.parametrize("number", [3, pytest.param(5, marks=pytest.mark.slow)])
 def test_known_constants_give_the_simulated_time_on_random_platforms(number, runner):
     targets = [target(app, random_grid(41, number), preset="W") for app in APPS]
     assert errors_pct(runner, targets, DPGRAPH_KNOWN) == pytest.approx([0] * len(APPS), abs=0.1)

@@ -364,10 +364,10 @@ def test_processes_that_compile_at_once_get_the_same_whole_library(tmp_path):
     command = [sys.executable, "-c", ONE_GRAPH]
     started = [
         subprocess.Popen(command, cwd=ROOT, env=environment(tmp_path), stdout=subprocess.PIPE, text=True)
-        for _ in range(3)
+        for _ in range(2)
     ]
     printed = {child.communicate(timeout=120)[0].strip() for child in started}
-    assert [child.returncode for child in started] == [0, 0, 0]
+    assert [child.returncode for child in started] == [0, 0]
     assert len(printed) == 1 and [str(path) for path in (tmp_path / "compiled").iterdir()] == list(printed)
 
 

@@ -19,7 +19,7 @@ from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.objectives import cost
 from predictor.allocation.search import Choice, exhaustive
 from predictor.allocation.space import Space
-from validation.optimize import campaign, command, plots
+from validation.optimize import campaign, command, output
 from validation.optimize.campaign_file import read_allocation_campaign
 from validation.optimize.cli import main
 from validation.optimize.errors import best_constant, estimation_error, judge, time_error
@@ -78,7 +78,7 @@ def run(pretend, tmp_path, capsys, monkeypatch, finished):
             return deepcopy(finished[text, times][:2])
         pretend(times, campaign)
         if anew or (text, times) != (SMALL, time_s):
-            monkeypatch.setattr(plots, "write_figures", lambda *_: [])
+            monkeypatch.setattr(output, "write_figures", lambda *_: [])
         (tmp_path / "campaign.toml").write_text(text)
         assert main([str(tmp_path / "campaign.toml"), "--json", "--out", str(tmp_path / "out")]) == 0
         tables = {path.stem: pd.read_csv(path) for path in (tmp_path / "out").glob("*.csv")}
@@ -421,7 +421,7 @@ def test_what_was_found_before_a_failure_is_not_lost(pretend, tmp_path, capsys, 
         return time_s(target)
 
     pretend(failing_s, campaign)
-    monkeypatch.setattr(plots, "write_figures", lambda *_: [])
+    monkeypatch.setattr(output, "write_figures", lambda *_: [])
     (tmp_path / "campaign.toml").write_text(SMALL + second)
     assert main([str(tmp_path / "campaign.toml"), "--out", str(tmp_path / "out")]) == 130
     assert len(pd.read_csv(tmp_path / "out" / "choices.csv")) == 30

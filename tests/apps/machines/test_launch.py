@@ -2,7 +2,6 @@
 
 import os
 import subprocess
-import time
 from dataclasses import replace
 
 import pytest
@@ -48,9 +47,7 @@ def test_a_run_ends_at_its_limit_and_leaves_no_process(local):
 
 def test_the_machines_own_limit_holds_too(local):
     short = replace(local, limits=replace(local.limits, wall_s=0.3))
-    started = time.monotonic()
-    assert launch(short, ("/bin/sleep", "30"), ["localhost"], time_limit_s=20).timed_out
-    assert time.monotonic() - started < 10
+    assert launch(short, ("/bin/sleep", "30"), ["localhost"], time_limit_s=200).timed_out  # before the program ends
 
 
 def test_hosts_and_ranks_beyond_the_machine_are_refused(local):

@@ -2,7 +2,6 @@
 
 import copy
 import random
-import time
 import tomllib
 from pathlib import Path
 
@@ -39,6 +38,15 @@ network = "gigabitt"
 cpu = "xeon-e5-2670"
 disks = ["nodisk", "ssd-sata"]
 """
+
+
+LIMIT = "validation.workbench.work.all_errors._TIME_S"
+
+
+@pytest.fixture(autouse=True)
+def unhurried(monkeypatch):
+    """Let the search take the time that it needs, so that a busy machine finds the same errors."""
+    monkeypatch.setattr(LIMIT, float("inf"))
 
 
 def told_of_application(text):
@@ -118,10 +126,13 @@ def test_a_sound_file_has_no_errors_and_saving_a_wrong_one_says_how_many_there_a
 
 
 def test_the_search_for_errors_is_bounded():
-    steps = ",\n".join('{ compute = "nope" }' for _ in range(2000))
-    begun_s = time.process_time()
-    found = told_of_application(f"[labels.p]\ncount = 1\nprogram = [\n{steps}\n]\n")
-    assert len(found) <= MOST_ERRORS and time.process_time() - begun_s < 6
+    steps = ",\n".join('{ compute = "nope" }' for _ in range(200))
+    assert len(told_of_application(f"[labels.p]\ncount = 1\nprogram = [\n{steps}\n]\n")) == MOST_ERRORS
+
+
+def test_the_search_for_errors_ends_after_its_time(monkeypatch):
+    monkeypatch.setattr(LIMIT, -1.0)
+    assert len(told_of_application('[labels.p]\ncount = 1\nprogram = [{ compute = "a" }, { compute = "b" }]\n')) == 1
 
 
 def test_an_error_that_stays_whatever_is_replaced_ends_the_search():
