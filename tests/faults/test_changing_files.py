@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from dataclasses import replace
+from uuid import uuid4
 
 import pytest
 
@@ -82,7 +83,8 @@ def test_a_profile_of_the_current_folder_does_not_take_the_place_of_the_read_one
 
 def test_a_platform_that_changes_while_it_is_read_is_refused(tmp_path, monkeypatch):
     path = tmp_path / "p.xml"
-    path.write_text(XML.format(hosts=hosts("1.5Gf")))
+    first = f"{XML.format(hosts=hosts('1.5Gf'))}<!-- {uuid4()} -->"  # which the cache folder does not hold yet
+    path.write_text(first)
     ask = read._ask
 
     def slow(*asked):
@@ -94,7 +96,7 @@ def test_a_platform_that_changes_while_it_is_read_is_refused(tmp_path, monkeypat
         patched.setattr(read, "_ask", slow)
         with pytest.raises(PlatformError, match="it was changed while it was read"):
             read_platform(path)
-    path.write_text(XML.format(hosts=hosts("1.5Gf")))  # the first content again: nothing wrong is kept for it
+    path.write_text(first)  # the first content again: nothing wrong is kept for it
     assert read_platform(path).host("a").speed_flops == 1.5e9
 
 
