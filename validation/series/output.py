@@ -68,7 +68,7 @@ class SeriesOutput:
 
     @property
     def status(self) -> int:
-        """Return the exit status: 1 if a simulation failed, 2 if some input was bad, else 0."""
+        """Return the exit status, 1 if a simulation failed, 2 if some input was bad, else 0."""
         return status_of(self._errors)
 
     def show(self, *, finished: bool) -> None:
