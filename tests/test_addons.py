@@ -30,9 +30,8 @@ def files_of(room):
 
 def without(folder, rooms):
     """Return a copy of the packages without these rooms."""
-    ignored = shutil.ignore_patterns("__pycache__")
-    for package in PACKAGES:
-        shutil.copytree(ROOT / package, folder / package, ignore=ignored)
+    for package in PACKAGES:  # with what Python compiled, which need not be compiled again
+        shutil.copytree(ROOT / package, folder / package)
     for room in rooms:
         path = folder.joinpath(*room.split("."))
         if path.is_dir():

@@ -13,7 +13,9 @@ APPS = ("cg", "mg", "lu", "is", "ep", "ft", "bt", "sp")
 TILED = ("bt", "sp")
 WHOLE = ("mg", "ep", "ft")  # kernels with work outside their iterations, or without iterations
 RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 27, 36, 48)
-W_RANKS = (3, 4, 8, 27)  # of quick runs of class W: the program is that of class S, which runs on all of RANKS
+# Numbers of ranks of quick runs; class W is the program of class S, and EP's ranks do not speak during the run.
+QUICK_RANKS = {"S": (1, 2, 3, 5, 8, 9, 12, 27, 48), "W": (3, 8)}
+EP_RANKS = (1, 3, 48)
 COMPARED_RANKS, COMPARED_EFFICIENCY = (4, 8, 27), 0.05  # of skeletons beside runs with arithmetic
 # Full runs that take many seconds.  Other runs of the same program, on at least two numbers of ranks, test the same.
 LONG = {("lu", "W", ranks) for ranks in range(1, 49) if ranks != 4} | {
@@ -50,13 +52,12 @@ def slow_if_long(cases):
     return [pytest.param(*case, marks=pytest.mark.slow if case in LONG else ()) for case in cases]
 
 
+def repeated(app, preset, ranks):
+    return ranks not in QUICK_RANKS.get(preset, (1, 5, 48)) or (app == "ep" and ranks not in EP_RANKS)
+
+
 def slow_if_repeated(cases):
-    return [
-        pytest.param(
-            *case, marks=pytest.mark.slow if case in LONG or (case[1] == "W" and case[2] not in W_RANKS) else ()
-        )
-        for case in cases
-    ]
+    return [pytest.param(*case, marks=pytest.mark.slow if case in LONG or repeated(*case) else ()) for case in cases]
 
 
 def row_of(rows, app, preset, ranks=None):
@@ -94,7 +95,7 @@ def check_time(kernel, reference, app, preset, ranks, mode):
 
 @pytest.mark.parametrize(("app", "preset", "ranks"), slow_if_long(cases("npb-comm-time", "SW")))
 def test_communication_takes_the_official_time(kernel, reference, app, preset, ranks):
-    mode = "verify" if preset == "S" and ranks in RANKS else "skeleton"  # the same run as in the verification
+    mode = "skeleton" if preset == "W" or repeated(app, preset, ranks) else "verify"  # the run of the verification
     check_time(kernel, reference, app, preset, ranks, mode)
 
 
@@ -133,7 +134,7 @@ def test_one_iteration_sends_the_official_messages(kernel, reference, app, prese
     assert found == {name: row[name] for name in found}
 
 
-@pytest.mark.parametrize(("app", "preset", "ranks"), runnable("SW", COMPARED_RANKS))
+@pytest.mark.parametrize(("app", "preset", "ranks"), slow_if_repeated(runnable("SW", COMPARED_RANKS)))
 def test_skeleton_and_verify_run_alike(kernel, app, preset, ranks):
     iterations = {"cg": 3, "lu": 5, "bt": 3, "sp": 3}.get(app)  # all iterations are alike
     runs = [
@@ -146,7 +147,13 @@ def test_skeleton_and_verify_run_alike(kernel, app, preset, ranks):
         assert getattr(runs[0], field) == getattr(runs[1], field)
 
 
-@pytest.mark.parametrize(("app", "preset", "ranks"), runnable("SWA", (1, 5, 16, 27, 48)) + runnable("BC", (5, 48)))
+@pytest.mark.parametrize(
+    ("app", "preset", "ranks"),
+    [
+        *runnable("SWABC", (5, 48)),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in runnable("SWA", (1, 16, 27))),
+    ],
+)
 def test_flops_are_the_official_count(kernel, reference, app, preset, ranks):
     row = row_of(reference("npb-flops"), app, preset)
     iterations = least_iterations(app)

@@ -17,6 +17,7 @@ WAY = DOCS / "way-of-a-command.md"
 ARCHITECTURE = DOCS / "architecture.md"
 MOST_LINES = 80
 PAGES = ("kernel", "predictor", "network", "engine", "evidence", "report-section", "command")
+PACKAGES = ("platforms", "apps", "predictor", "validation")
 FILE_LANGUAGES = {"c", "markdown", "python", "toml"}
 
 
@@ -56,9 +57,11 @@ def add_block(recipe, language, text, before):
 def copy(tracked, tmp_path):
     """Return a copy of the repository beside a folder of programs, in which python is the one of this test."""
     copy, programs = tmp_path / "copy", tmp_path / "programs"
+    for package in PACKAGES:  # with what Python compiled, which need not be compiled again
+        shutil.copytree(ROOT / package, copy / package)
     for name in tracked:
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / name, copy / name)
+        shutil.copy2(ROOT / name, copy / name)
     programs.mkdir()
     (programs / "python").write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
     (programs / "python").chmod(0o755)

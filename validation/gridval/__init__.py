@@ -4,20 +4,25 @@ Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``Results``, ``BlockRes
 ``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
 """
 
-from validation.interactive import (
-    BlockResults,
-    OutOfRange,
-    Picture,
-    Prediction,
-    Results,
-    Settings,
-    SimulationError,
-    UserError,
-    ask,
-    blocks,
-    predict,
-    run,
-)
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from validation.interactive import (
+        BlockResults,
+        OutOfRange,
+        Picture,
+        Prediction,
+        Results,
+        Settings,
+        SimulationError,
+        UserError,
+        ask,
+        blocks,
+        predict,
+        run,
+    )
 
 __all__ = [
     "BlockResults",
@@ -33,3 +38,16 @@ __all__ = [
     "predict",
     "run",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """Return a public face, importing what it needs when it is first used: `python -m gridval` needs none."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    import validation.interactive
+
+    return getattr(validation.interactive, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
