@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import numbers
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, runtime_checkable
 
 from platforms.command.parser import CommandParser
 from platforms.command.request import Field, Request, fields_of
@@ -13,7 +14,6 @@ from platforms.errors import UserError, did_you_mean, known_names
 
 _Request = TypeVar("_Request", bound=Request)
 _NUMBERS: Mapping[str, Callable[[str], Any]] = {"int": int, "float": float}
-_PLAIN = ("str", "int", "float", "bool")
 
 
 def add_options(parser: CommandParser, request: type[Request]) -> None:
@@ -76,8 +76,8 @@ def parsed(request: type[_Request], parser: CommandParser, words: Sequence[str])
 def request_of(request: type[_Request], values: Mapping[str, Any], where: str = "") -> _Request:
     """Return a request from Python or TOML values; what is not given keeps its default.
 
-    Keys are the names of the fields or of the options.  Numbers, paths and lists stand for the texts of options with
-    commas, and mappings for texts of the form KEY=VALUE.
+    Keys are the names of the fields or of the options.  Numbers, paths, lists and arrays stand for the texts of options
+    with commas, and mappings for texts of the form KEY=VALUE.
 
     Args:
         request: The class of the request.
@@ -94,9 +94,11 @@ def request_of(request: type[_Request], values: Mapping[str, Any], where: str = 
         field = keys.get(key)
         if field is None:
             raise UserError(place, "no such option", known_names(key, [one.key for one in fields_of(request)]))
+        if field.key in given:
+            raise UserError(place, "is given twice, by two names", "Drop one of them")
         if value is not None:
             given[field.key] = _converted(field, value, place)
-    lacking = [field.key for field in fields_of(request) if field.required and field.key not in given]
+    lacking = [field.key for field in fields_of(request) if field.required and given.get(field.key, ()) == ()]
     if lacking:
         raise UserError(f"{where}, {lacking[0]}" if where else lacking[0], "is missing", "Give a value")
     return request(**given)
@@ -110,9 +112,11 @@ def _converted(field: Field, value: Any, place: str) -> Any:
     if not field.repeated:
         return _value(field, value, place)
     if isinstance(value, Mapping):
-        value = [f"{key}={one}" for key, one in value.items()]
-    listed = value if isinstance(value, Sequence) and not isinstance(value, str) else [value]
-    return tuple(_value(field, one, place) for one in listed)
+        value = [f"{key}={text_of(part, f'{place}, {key}')}" for key, part in value.items()]
+    if isinstance(value, _Array):
+        value = value.tolist()
+    listed = value if isinstance(value, list | tuple) else [value]
+    return tuple(_value(field, part, place) for part in listed)
 
 
 def _value(field: Field, value: Any, place: str) -> Any:
@@ -122,15 +126,12 @@ def _value(field: Field, value: Any, place: str) -> Any:
             raise UserError(place, f"{value!r} is neither true nor false", "Give one of them")
         return value
     if field.kind in _NUMBERS and field.declared.parse is None:
-        whole = field.kind == "int"
-        if isinstance(value, bool) or not isinstance(value, int if whole else (int, float)):
-            raise UserError(place, f"{value!r} is not a {'whole ' * whole}number", "Give one")
-        return value if whole else float(value)
-    text = _text(value)
-    if text is None:  # a value such as a parser makes of the text
-        if field.kind in _PLAIN:
-            raise UserError(place, f"{value!r} is not a text", "Give one")
-        return value
+        if field.kind == "float" and isinstance(value, numbers.Real) and not isinstance(value, bool):
+            return float(value)
+        if field.kind == "int" and isinstance(value, numbers.Integral) and not isinstance(value, bool):
+            return int(value)
+        raise UserError(place, f"{value!r} is not a {'whole ' * (field.kind == 'int')}number", "Give one")
+    text = text_of(value, place)
     made = text if field.declared.parse is None else _parse(field.declared.parse, text, place)
     if field.choices is not None and made not in field.choices:
         asked = did_you_mean(str(made), field.choices)
@@ -139,15 +140,40 @@ def _value(field: Field, value: Any, place: str) -> Any:
     return made
 
 
-def _text(value: Any) -> str | None:
-    """Return the text that an option has for a value: names with commas, the name of a file; None: it has none."""
-    if isinstance(value, str | os.PathLike):
-        return os.fspath(value)
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        return f"{value!r}"
-    if isinstance(value, Sequence) and all(isinstance(one, str | int | float | os.PathLike) for one in value):
-        return ",".join(_text(one) or "" for one in value)
-    return None
+def text_of(value: Any, place: str) -> str:
+    """Return the text that an option has for a value: a text, the name of a file, a number, or these with commas.
+
+    Raises:
+        UserError: The value is nothing of that.
+    """
+    single = _single_text(value)
+    if single is not None:
+        return single
+    listed = value.tolist() if isinstance(value, _Array) else value
+    texts = [_single_text(part) for part in listed] if isinstance(listed, list | tuple) else [None]
+    known = [text for text in texts if text is not None]
+    if len(known) < len(texts):
+        raise UserError(place, f"{value!r} is neither a text nor a number, nor a list of them", "Give one")
+    return ",".join(known)
+
+
+@runtime_checkable
+class _Array(Protocol):
+    """An array or a column of a table."""
+
+    def tolist(self) -> Any: ...
+
+
+def _single_text(value: Any) -> str | None:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, os.PathLike):
+        return os.fsdecode(value)
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, numbers.Integral):  # of NumPy too, whose numbers show their type
+        return str(int(value))
+    return repr(float(value)) if isinstance(value, numbers.Real) else None
 
 
 def _parse(parse: Callable[[str], Any], text: str, place: str) -> Any:
@@ -164,22 +190,31 @@ def words_of(request: Request, group: type[Request] | None = None) -> list[str]:
     """
     words: list[str] = []
     behind: list[str] = []
+    dashed: list[str] = []  # positional arguments that would be taken for options
+    ends = any(field.declared.behind for field in fields_of(type(request)))  # -- begins the words behind it
     kept = {field.key for field in fields_of(group or type(request))}
-    for field in sorted(fields_of(type(request)), key=lambda one: not one.declared.positional):
+    for field in sorted(fields_of(type(request)), key=lambda field: not field.declared.positional):
         if field.key not in kept:
             continue
         value = getattr(request, field.key)
         if value == field.default or value is None:
             continue
-        values = value if field.repeated else (value,)
+        texts = [_word(part) for part in (value if field.repeated else (value,))]
+        if field.declared.several or (field.declared.positional and ends):  # names of files
+            texts = [f"./{text}" if text.startswith("-") else text for text in texts]
         if field.declared.behind:
-            behind = ["--", *values]
+            behind = ["--", *texts]
         elif field.declared.positional:
-            words += map(str, values)
+            (dashed if any(text.startswith("-") for text in texts) else words).extend(texts)
         elif field.kind == "bool":
             words.append(field.option)
         elif field.declared.several:
-            words += [field.option, *map(str, values)]
+            words += [field.option, *texts]
         else:
-            words += [word for one in values for word in (field.option, str(one))]
-    return [*words, *behind]
+            for text in texts:
+                words += [f"{field.option}={text}"] if text.startswith("-") else [field.option, text]
+    return [*words, *(["--", *dashed] if dashed else []), *behind]
+
+
+def _word(value: Any) -> str:
+    return ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)

@@ -7,7 +7,8 @@ import gridval as gv
 import pytest
 
 from platforms.command.request import fields_of
-from validation.entrance.choosing import choose
+from platforms.command.values import parsed, words_of
+from validation.entrance.choosing import all_commands, choose
 from validation.entrance.main import main
 from validation.interactive import predicting, running
 
@@ -241,3 +242,28 @@ def test_other_options_of_the_verb_have_their_effect(store):
 def test_options_without_an_effect_are_refused(call, said):
     with pytest.raises(gv.UserError, match=said):
         call()
+
+
+PLAIN = {"bool": True, "int": -3, "float": 1e-05, "str": "-a b,c"}
+
+
+@pytest.mark.parametrize("name", all_commands())
+def test_the_words_of_every_request_ask_for_the_same(name):
+    command = all_commands()[name].command
+    parser = command.parser()
+    required = {field.key: value_of(field) for field in fields_of(command.request) if field.required}
+    behind = any(field.declared.behind for field in fields_of(command.request))
+    for field in fields_of(command.request):
+        if behind and field.declared.positional:  # a file, which gets a folder before its dash
+            required[field.key] = "a b"
+        elif field.kind in PLAIN and field.declared.parse is None:
+            request = command.request(**{**required, field.key: value_of(field)})
+            assert parsed(command.request, parser, words_of(request)) == request, field.key
+
+
+def value_of(field):
+    """A value of a field, one that is easily taken for an option where nothing forbids it."""
+    value = field.choices[-1] if field.choices else PLAIN.get(field.kind, "1")
+    if field.declared.several:
+        value = "a b"
+    return (value,) if field.repeated else value

@@ -11,7 +11,7 @@ from apps.options.machines import MachineOptions
 from apps.options.settings import SettingsOptions
 from apps.spec.settings import Settings
 from platforms.command.request import Request, fields_of
-from platforms.command.values import request_of
+from platforms.command.values import request_of, text_of
 from platforms.errors import UserError
 from platforms.options import PlatformOptions
 
@@ -26,8 +26,7 @@ def asked(request: type[_Request], values: Mapping[str, Any]) -> _Request:
     """Return the request of a command from values by the names of its fields.
 
     ``platform`` may also be the name of a scenario or a scenario file; ``predictors``, ``parameters``, ``counts`` and
-    ``variables`` stand for ``predictor``, ``param``, ``count`` and ``set``, and ``store=False`` for ``no_store``;
-    ``vary`` may be a mapping to lists of values.
+    ``variables`` stand for ``predictor``, ``param``, ``count`` and ``set``, and ``store=False`` for ``no_store``.
 
     Raises:
         UserError: A name is unknown or given twice, or a value is wrong.
@@ -39,8 +38,6 @@ def asked(request: type[_Request], values: Mapping[str, Any]) -> _Request:
     if "platform" in given and ("scenario" in keys or "platform" not in keys):  # else it is no choice of the two
         for name, value in _platform(given.pop("platform")).items():
             _give(given, name, value)
-    if isinstance(given.get("vary"), Mapping):
-        given["vary"] = {name: _joined(values) for name, values in given["vary"].items()}
     if given.get("store") is False:
         given |= {"store": None, "no_store": True}
     return request_of(request, given)
@@ -82,17 +79,13 @@ def check_options(verb: str, options: Mapping[str, Any], refused: Collection[str
 _NAMES = {"predictors": "predictor", "parameters": "param", "counts": "count", "variables": "set"}
 
 
-def _joined(values: Values) -> str:
-    if isinstance(values, str | int | float):
-        return str(values)
-    return ",".join(map(str, values))
-
-
 def _platform(named: PathLike | Sequence[PathLike] | None) -> dict[str, Any]:
     if named is None:
         return {}
+    if isinstance(named, list | tuple):
+        return {"platform": [text_of(part, "platform") for part in named]}
     if not isinstance(named, str | os.PathLike):
-        return {"platform": [os.fspath(one) for one in named]}
+        raise UserError("platform", f"{named!r} is no name", "Name a scenario or a file")
     where = os.fspath(named)
     if not where:
         raise UserError("platform", "an empty name", "Name a scenario or a file")
