@@ -24,6 +24,13 @@ class Chosen:
     place: str  # module and name of the Command, ``module:NAME``; ``module`` alone stands for its COMMAND
     words: tuple[str, ...]  # its arguments
     choosers: Mapping[str, str]  # options that choose between the commands of the verb, with their help
+    name: str  # what is typed: the verb and the options that choose this command
+
+    @property
+    def prog(self) -> str:
+        """How help and errors call the command: by its own name, if that begins with the verb that is typed."""
+        verb = self.name.partition(" -")[0]
+        return f"{NAME} {self.command.name if f'{self.command.name} '.startswith(f'{verb} ') else self.name}"
 
     @property
     def command(self) -> Command[Any]:
@@ -37,11 +44,11 @@ class Chosen:
         own = self.words[: self.words.index("--")] if "--" in self.words else self.words
         # Help is shown beside an option without its value too: ``predict --background --help``.
         helped = [word for word in own if word in _HELP][:1]
-        return self.command.main(helped or self.words, choosers=self.choosers)
+        return self.command.main(helped or self.words, prog=self.prog, choosers=self.choosers)
 
     def parser(self) -> argparse.ArgumentParser:
         """Return the command's parser."""
-        return self.command.parser(choosers=self.choosers)
+        return self.command.parser(self.prog, choosers=self.choosers)
 
 
 def choose(words: Sequence[str]) -> Chosen | str:
@@ -72,7 +79,8 @@ def all_commands() -> dict[str, Chosen]:
         for options, place in {frozenset[str](): verb.place, **verb.others}.items():
             # In the order of the verb; a file is the first word.
             given = [*([_APPLICATION] if FILE in options else []), *(one for one in verb.choosers if one in options)]
-            found[" ".join([name, *given])] = Chosen(place, (), verb.choosers)
+            typed = " ".join([name, *given])
+            found[typed] = Chosen(place, (), verb.choosers, typed)
     return found
 
 
@@ -87,7 +95,8 @@ def _command(name: str, verb: Verb, words: Sequence[str]) -> Chosen:
         known = (" ".join(one for one in verb.choosers if one in others) for others in verb.others)
         said = f"{name} {' '.join(one for one in verb.choosers if one in options)}"
         raise UserError(said, "no such command", f"Known: {', '.join(f'{name} {one}' for one in known)}")
-    return Chosen(place or verb.place, tuple(words), verb.choosers)
+    typed = " ".join([name.removeprefix(f"{NAME} "), *(one for one in verb.choosers if one in given)])
+    return Chosen(place or verb.place, tuple(words), verb.choosers, typed)
 
 
 def _verb_key(name: str, word: str, verbs: Mapping[str, Verb]) -> str:
