@@ -10,7 +10,6 @@ from validation.entrance.choosing import all_commands
 from validation.entrance.main import main
 
 ROOT = Path(__file__).parents[1]
-OTHERS = {"predict --what-if": "graph"}  # another name of the same command
 # Programs that commands start as child processes, and the command gridval (tests/validation/test_gridval.py).
 NO_COMMANDS = {
     *("apps.s4u", "apps.traces.otf2_child", "predictor.extrap.worker", "validation.gridval"),
@@ -46,4 +45,4 @@ def test_a_verb_says_how_it_is_called(words, capsys):
     with pytest.raises(SystemExit) as end:
         main([*words.split(), "--help"])
     assert end.value.code == 0
-    assert capsys.readouterr().out.startswith(f"usage: gridval {OTHERS.get(name, name)} ")
+    assert capsys.readouterr().out.startswith(f"usage: gridval {name} ")

@@ -13,6 +13,7 @@ from itertools import pairwise
 from pathlib import Path
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 from lxml import html
 
@@ -28,8 +29,10 @@ from platforms.read.read import materialise
 from predictor.registry import predictors
 from validation.campaign import main as campaign
 from validation.comparison.compare import Failure
+from validation.report.command import main as draw
 from validation.report.gather import Invocation
 from validation.report.reporter import Reporter
+from validation.report.tables import NOTHING
 from validation.run import COMMAND, RunRequest, main
 from validation.series.case import Case
 from validation.series.series import Series
@@ -78,6 +81,71 @@ def test_every_prediction_stands_there_as_in_the_results(made, page):
         assert value(one["predicted s"]) == pytest.approx(row["predicted_s"], rel=1e-4)
         assert value(one["simulated s"]) == pytest.approx(row["simulated_s"], rel=1e-4)
         assert value(one["error, %"]) == pytest.approx(row["error_pct"], abs=0.005)
+
+
+def rows_of(page, name):
+    """The texts of a table's cells."""
+    return [[cell.text_content().strip() for cell in row] for row in page.get_element_by_id(f"{name}-table").iter("tr")]
+
+
+def kept_page(folder, *names):
+    """The page that gridval report draws of kept results."""
+    assert draw([*map(str, names), "--out", str(folder / "kept.html")]) == 0
+    return html.document_fromstring((folder / "kept.html").read_text("utf-8"))
+
+
+@pytest.mark.parametrize("form", ["json", "csv", "folder"])
+def test_the_page_of_kept_results_has_the_tables_of_the_run_s_own_page(form, made, page, tmp_path):
+    file = tmp_path / f"results.{'json' if form == 'json' else 'csv'}"
+    if form == "json":
+        file.write_text(json.dumps({"results": made.results}))
+    else:
+        pd.DataFrame(made.results).to_csv(file, index=False)
+    kept = kept_page(tmp_path, tmp_path if form == "folder" else file)
+    for name in ("summary", "results", "ranking"):
+        assert rows_of(kept, name) == rows_of(page, name)
+    costs, without = rows_of(page, "costs"), 4  # the kinds of the evidence are not kept
+    assert [row[:without] + row[without + 1 :] for row in rows_of(kept, "costs")] == [
+        row[:without] + row[without + 1 :] for row in costs
+    ]
+    assert all(row[without] == NOTHING for row in rows_of(kept, "costs")[1:])
+    sections = [heading.text_content() for heading in kept.iter("h2")]
+    assert "Accuracy" in sections and "Platforms" not in sections
+    assert f"Drawn from results that were kept: {tmp_path}" in kept.text_content()
+
+
+def test_kept_results_of_several_files_are_on_one_page(made, tmp_path):
+    for name in ("cg", "is"):
+        rows = [row for row in made.results if row["app"] == name]
+        (tmp_path / f"{name}.json").write_text(json.dumps({"results": rows}))
+    page = kept_page(tmp_path, tmp_path / "cg.json", tmp_path / "is.json")
+    assert "4 predictions of 2 targets" in page.text_content()
+
+
+def test_a_kept_result_without_an_answer_has_its_reason(made, tmp_path):
+    refused = {**made.results[0], "predicted_s": None, "error_pct": None, "abs_error_pct": None, "flags": "too far"}
+    (tmp_path / "a.json").write_text(json.dumps({"results": [refused, *made.results[1:]]}))
+    page = kept_page(tmp_path, tmp_path / "a.json")
+    assert rows_of(page, "refusals")[1][-1] == "too far"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "No columns to parse"),
+        ("{", "Expecting property name"),
+        ('{"results": []}', "no columns predictor"),
+        ('{"results": 5}', "there is no list of results in it"),
+        ('{"predictions": []}', "there is no list of results in it"),
+        ("a,b\n1,2\n", "no columns predictor"),
+    ],
+)
+def test_what_holds_no_results_is_one_line(text, said, tmp_path, capsys):
+    (tmp_path / "x").write_text(text)
+    assert draw([str(tmp_path / "x"), "--out", str(tmp_path / "page.html")]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert said in line and line.startswith(f"error: {tmp_path / 'x'}: ")
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_statistics_stand_there_as_in_the_summary(made, page):

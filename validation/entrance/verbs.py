@@ -151,6 +151,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
         "platform": Verb("show, make, check, calibrate or emulate a platform", verbs=_PLATFORM),
         "program": Verb("run a program, or measure the speed of kernels", verbs=_PROGRAM),
         "workbench": Verb("make platforms, queue suites and see results in a browser", "validation.workbench.cli"),
+        "report": Verb("draw the page of results that were kept", "validation.report.command"),
         "store": Verb("list, show, export, remove and compare stored runs", verbs=_STORE),
     },
     "This computer": {

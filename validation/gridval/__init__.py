@@ -44,6 +44,7 @@ def __getattr__(name: str) -> Any:
     """Return a public face, importing what it needs when it is first used: `python -m gridval` needs none."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    # Imported here for a quick start: it is slow to import.
     import validation.interactive
 
     return getattr(validation.interactive, name)

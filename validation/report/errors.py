@@ -247,7 +247,7 @@ def costs_table(gathered: Gathered) -> Table:
             number(100 * row["evidence_share"], "{:.2f}"),
             number(row["evidence_wall_s"], "{:.2f}"),
             number(1000 * row["prediction_wall_s"], "{:.2f}"),
-            number(row["simulation_wall_s"] if gathered.cases[note.case].run else None, "{:.2f}"),
+            number(None if row["truth"] == "measurement" else row["simulation_wall_s"], "{:.2f}"),
         ]
         for note, row in zip(gathered.notes, gathered.rows, strict=True)
     ]
@@ -263,7 +263,9 @@ _KINDS = {
 }
 
 
-def _evidence(kinds: Sequence[str]) -> str:
+def _evidence(kinds: Sequence[str] | None) -> str:
+    if kinds is None:
+        return NOTHING
     counts = {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)}
     texts = [
         _KINDS.get(kind, kind) if kind == "declared" else f"{count} {_plural(_KINDS.get(kind, kind), count)}"

@@ -44,10 +44,10 @@ class ReportedTarget:
 class PredictionNote:
     """Data of a prediction that the report needs besides its result row, which has the same index."""
 
-    case: int  # index in Gathered.cases
+    case: int  # index in Gathered.cases, if there are any
     parts: Mapping[str, float]  # parts of the predicted time, s
     refusal: str | None  # reason why there is no prediction
-    evidence: tuple[str, ...]  # kinds of its evidence, as in EvidenceRequest
+    evidence: tuple[str, ...] | None  # kinds of its evidence, as in EvidenceRequest; None: they are not kept
     no_interval: str | None = None  # reason why the prediction has no interval
 
 
@@ -88,6 +88,7 @@ class Gathered:
     failures: list[tuple[str, str]] = field(default_factory=list)  # target and error
     run_cautions: list[str] = field(default_factory=list)  # about the simulations, those of the evidence included
     interrupted: str | None = None  # reason of an early end; None: the validation is complete
+    kept: tuple[str, ...] = ()  # files from which the rows were read; then the rows and their notes are all there is
 
     @property
     def results(self) -> pd.DataFrame:
@@ -103,3 +104,8 @@ class Gathered:
     def answered(self) -> int:
         """Number of rows that have a prediction."""
         return sum(note.refusal is None for note in self.notes)
+
+    @property
+    def targets(self) -> int:
+        """Number of targets that have rows."""
+        return len({note.case for note in self.notes})

@@ -32,7 +32,7 @@ def lede(gathered: Gathered, results: pd.DataFrame, summary: pd.DataFrame) -> li
     predictors = list(dict.fromkeys(results["predictor"]))
     truth = "measured on a real machine" if truth_name(results["truth"]) == "measured" else "simulated with SimGrid"
     lines = [
-        f"{number_of(gathered.answered, 'prediction')} of {number_of(len(gathered.cases), 'target')} by "
+        f"{number_of(gathered.answered, 'prediction')} of {number_of(gathered.targets, 'target')} by "
         f"{_listed(predictors, 20)}, compared with times that were {truth}."
     ]
     over_all = summary[summary["app"] == ALL_APPS]

@@ -72,7 +72,8 @@ def _context(gathered: Gathered, progress: Progress) -> dict[str, Any]:
         "command": shlex.join(gathered.invocation.command),
         "interrupted": gathered.interrupted,
         "glossary": GLOSSARY,
-        "versions": version_facts(),
+        "versions": [] if gathered.kept else version_facts(),
+        "kept": gathered.kept,
         "settings": settings_facts(gathered.settings),
         "failures": errors.failures_table(gathered),
         "run_cautions": gathered.run_cautions,
@@ -114,21 +115,27 @@ def _resource(name: str) -> str:
 def _sections(gathered: Gathered, results: pd.DataFrame, progress: Progress) -> list[Section]:
     truth = truth_name(results["truth"])
     times = pictures.times_pictures(results, energy=gathered.invocation.energy)
-    made = [
-        Section("targets", "Targets", tables=[errors.targets_table(gathered)]),
+    share = Section("share", "Error by share of computation").take(pictures.share_pictures(results))
+    if not share.pictures:
+        share.notes.append(f"The share of computation is unknown: the truth was {truth}, or there is no answer.")
+    of_rows = [
         Section("times", f"Predicted against {truth}").take(times),
         Section("scatter", "Accuracy").take(pictures.scatter_pictures(results)),
-        Section("share", "Error by share of computation").take(pictures.share_pictures(results)),
+        share,
+    ]
+    costs = Section("costs", "Costs of the predictions", tables=[errors.costs_table(gathered)])
+    if gathered.kept:
+        return [*of_rows, *_league(results), costs]
+    return [
+        Section("targets", "Targets", tables=[errors.targets_table(gathered)]),
+        *of_rows,
         Section("parts", "Computation and communication").take(pictures.parts_pictures(gathered)),
         _timelines(gathered, progress),
         *_graphs(gathered, progress),
         Section("platforms", "Platforms").take(platform_pictures(gathered)),
         *_league(results),
-        Section("costs", "Costs of the predictions", tables=[errors.costs_table(gathered)]),
+        costs,
     ]
-    if not made[3].pictures:
-        made[3].notes.append(f"The share of computation is unknown: the truth was {truth}, or there is no answer.")
-    return made
 
 
 def _league(results: pd.DataFrame) -> list[Section]:
