@@ -51,7 +51,7 @@ def test_a_room_says_in_one_sentence_what_it_is_for(room, draw_rooms):
 def names_in(path):
     """Return the names that a module defines or imports at its top level."""
     found, body = set(), ast.parse(path.read_text()).body
-    for node in [*body, *(inner for node in body if isinstance(node, ast.If) for inner in node.body)]:
+    for node in [*body, *(inner for part in body if isinstance(part, ast.If) for inner in part.body)]:
         if isinstance(node, ast.FunctionDef | ast.ClassDef):
             found.add(node.name)
         elif isinstance(node, ast.Assign | ast.AnnAssign):
