@@ -51,6 +51,9 @@ def both(name, preset, ranks, *, compute="injected", iterations=1):
     return run_smpi(smpi, iterations), run_s4u(s4u, iterations, identity=run_identity(s4u))
 
 
+QUICK = {("S", 9, "injected"), ("S", 4, "none"), ("A", 9, "injected")}
+
+
 def slow_unless(condition, *values):
     return pytest.param(*values, marks=[] if condition else pytest.mark.slow)
 
@@ -58,7 +61,7 @@ def slow_unless(condition, *values):
 @pytest.mark.parametrize(
     ("name", "preset", "ranks", "compute"),
     [
-        slow_unless((preset == "S" and ranks != 8) or (compute, ranks) == ("injected", 9), name, preset, ranks, compute)
+        slow_unless((preset, ranks, compute) in QUICK, name, preset, ranks, compute)
         for name in declared_names()
         for preset in "SWA"
         for ranks in (4, 8, 9)
