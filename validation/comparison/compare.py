@@ -234,6 +234,8 @@ def _probe(answer: Answer) -> Probe | None:
     """Return the probe, the run on one node per cluster, or None if the predictor did not ask for it."""
     wanted = probe_placement(answer.target.platform)
     probes: list[Evidence] = [
-        e for e in answer.evidence if e.request.kind == "run" and e.request.target.placement == wanted
+        e
+        for e in answer.evidence
+        if e.request.kind == "run" and e.request.target.placement == wanted and e.record.compute_s
     ]
     return read_probe(probes[0]) if probes else None

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.carry_out import carry_out
-from apps.probes.network.measure import Measurement, NetworkPlan
 from apps.results.record import RunRecord
+from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.model.platform import Platform
-from predictor.answers.answers import predict
-from predictor.base import Prediction
+from predictor.answers.answers import Answer
+from predictor.base import Evidence, EvidenceRequest, OutOfRange, Prediction, Predictor
 from predictor.contention.predictor import Contention
-from predictor.evidence.broker import Broker
+from validation.comparison.compare import Failure
 from validation.comparison.truth import measured_record
 from validation.measured.runs import Run, RunSelector, targets_of
+from validation.series.case import Case
+from validation.series.series import Series
 
 LEFT_OUT, JUDGED, APART, OTHER_CLASS = "left out", "judged", "apart", "other class"
 ROLES = {
@@ -80,19 +79,35 @@ def judged(
     if not known:
         problem = "it has no run of a known program"
         raise UserError("--evidence", problem, "Choose runs that the file has")
-    gather = _Gather({target: run.time_s for run, target in known.items()})
-    others = [run for run in targets if run not in known]
-    predictions = gather.predictions(tuple(known.values()), [targets[run] for run in others])
     classes = {(run.app, run.preset) for run in known}
-    found = []
-    for run, (prediction, reason) in zip(others, predictions, strict=True):
+    cases: list[Case] = []
+    of: dict[Target, tuple[Run, str]] = {}  # its role too
+    models: dict[Target, Predictor] = {}
+    others = tuple(target for run, target in targets.items() if run not in known)
+    together = _Together(tuple(known.values()), targets=others)
+    for run, target in sorted(targets.items(), key=lambda one: one[0] in known):
         role = JUDGED if (run.app, run.preset) in classes else OTHER_CLASS
         role = APART if any(choice.has(run) for choice in apart) else role
-        found.append(Judged(run, role, prediction, reason))
-    for run, target in known.items():
+        # No predictor sees a run of its group: every run that is evidence is a group of its own.
+        cases.append(Case(target, str(run) if run in known else "", Settings()))
+        of[target] = run, LEFT_OUT if run in known else role
         rest = tuple(one for one in known.values() if one != target)
-        ((prediction, reason),) = gather.predictions(rest, [target])
-        found.append(Judged(run, LEFT_OUT, prediction, reason))
+        models[target] = _Together(rest, targets=(target,)) if run in known else together
+    series = Series(tuple(cases), lambda target: [models[target]])
+    found: list[Judged] = []
+
+    def keep(answer: Answer, *_: object) -> None:
+        if answer.error is not None and not isinstance(answer.error, OutOfRange):
+            raise answer.error
+        found.append(Judged(*of[answer.target], answer.prediction, answer.refusal or ""))
+
+    def measured(spec: RunSpec, **_: object) -> RunRecord:
+        return measured_record(spec, of[spec.target][0].time_s)
+
+    with Runner(jobs=1, simulate=measured) as runner:
+        for _, outcome in series.outcomes(runner, witness=lambda _: keep):
+            if isinstance(outcome, Failure):
+                raise outcome.error
     return found + [Judged(run, JUDGED, None, reason) for run, reason in refused.items()]
 
 
@@ -109,35 +124,14 @@ def summaries(found: Sequence[Judged]) -> dict[str, Summary]:
     return told
 
 
-class _Gather:
-    """Gathers evidence: measured times of some targets, and messages that are simulated once."""
+@dataclass(frozen=True)
+class _Together(Contention):
+    """The predictor with the same evidence for all of its targets, whichever of them it is asked about."""
 
-    def __init__(self, times_s: Mapping[Target, float]):
-        self._times_s = times_s
-        self._measured: dict[NetworkPlan | BlockPlan, Measurement] = {}
+    targets: tuple[Target, ...] = ()
 
-    def predictions(
-        self, evidence: tuple[Target, ...], targets: Sequence[Target]
-    ) -> list[tuple[Prediction | None, str]]:
-        """Return the prediction of each target, or the reason why there is none."""
-        broker = Broker(Settings(), targets, record=self._record, measure=self._measure, identify=_identity)
-        answers = predict(Contention(evidence), targets, broker)
-        return [(answer.prediction, answer.refusal or "") for answer in answers]
+    def requests(self, _: Sequence[Target]) -> list[EvidenceRequest]:
+        return super().requests(self.targets)
 
-    def _record(self, spec: RunSpec) -> RunRecord:
-        return measured_record(spec, self._times_s[spec.target])
-
-    def _measure(self, plan: NetworkPlan | BlockPlan) -> Measurement:
-        if plan not in self._measured:
-            self._measured[plan] = carry_out(plan)
-        return self._measured[plan]
-
-
-def _identity(spec: RunSpec) -> dict[str, Any]:
-    target = spec.target
-    return {
-        "source": "measurement",
-        "problem": str(target.problem),
-        "placement": target.placement,
-        "platform": target.platform.content_hash,
-    }
+    def further(self, _: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        return super().further(self.targets, evidence)
