@@ -70,6 +70,7 @@ def machines_platform(request: MachineOptions, machine: Machine) -> Platform:
     Raises:
         UserError: A file is wrong, or the platform has not the machine's hosts.
     """
+    # Imported here for a quick start: it is slow to import.
     from apps.machines.machine_platform import check_hosts, machine_platform
 
     if not request.platform:

@@ -47,6 +47,7 @@ class ProblemOptions(Request):
 
 
 def _kernels() -> Sequence[str]:
+    # Imported here for a quick start: it is slow to import.
     from apps.programs.kernel import kernel_names
 
     return kernel_names()
@@ -120,6 +121,7 @@ def own_problem_from_request(request: ProgramOptions, *, real_mpi: bool = False)
     Raises:
         UserError: The options do not fit together, or the program cannot be read.
     """
+    # Imported here for a quick start: it is slow to import.
     from apps.programs.build import build
 
     if request.program is None:
