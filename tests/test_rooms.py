@@ -59,6 +59,9 @@ def names_in(path):
             found |= {part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name)}
         elif isinstance(node, ast.Import | ast.ImportFrom):
             found |= {alias.asname or alias.name for alias in node.names}
+        elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and path.name == "__init__.py":
+            # A room that imports its names when they are used (PEP 562) imports them here for the checker of types.
+            found |= {alias.name for part in node.body for alias in part.names}
     return found
 
 

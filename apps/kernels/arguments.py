@@ -7,6 +7,7 @@ import importlib
 from apps.errors import KernelError
 from apps.programs.kernel import named_kernel
 from apps.spec.run_spec import RunSpec
+from apps.traffic import cuts
 
 _LONGEST_ARGUMENT = 131_071  # bytes: MAX_ARG_STRLEN of Linux, without its end
 
@@ -39,8 +40,6 @@ def _cuts(spec: RunSpec) -> list[str]:
     problem, nranks = spec.target.problem, spec.target.nranks
     if not problem.shares:
         return []
-    # Imported here for a quick start: it is slow to import.
-    from apps.traffic import cuts
 
     written = [f"{name}={','.join(map(str, numbers))}" for name, numbers in cuts(problem, nranks).items()]
     if max(map(len, written)) > _LONGEST_ARGUMENT:

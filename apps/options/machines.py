@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from apps.errors import OptionError
+from apps.machines.machine_file import read_machine
 from apps.options.runner import RunnerOptions
 from apps.options.settings import SettingsOptions
 from apps.spec.choices import MOST_REPEATS, REPEATS
@@ -44,8 +45,6 @@ def machine_from_request(request: MachineOptions) -> Machine | None:
         if request.repeats is not None:
             raise OptionError(f"--repeats {request.repeats}", "goes with --machine", "Give that too, or leave it out")
         return None
-    # Imported here for a quick start: it is slow to import.
-    from apps.machines.machine_file import read_machine
 
     for name in _OF_PLATFORM:
         if getattr(request, name) not in (None, (), []):
@@ -71,7 +70,7 @@ def machines_platform(request: MachineOptions, machine: Machine) -> Platform:
     Raises:
         UserError: A file is wrong, or the platform has not the machine's hosts.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here for a quick start: it is slow to import.
     from apps.machines.machine_platform import check_hosts, machine_platform
 
     if not request.platform:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
+from apps.programs.kernel import sized_names
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem, problem, sized_problem
 from platforms.command.request import Request, option
 from platforms.errors import UserError
 
@@ -51,9 +54,6 @@ def _kernels() -> Sequence[str]:
 
 
 def _sized() -> Sequence[str]:
-    # Imported here for a quick start: it is slow to import.
-    from apps.programs.kernel import sized_names
-
     return sized_names()
 
 
@@ -89,9 +89,6 @@ def problem_from_request(request: ProblemOptions, kernel_name: str) -> Problem:
     Raises:
         UserError: The options do not fit together or do not fit the kernel.
     """
-    # Imported here for a quick start: it is slow to import.
-    from apps.programs.problem import problem, sized_problem
-
     if request.size is None:
         if request.param:
             raise UserError(f"--param {request.param[0]}", "goes with --size", "Give the size too, or leave it out")
@@ -124,10 +121,8 @@ def own_problem_from_request(request: ProgramOptions, *, real_mpi: bool = False)
     Raises:
         UserError: The options do not fit together, or the program cannot be read.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here for a quick start: it is slow to import.
     from apps.programs.build import build
-    from apps.programs.own_program import read_program
-    from apps.programs.problem import own_problem
 
     if request.program is None:
         for name in _GOES_WITH_PROGRAM:

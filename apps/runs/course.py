@@ -8,6 +8,9 @@ from pathlib import Path
 
 from apps.errors import SimulationError
 from apps.recording.events import Kind, Mode, Recording
+from apps.recording.files import Incomplete, read_events, read_moments, without_clocks
+from apps.recording.iterations import without_marks
+from apps.recording.totals import computing_apart, totals_of_moments, totals_of_recording
 from apps.results.inputs import Inputs
 from apps.runs.neutral import neutral_platform
 from apps.smpi.engine import note_fingerprints, note_looks
@@ -86,11 +89,6 @@ def _on_slower(
 
     The difference is that of their totals, or of what they compute, in words; None: there is none.
     """
-    # Imported here for a quick start: they are slow to import.
-    from apps.recording.files import Incomplete, read_events, read_moments, without_clocks
-    from apps.recording.iterations import without_marks
-    from apps.recording.totals import computing_apart, totals_of_moments, totals_of_recording
-
     target, iterations = slower.target, slower.target.iterations
     what = f"{target.problem.on(target.nranks)} on a slower network"
     other = recording

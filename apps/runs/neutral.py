@@ -12,6 +12,8 @@ from apps.runs.engines import engine_named
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import default_engine
 from platforms.addons import provided
+from platforms.grids.grid import Grid, GridCluster, Wire
+from platforms.grids.network import named_network
 from platforms.model.platform import Platform
 from platforms.simgrid.repairs import simgrid_identity
 
@@ -80,9 +82,7 @@ def neutral_platform(nranks: int, *, slow: bool = False, slow_hosts: bool = Fals
 
     The network is not ``ideal``, on which SimGrid 3.32 crashes when 32 ranks send to each other at once.
     """
-    # Imported here for a quick start: they are slow to import.
-    from platforms.grids.grid import Grid, GridCluster, Wire
-    from platforms.grids.network import named_network
+    # Imported here for a quick start: it is slow to import.
     from platforms.read.read import materialise
 
     slower = 1e3 if slow else 1.0

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from apps.recording.events import Kind, Mark
 from apps.results.steady.settle import FIRST_TRY
 from apps.runs.record_events import run_recorded
@@ -17,7 +19,6 @@ from apps.spec.run_spec import RunSpec
 from platforms.simgrid.installed import check_simgrid
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from apps.recording.events import Recording
@@ -66,9 +67,6 @@ class Timeline:
     @property
     def spent_s(self) -> npt.NDArray[np.float64]:
         """Time that each rank spends with each activity in its own iteration, s, as an array of ranks x activities."""
-        # Imported here for a quick start: it is slow to import.
-        import numpy as np
-
         ends_s = np.stack([self.begin_s, self.end_s], axis=1)
         return np.array([np.diff(self._until(rank, ends_s[rank]))[:, 0] for rank in range(self.nranks)])
 
@@ -77,18 +75,12 @@ class Timeline:
 
         Shares lie between 0 and 1.  Parts of a rank's neighbouring iterations that reach into the span count too.
         """
-        # Imported here for a quick start: it is slow to import.
-        import numpy as np
-
         edges_s = np.linspace(*self.span_s, bins + 1)
         spent_s = np.array([np.diff(self._until(rank, edges_s)) for rank in range(self.nranks)])
         return spent_s / max(float(edges_s[1] - edges_s[0]), float(np.finfo(float).tiny))
 
     def _until(self, rank: int, moments_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the time that the rank has spent with each activity up to each moment, s: activities x moments."""
-        # Imported here for a quick start: it is slow to import.
-        import numpy as np
-
         clock_s, lasts_s = self.clock_s[rank], np.diff(self.clock_s[rank])
         each_s = [np.where(self.activity[rank][:-1] == one, lasts_s, 0.0) for one in Activity]
         return np.array([np.interp(moments_s, clock_s, np.append(0.0, np.cumsum(one_s))) for one_s in each_s])
@@ -112,9 +104,6 @@ def record_timeline(spec: RunSpec, *, iterations: int = FIRST_TRY, time_limit_s:
 
 def _timeline(recording: Recording, iterations: int, simulated: int) -> Timeline:
     """Return the timeline; ``iterations`` is the recording's known number of iterations, 0 for none."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     if iterations:
         recording, iterations = with_iterations(recording, iterations)
     at = max(0, iterations - 2)

@@ -19,6 +19,7 @@ from typing import Any
 
 import simgrid
 
+from apps.programs.problem import Problem
 from apps.results.energy import plugin_options
 from apps.s4u.energy import Meter
 from apps.s4u.inputs import Watch, compile_from_sources
@@ -82,8 +83,7 @@ def main(job_path: str, result_path: str) -> None:
 def _program(job: dict[str, Any], result: Path) -> Callable[[Rank], None]:
     """Return the program of a kernel, or ``main`` of the user's file, which finds its modules as a script does."""
     if job["kernel"] is not None:
-        # Imported here for a quick start: they are slow to import.
-        from apps.programs.problem import Problem
+        # Imported here for a quick start: it is slow to import.
         from apps.s4u.declared import Player
 
         played = Problem(job["kernel"], tuple(job["parameters"].items()), shares=tuple(job["shares"]))

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from apps.recording.events import EVENT, EVENT_FIELDS, Kind, Mark, Op
 from apps.recording.files import BEGIN, END
 
@@ -103,9 +105,6 @@ class Events:
 
     def write(self, folder: Path, rank: int) -> None:
         """Write the events of this rank."""
-        # Imported here for a quick start: it is slow to import.
-        import numpy as np
-
         self._rows.append(_mark(self._rows[-1][_CLOCK], END))
         rows = [tuple(row) for row in self._rows if row[0] != _DELETED]
         if not any(row[0] == Kind.MARK and row[2] == Mark.START for row in rows):

@@ -9,12 +9,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+import pandas as pd
+
 from apps.recording.events import Kind, Mark, Op
+from apps.recording.iterations import marked_iterations
 from apps.runs.record_events import run_recorded
 from apps.runs.timeline import marks_s, with_iterations
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from apps.recording.events import Recording
@@ -88,11 +91,6 @@ def record_activities(spec: RunSpec, record: RunRecord, *, time_limit_s: float |
         KernelError: The program refuses the problem, or calls a function that the recorder does not know.
         SimulationError: The run does not succeed.
     """
-    # Imported here for a quick start: they are slow to import.
-    import numpy as np
-
-    from apps.recording.iterations import marked_iterations
-
     target, how = spec.target, record.extrapolation
     simulated = spec.full_iterations if how is None else how.simulated
     recording = run_recorded(spec, simulated, what=str(target), time_limit_s=time_limit_s)
@@ -117,17 +115,11 @@ def record_activities(spec: RunSpec, record: RunRecord, *, time_limit_s: float |
 
 def _iteration_s(events: npt.NDArray[np.void]) -> npt.NDArray[np.float64]:
     """Return the start of the first iteration and the end of each, s on the recording's clock."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     first_s = [*marks_s(events, Mark.FIRST_ITERATION), marks_s(events, Mark.START)[0]][0]
     return np.array([first_s, *marks_s(events, Mark.ITERATION)])
 
 
 def _rank(events: npt.NDArray[np.void], start_s: float, iteration_s: npt.NDArray[np.float64]) -> RankActivities:
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     first, last = (np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == one))[0] for one in _ENDS)
     clock_s = events["clock_s"][first : last + 1] - start_s
     takes_time = np.flatnonzero(np.diff(clock_s) > 0)
@@ -144,9 +136,6 @@ _ENDS = (Mark.START, Mark.STOP)
 
 def _activity(events: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
     """Return what the rank does from each event to the next, as indices into NAMES."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     lookup = np.full(256, OTHER)
     lookup[[Kind.COMPUTE, Kind.SEND, Kind.RECV, Kind.PROBE]] = COMPUTATION, SEND, RECEIVE, PROBE
     lookup[Kind.ELAPSE] = COMPUTATION
@@ -168,9 +157,6 @@ def _activity(events: npt.NDArray[np.void]) -> npt.NDArray[np.int64]:
 
 
 def _messages(recording: Recording, start_s: float) -> Messages:
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     key = ["source", "target", "comm", "tag", "place"]
     sends, receives = [], []
     for rank, events in enumerate(recording.events):
@@ -195,9 +181,6 @@ def _messages(recording: Recording, start_s: float) -> Messages:
 
 def _later(clock_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the next larger time for each of these ascending times; the last time for those that have none."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     place = np.searchsorted(clock_s, clock_s, side="right")
     later_s: npt.NDArray[np.float64] = clock_s[np.minimum(place, len(clock_s) - 1)]
     return later_s

@@ -6,8 +6,9 @@ from collections.abc import Iterator
 from enum import IntEnum
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
     from apps.timelines.activities import Activities
@@ -36,9 +37,6 @@ class Moment(NamedTuple):
 
 def moments(activities: Activities) -> Iterator[Moment]:
     """Yield everything that happens in the run, in the order of time; what belongs together is nested."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     parts = []
     for rank, one in enumerate(activities.ranks):
         parts += [
@@ -66,7 +64,4 @@ def _part(
     time_s: npt.NDArray[np.float64], *columns: int | npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.float64 | np.int64], ...]:
     """Return columns of equal lengths."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     return time_s, *(np.broadcast_to(np.asarray(one, np.int64), time_s.shape) for one in columns)

@@ -11,6 +11,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.errors import OptionError, TraceError
+from apps.traces.assemble import assembled
+from apps.traces.dumpi import read_dumpi
+from apps.traces.otf2_apart import read_apart
 from platforms.wording import number_of
 
 if TYPE_CHECKING:
@@ -37,12 +40,8 @@ def read_trace(path: str | Path) -> Trace:
         if find_spec("otf2") is None:
             remedy = "Install it: .venv/bin/python -m pip install otf2, or apt-get install python3-otf2"
             raise TraceError(where, "OTF2 archives are read with the library otf2, which is missing", remedy)
-        # Imported here for a quick start: it is slow to import.
-        from apps.traces.otf2_apart import read_apart
 
         return read_apart(path)
-    # Imported here for a quick start: it is slow to import.
-    from apps.traces.dumpi import read_dumpi
 
     return read_dumpi(path)
 
@@ -86,8 +85,6 @@ def recording_of(path: str | Path, gflops: str | None) -> Recording:
         core_speeds(None, 1)
     trace = read_trace(path)
     speeds = core_speeds(gflops, len(trace.ranks))
-    # Imported here for a quick start: it is slow to import.
-    from apps.traces.assemble import assembled
 
     recording = assembled(trace, speeds)
     cores = f"on cores of {_range(speeds)} Gflop/s"

@@ -2,11 +2,14 @@
 
 Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``Results``, ``BlockResults``, ``Picture``, ``Prediction``,
 ``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
+
+A name is imported when it is used for the first time, so that ``python -m gridval VERB --help`` loads no pandas.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import importlib
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from validation.interactive import (
@@ -40,15 +43,13 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    """Return a public face, importing what it needs when it is first used: `python -m gridval` needs none."""
+def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Imported here for a quick start: it is slow to import.
-    import validation.interactive
-
-    return getattr(validation.interactive, name)
+    found: object = getattr(importlib.import_module("validation.interactive"), name)
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted({*globals(), *__all__})

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from apps.errors import KernelError
 from apps.kernels.dt.traffic import FEATURES, samples_of_sources
 from apps.kernels.harness.random import advanced, states
@@ -21,9 +23,6 @@ def references(params: Mapping[str, Any], nranks: int) -> dict[str, float]:
     Raises:
         KernelError: The sources would need too much memory.
     """
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     width, mean, deviation = (int(params[name]) for name in ("num_sources", "num_samples", "std_deviation"))
     sources = 1 if params["graph"] == "WH" else width
     paths = 1 if params["graph"] == "BH" else width

@@ -10,8 +10,9 @@ import itertools
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
     import scipy.sparse
 
@@ -30,8 +31,6 @@ def references(params: Mapping[str, float], nranks: int) -> dict[str, float]:
         return dict.fromkeys(NAMES, 0.0)  # the kernel itself reports the wrong parameter
     if 3 * (N + 1) ** 2 * (L + 1) > MOST_UNKNOWNS:
         return closed_form(N, L, young, poisson)
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
 
     u = sparse_solution(N, L, young, poisson)
     values = (*u[-1], *np.sqrt((u**2).mean(axis=0)))
@@ -54,8 +53,7 @@ def closed_form(N: int, L: int, young: float, poisson: float) -> dict[str, float
 
 def sparse_solution(N: int, L: int, young: float, poisson: float) -> npt.NDArray[np.float64]:
     """Return the displacements of all nodes by scipy.sparse.linalg.spsolve: (nodes, 3), x slowest and z fastest."""
-    # Imported here for a quick start: they are slow to import.
-    import numpy as np
+    # Imported here for a quick start: it is slow to import.
     from scipy.sparse.linalg import spsolve
 
     stiffness, load, free = system(N, L, young, poisson)
@@ -68,8 +66,7 @@ def system(
     N: int, L: int, young: float, poisson: float
 ) -> tuple[scipy.sparse.csr_array, npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
     """Return the stiffness without constraints, the load, and a mask of the free displacements."""
-    # Imported here for a quick start: they are slow to import.
-    import numpy as np
+    # Imported here for a quick start: it is slow to import.
     from scipy.sparse import coo_array
 
     node = np.arange((N + 1) ** 2 * (L + 1)).reshape(N + 1, N + 1, L + 1)
@@ -96,9 +93,6 @@ def element_stiffness(young: float, poisson: float) -> npt.NDArray[np.float64]:
     Corners are in the order of (x, y, z) as binary digits, strains in the order (xx, yy, zz, yz, zx, xy).  The integral
     is by Gauss' rule with three points per axis, which is more than it needs.
     """
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     lame, shear = young * poisson / ((1 + poisson) * (1 - 2 * poisson)), young / (2 * (1 + poisson))
     C = np.diag([2 * shear] * 3 + [shear] * 3)
     C[:3, :3] += lame

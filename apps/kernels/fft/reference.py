@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from apps.errors import KernelError
 from apps.kernels.harness.random import centred, states
 
@@ -17,9 +19,6 @@ def references(params: Mapping[str, Any], nranks: int) -> dict[str, float]:
     Raises:
         KernelError: The transform would need too much memory.
     """
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     n = int(params["n"])
     if n > MOST_POINTS:
         raise KernelError(f"size {n}", "too large to be verified", f"Give at most {MOST_POINTS}, or use mode skeleton")

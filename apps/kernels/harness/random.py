@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
 _MULTIPLIER, _SEED, _BITS = 5**13, 314159265, 46
@@ -16,9 +17,6 @@ _MULTIPLIER, _SEED, _BITS = 5**13, 314159265, 46
 
 def states(count: int) -> npt.NDArray[np.uint64]:
     """Return the first ``count`` states after the seed, uint64."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     made = np.empty(count, np.uint64)
     made[:1] = _SEED * _MULTIPLIER % 2**_BITS
     known = 1
@@ -31,9 +29,6 @@ def states(count: int) -> npt.NDArray[np.uint64]:
 
 def advanced(now: npt.NDArray[np.uint64], numbers: int) -> npt.NDArray[np.uint64]:
     """Return the states ``numbers`` steps later."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     mask = np.uint64(2**_BITS - 1)  # an overflow of 64 bits does not change the low 46 bits
     return now * np.uint64(pow(_MULTIPLIER, numbers, 2**_BITS)) & mask
 

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from apps.errors import KernelError
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
 LEAST_SIZE = 3  # smaller grids have no inner points, and the program refuses them
@@ -50,9 +51,6 @@ def references(params: dict[str, Any], nranks: int) -> dict[str, float]:
 
 def initial_pressure(n: int) -> npt.NDArray[np.float64]:
     """Return the initial pressure, (n, n, n) float32: (i / (n - 1))^2 in plane i across the first axis."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     profile = (np.arange(n) ** 2).astype(np.float32) / np.float32((n - 1) ** 2)
     return np.broadcast_to(profile[:, None, None], (n, n, n)).copy()
 
@@ -63,9 +61,6 @@ def iterate(p: npt.NDArray[np.float64]) -> float:
     The iteration goes plane by plane, so that its data stay in a cache; ``before`` holds the old values of the plane
     that was replaced last.
     """
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     omega, sixth = np.float32(0.8), np.float32(1 / 6)
     gosa = 0.0
     before = p[0, 1:-1, 1:-1].copy()

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from apps.errors import KernelError
 from apps.kernels.harness.random import advanced, centred, states
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
 _HPL_LIMIT = 16
@@ -26,8 +27,7 @@ def references(params: Mapping[str, Any], nranks: int) -> dict[str, float]:
     Raises:
         KernelError: The matrix does not fit into memory.
     """
-    # Imported here for a quick start: they are slow to import.
-    import numpy as np
+    # Imported here for a quick start: it is slow to import.
     from scipy.linalg import lapack
 
     n = params["n"]
@@ -49,9 +49,6 @@ def references(params: Mapping[str, Any], nranks: int) -> dict[str, float]:
 
 def system(n: int) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Return A (n x n, contiguous columns) and b: random numbers minus 1/2, column by column, b after the last."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     matrix, right_hand_side = np.empty((n, n), order="F"), np.empty(n)
     column = states(n)
     for j in range(n + 1):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from apps.errors import KernelError
 from apps.kernels.harness.random import advanced, centred, states
 
@@ -17,9 +19,6 @@ def references(params: Mapping[str, Any], nranks: int) -> dict[str, float]:
     Raises:
         KernelError: The matrices do not fit into memory.
     """
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     n = params["n"]
     try:
         a, b = np.empty((n, n), order="F"), np.empty((n, n), order="F")

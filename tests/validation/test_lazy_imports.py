@@ -1,0 +1,54 @@
+"""Help and `import gridval` load no large library: tested by the names of the loaded modules, without clocks."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+from validation.entrance.choosing import all_commands
+
+LARGE = {"numpy", "pandas", "scipy", "matplotlib", "lxml", "simgrid"}
+_MODULES_AFTER_HELP = """
+import contextlib, io, json, sys
+from validation.entrance.main import main
+with contextlib.redirect_stdout(io.StringIO()), contextlib.suppress(SystemExit):
+    main([*sys.argv[1:], "--help"])
+print(json.dumps(sorted(sys.modules)))
+"""
+_FACES = """
+import json, sys
+import gridval
+assert set(gridval.__all__) <= set(dir(gridval))
+print(json.dumps(sorted(sys.modules)))
+"""
+
+
+def modules_after(code, *words):
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, check=True)
+    return {*json.loads(done.stdout)}
+
+
+@pytest.mark.parametrize("words", ["", *all_commands()])
+def test_help_loads_no_large_library(words):
+    loaded = modules_after(_MODULES_AFTER_HELP, *words.split())
+    assert "validation.entrance.choosing" in loaded
+    assert not LARGE & loaded
+
+
+def test_the_module_gridval_lists_its_names_and_loads_no_large_library():
+    loaded = modules_after(_FACES)
+    assert "gridval" in loaded
+    assert not LARGE & loaded
+    assert "validation.interactive" not in loaded
+
+
+def test_a_name_of_gridval_is_that_of_the_interactive_face():
+    import gridval
+
+    import validation.interactive
+
+    for name in gridval.__all__:
+        assert getattr(gridval, name) is getattr(validation.interactive, name)
+    with pytest.raises(AttributeError, match="no_such_name"):
+        gridval.no_such_name  # noqa: B018
