@@ -24,9 +24,9 @@ def problems_from_request(request: ProgramOptions) -> list[Problem]:
         UserError: The options do not fit together, or name something unknown.
     """
     machine = request.machine if isinstance(request, MachineOptions) else None
-    own = own_problem_from_request(request, real_mpi=machine is not None)
-    if own is not None:
-        return [own]
+    user_problem = own_problem_from_request(request, real_mpi=machine is not None)
+    if user_problem is not None:
+        return [user_problem]
     if request.app is None and request.size is not None:
         raise UserError(f"--size {request.size}", "goes with --app", f"Name one of {', '.join(sized_names())}")
     apps = names("cg,mg,lu" if request.app is None else request.app, "--app")

@@ -60,12 +60,12 @@ def installed() -> dict[str, str]:
     # Imported here for a quick start: it is slow to import.
     from importlib.metadata import entry_points
 
-    found: dict[str, str] = {}
+    locations: dict[str, str] = {}
     for entry in entry_points(group=GROUP):
-        if found.setdefault(entry.name, entry.value) != entry.value:
-            problem = f"two installed packages have a predictor of this name: {found[entry.name]} and {entry.value}"
+        if locations.setdefault(entry.name, entry.value) != entry.value:
+            problem = f"two installed packages have a predictor of this name: {locations[entry.name]} and {entry.value}"
             raise UserError(f"predictor {entry.name!r}", problem, "Uninstall one of them")
-    return found
+    return locations
 
 
 def installed_predictor(name: str, reference: str) -> Predictor:
@@ -141,7 +141,11 @@ def _attribute(reference: str, module: ModuleType, name: str) -> object:
     try:
         return functools.reduce(getattr, name.split("."), cast(object, module))
     except AttributeError:
-        fitting = [one for one, value in vars(module).items() if not one.startswith("_") and not _missing(value)]
+        fitting = [
+            attribute
+            for attribute, value in vars(module).items()
+            if not attribute.startswith("_") and not _missing(value)
+        ]
         known = f"It has {', '.join(fitting)}" if fitting else "Define it there"
         raise UserError(f"predictor {reference!r}", f"there is no {name} in it", known) from None
 
@@ -165,7 +169,7 @@ def _checked(reference: str, value: object) -> Predictor:
         problem = f"not a predictor, because it has no {', '.join(missing)}"
         raise UserError(f"predictor {reference!r}", problem, "predictor/base.py shows the methods of a predictor")
     made = cast(Predictor, value)
-    if not made.name.isprintable() or not made.name.strip() or any(one in made.name for one in _SEPARATORS):
+    if not made.name.isprintable() or not made.name.strip() or any(separator in made.name for separator in _SEPARATORS):
         problem = f"its name {made.name!r} cannot be used"
         raise UserError(f"predictor {reference!r}", problem, "Give it printable characters without commas and colons")
     return made

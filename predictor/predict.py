@@ -97,7 +97,7 @@ class Predictions:
     def text(self) -> str:
         """Return the answers and the host file as lines of text."""
         lines = [
-            line for one in self.found for line in answer_lines(one.answer, why=None if self.chosen else one.why())
+            line for best in self.found for line in answer_lines(best.answer, why=None if self.chosen else best.why())
         ]
         written = "" if self.written_to is None else f" (written to {self.written_to})"
         lines += prose_lines(f"host file, in rank order{written}: {' '.join(self.placement)}")
@@ -106,7 +106,7 @@ class Predictions:
     def to_json(self) -> dict[str, Any]:
         """Return the answers and the cautions as JSON values."""
         made = [
-            {**answer_to_json(one.answer), "asked_because": None if self.chosen else one.why()} for one in self.found
+            {**answer_to_json(best.answer), "asked_because": None if self.chosen else best.why()} for best in self.found
         ]
         return {"predictions": made, "cautions": self.cautions.lines()}
 
@@ -126,7 +126,9 @@ def answer(request: PredictRequest) -> Predictions | int:
     with doing("reading the platform"):
         platform = platform_from_request(request) if machine is None else machines_platform(request, machine)
     placement = placement_from_request(request, platform, request.ranks if given is None else given.recording.nranks)
-    targets = [Target(with_asked_shares(request, one, platform, placement), platform, placement) for one in problems]
+    targets = [
+        Target(with_asked_shares(request, problem, platform, placement), platform, placement) for problem in problems
+    ]
     if request.dry_run:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
@@ -163,19 +165,19 @@ def predictions(
         if models is None:
             for target in targets if settings.machine is None else ():  # on a machine one run waits for the other
                 runner.start(_first_runs(default_predictors(target)[:1], [target], broker))
-            found = [best_answer(target, broker) for target in targets]
+            answers = [best_answer(target, broker) for target in targets]
         else:
             if settings.machine is None:
                 runner.start(_first_runs(models, targets, broker))
-            found = [Best(answer, ()) for model in models for answer in _asked(model, targets, broker, len(models))]
+            answers = [Best(answer, ()) for model in models for answer in _asked(model, targets, broker, len(models))]
     if write_to is not None:
         write_host_file(write_to, placement)
-    return Predictions(found, models is not None, placement, write_to, said)
+    return Predictions(answers, models is not None, placement, write_to, said)
 
 
-def say_cautions(request: RunnerOptions, found: Predictions) -> None:
+def say_cautions(request: RunnerOptions, results: Predictions) -> None:
     """Print the cautions about the runs of the evidence."""
-    found.cautions.say_all()
+    results.cautions.say_all()
 
 
 def _asked(model: Predictor, targets: Sequence[Target], broker: Broker, models: int) -> list[Answer]:

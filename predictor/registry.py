@@ -55,12 +55,12 @@ def predictors(names: Iterable[str]) -> list[Predictor]:
     Raises:
         UserError: A name is not known, or two different predictors have the same name.
     """
-    wanted = (one for name in names for one in (_everyone() if name.lower() == ALL else (name,)))
+    wanted = (wanted_name for name in names for wanted_name in (_everyone() if name.lower() == ALL else (name,)))
     made: dict[str, Predictor] = {}
-    for one in (predictor(name) for name in dict.fromkeys(wanted)):
-        if made.get(one.name, one) is not one:
-            check_free(one, made)
-        made[one.name] = one
+    for candidate in (predictor(name) for name in dict.fromkeys(wanted)):
+        if made.get(candidate.name, candidate) is not candidate:
+            check_free(candidate, made)
+        made[candidate.name] = candidate
     return list(made.values())
 
 

@@ -135,8 +135,8 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Series:
     if count > MOST_CASES:
         raise UserError(str(path), f"a product of {count} runs", f"Ask for at most {MOST_CASES}")
     cases = [
-        Case(Target(asked, platform, placement), mapping, one)
-        for one, (mapping, platform, placement), asked in product(settings, placements, problems)
+        Case(Target(asked, platform, placement), mapping, setting)
+        for setting, (mapping, platform, placement), asked in product(settings, placements, problems)
     ]
     models: Sequence[Predictor] | PredictorsOf = default_predictors
     if table.has("predictors"):
@@ -146,23 +146,23 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Series:
 
 def _problems(table: CheckedTable, folder: Path) -> list[Problem]:
     """Return the kernels of each class, then the user's own programs."""
-    own = table.tables("programs")
-    apps = [] if own and not table.has("apps") else _names(table, "apps", ["cg", "mg", "lu"])
-    found = [problem(app, preset) for app, preset in product(apps, _names(table, "classes", ["B"]))]
+    programs = table.tables("programs")
+    apps = [] if programs and not table.has("apps") else _names(table, "apps", ["cg", "mg", "lu"])
+    problems = [problem(app, preset) for app, preset in product(apps, _names(table, "classes", ["B"]))]
     names = set(apps)
-    for one in own:
+    for entry in programs:
         program = read_program(
-            folder / one.text("file"), one.text("arguments", ""),
-            one.integer("iterations") if one.has("iterations") else None, flags=one.text("flags", ""),
+            folder / entry.text("file"), entry.text("arguments", ""),
+            entry.integer("iterations") if entry.has("iterations") else None, flags=entry.text("flags", ""),
         )  # fmt: skip
-        name = one.text("name", program.name)
+        name = entry.text("name", program.name)
         if _PROGRAM_NAME.fullmatch(name) is None:
-            raise UserError(one.of("name"), f"name {name!r}", "Give at most 40 letters, digits, dots, - or _")
+            raise UserError(entry.of("name"), f"name {name!r}", "Give at most 40 letters, digits, dots, - or _")
         if name in names:
-            raise UserError(one.where, f"another program or kernel is called {name}", "Give it another name")
+            raise UserError(entry.where, f"another program or kernel is called {name}", "Give it another name")
         names.add(name)
-        found.append(own_problem(replace(program, name=name)))
-    return found
+        problems.append(own_problem(replace(program, name=name)))
+    return problems
 
 
 def _placements(
@@ -171,10 +171,10 @@ def _placements(
     ranks: list[int | None] = [*_numbers(table, "ranks")] or [None]
     each = _numbers(table, "ranks_per_host") or [1]
     axes = {"mapping": mappings, "platform": platforms, "each": each, "ranks": ranks}
-    found = [_placed(**chosen) for chosen in combinations(axes)]
+    placements = [_placed(**chosen) for chosen in combinations(axes)]
     for platform in platforms:
-        check_all_usable(platform, [placement for _, other, placement in found if other is platform])
-    return found
+        check_all_usable(platform, [placement for _, other, placement in placements if other is platform])
+    return placements
 
 
 def _placed(mapping: str, platform: Platform, each: int, ranks: int | None) -> tuple[str, Platform, Placement]:
@@ -204,12 +204,12 @@ def _platforms(table: CheckedTable, folder: Path) -> Iterator[Platform]:
 
     networks = _names(table, "networks", []) if table.has("networks") else [None]
     for name in table.list_of("scenarios", [], str, "names"):
-        for one in SCENARIOS if name == "all" else (name,):
+        for scenario in SCENARIOS if name == "all" else (name,):
             for network in networks:
-                if one.endswith(".toml"):
-                    yield materialise_file(folder / one, network)
+                if scenario.endswith(".toml"):
+                    yield materialise_file(folder / scenario, network)
                 else:
-                    yield materialise(named_grid(one, network))
+                    yield materialise(named_grid(scenario, network))
     files = [folder / name for name in table.list_of("platforms", [], str, "file names")]
     clusters = table.text("clusters", "")
     if clusters and not files:

@@ -140,9 +140,9 @@ def run(request: RunRequest) -> int:
         from predictor.predict import predictions, say_cautions
 
         chosen = None if request.predictor is None else models(targets[0])
-        found = predictions(request, settings, targets, chosen, said)
-        show(found, as_json=request.json)
-        say_cautions(request, found)
+        results = predictions(request, settings, targets, chosen, said)
+        show(results, as_json=request.json)
+        say_cautions(request, results)
         return 0
     if request.truth is not None:
         series = replace(series, measured=read_measured(request.truth))
@@ -181,7 +181,7 @@ def series_from_request(
         UserError: The options are impossible.
     """
     places = [(platform, placement_from_request(request, platform, request.ranks)) for platform in platforms]
-    targets = (Target(with_asked_shares(request, one, *place), *place) for place in places for one in problems)
+    targets = (Target(with_asked_shares(request, problem, *place), *place) for place in places for problem in problems)
     return Series(tuple(Case(target, mapping_name(request), settings) for target in targets), models)
 
 

@@ -44,10 +44,10 @@ def _tables(folder: Path) -> list[Path]:
     if not folder.is_dir():
         problem = "not a folder" if folder.exists() else "no such folder"
         raise UserError(str(folder), problem, "Name a folder that --out of a command has filled")
-    found = list(folder.glob("*.csv"))
-    if not found:
+    files = list(folder.glob("*.csv"))
+    if not files:
         raise UserError(str(folder), "no CSV files", "Name a folder that --out of a command has filled")
-    return found
+    return files
 
 
 def _file_differences(first: Path, second: Path) -> list[str]:
@@ -89,12 +89,12 @@ def _read(path: Path) -> pd.DataFrame:
 
 
 def _run(request: SameRequest) -> int:
-    found = differences(Path(request.first), Path(request.second))
-    for name, said in found.items():
+    by_table = differences(Path(request.first), Path(request.second))
+    for name, said in by_table.items():
         print(f"{printable(name)}: {number_of(len(said), 'difference') if said else 'the same'}")
         for line in said[:_SHOWN]:
             print(f"  {line}")
-    return 1 if any(found.values()) else 0
+    return 1 if any(by_table.values()) else 0
 
 
 COMMAND = Command(

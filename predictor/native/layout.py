@@ -29,7 +29,7 @@ class Layout:
         self.counts = counts.split()
         self.arrays = {name: (np.dtype(kind), dimensions.split()) for name, (kind, dimensions) in arrays.items()}
         self.written = written
-        self._lengths = {name: [_length(one) for one in of] for name, (_, of) in self.arrays.items()}
+        self._lengths = {name: [_length(dimension) for dimension in of] for name, (_, of) in self.arrays.items()}
         fields = [(name, ctypes.c_int64) for name in self.counts] + [(name, ctypes.c_void_p) for name in self.arrays]
         self._type = type("Filled", (ctypes.Structure,), {"_fields_": fields})
 

@@ -82,9 +82,11 @@ def _split(call: Call) -> Iterator[Step]:
         if color[call.rank] >= 0:
             yield Step((_receive(0),))
         return
-    for one in dict.fromkeys(color):
-        members = sorted((rank for rank in range(call.ranks) if color[rank] == one), key=lambda rank: (key[rank], rank))
-        if one >= 0 and members != [0]:
+    for group_color in dict.fromkeys(color):
+        members = sorted(
+            (rank for rank in range(call.ranks) if color[rank] == group_color), key=lambda rank: (key[rank], rank)
+        )
+        if group_color >= 0 and members != [0]:
             yield Step(tuple(_send(rank, _GROUP_BYTES) for rank in members if rank))
 
 

@@ -18,14 +18,14 @@ _SEED = 1
 Experiment = tuple[Exchange, ...]
 
 
-def structure_of(found: Distances) -> Structure | None:
+def structure_of(distances: Distances) -> Structure | None:
     """Return the kind of structure that the distances in a cluster show; None if none is known."""
-    if not found.few:
+    if not distances.few:
         return None
-    if is_tree(found):
-        return Tree(found)
-    steps = hops(found)
-    return None if steps is None else Mesh(found, steps)
+    if is_tree(distances):
+        return Tree(distances)
+    steps = hops(distances)
+    return None if steps is None else Mesh(distances, steps)
 
 
 @dataclass(frozen=True)
@@ -47,15 +47,15 @@ class Crossing:
 
     def __init__(
         self,
-        found: Mapping[str, Distances],
+        distances: Mapping[str, Distances],
         size_bytes: Callable[[str, float], int],
         alone_s: Callable[[Flow, int], float],
     ):
-        made = {c: structure_of(one) for c, one in found.items()}
-        self.structures: dict[str, Structure] = {c: one for c, one in made.items() if one is not None}
-        self.size_bytes = {c: size_bytes(c, one.latencies) for c, one in self.structures.items()}
+        made = {c: structure_of(of_cluster) for c, of_cluster in distances.items()}
+        self.structures: dict[str, Structure] = {c: structure for c, structure in made.items() if structure is not None}
+        self.size_bytes = {c: size_bytes(c, structure.latencies) for c, structure in self.structures.items()}
         self.checks: dict[str, list[Check]] = {}
-        self._found, self._alone_s = found, alone_s
+        self._found, self._alone_s = distances, alone_s
         self._open: dict[str, list[list[SharingExperiment]]] = {}
         self._next_round()
 
@@ -87,10 +87,12 @@ class Crossing:
 
     def _answer(self, c: str, question: SharingExperiment, times_s: tuple[float, ...]) -> SharingTimes:
         alone = (self._alone_s(flow, self.size_bytes[c]) for flow in question.flows)
-        return SharingTimes(question, times_s, tuple(time / one for time, one in zip(times_s, alone, strict=True)))
+        return SharingTimes(
+            question, times_s, tuple(time / alone_s for time, alone_s in zip(times_s, alone, strict=True))
+        )
 
     def _next_round(self) -> None:
-        asked = {c: one.questions() for c, one in self.structures.items()}
+        asked = {c: structure.questions() for c, structure in self.structures.items()}
         self._asked = {c: questions for c, questions in asked.items() if questions}
         self._open = {c: packed(questions) for c, questions in self._asked.items()}
 
@@ -108,7 +110,7 @@ class Crossing:
 def _permutations(hosts: Sequence[str]) -> list[list[Flow]]:
     """Return messages from each host to one other host, to two and so on, never both ways between two hosts."""
     chance = random.Random(_SEED)
-    found = []
+    rounds = []
     for several in range(1, _CHECKS + 1):
         flows: dict[frozenset[str], Flow] = {}
         for _ in range(several):
@@ -116,5 +118,5 @@ def _permutations(hosts: Sequence[str]) -> list[list[Flow]]:
             chance.shuffle(order)
             for flow in zip(order, order[1:] + order[:1], strict=True):
                 flows.setdefault(frozenset(flow), flow)
-        found.append(list(flows.values()))
-    return found
+        rounds.append(list(flows.values()))
+    return rounds

@@ -27,12 +27,12 @@ def first_pairs(hosts: Mapping[str, Sequence[str]]) -> list[Pair]:
     Args:
         hosts: The hosts in use by cluster.
     """
-    found: dict[Pair, None] = {}
+    pairs: dict[Pair, None] = {}
     for members in hosts.values():
         if _LEAST_HOSTS <= len(members) <= MOST_HOSTS:
-            found |= dict.fromkeys((members[0], other) for other in members[1:])
-            found |= dict.fromkeys(pairwise(members))
-    return list(found)
+            pairs |= dict.fromkeys((members[0], other) for other in members[1:])
+            pairs |= dict.fromkeys(pairwise(members))
+    return list(pairs)
 
 
 def further_pairs(
@@ -45,12 +45,12 @@ def further_pairs(
         latency_s: The latencies of the first pairs.
         scatter: As for ``distances``.
     """
-    found = []
+    pairs = []
     for c, members in hosts.items():
         first = np.array([latency_s[pair] for pair in combinations(members, 2) if pair in latency_s])
         if len(first) and first.max() > first.min() * (1 + _alike(c, scatter)):
-            found += [pair for pair in combinations(members, 2) if pair not in latency_s]
-    return found
+            pairs += [pair for pair in combinations(members, 2) if pair not in latency_s]
+    return pairs
 
 
 @dataclass(frozen=True)
@@ -95,15 +95,15 @@ def distances(
         latency_s: The measured latencies.
         scatter: By cluster: the median relative error of its ping-pongs around their lines; 0 in simulation.
     """
-    found = {}
+    by_cluster = {}
     for c, members in hosts.items():
         if len(members) < _LEAST_HOSTS or not all(pair in latency_s for pair in combinations(members, 2)):
             continue
         table = np.zeros((len(members), len(members)))
         for (i, a), (j, b) in combinations(enumerate(members), 2):
             table[i, j] = table[j, i] = latency_s[a, b]
-        found[c] = Distances(tuple(members), table, _kinds(table, _alike(c, scatter)))
-    return found
+        by_cluster[c] = Distances(tuple(members), table, _kinds(table, _alike(c, scatter)))
+    return by_cluster
 
 
 def _alike(c: str, scatter: Mapping[str, float]) -> float:

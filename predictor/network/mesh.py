@@ -40,9 +40,9 @@ def hops(distances: Distances) -> np.ndarray | None:
     count = (typical - typical[0]) / step + (0 if together else 1)
     if np.abs(count - np.round(count)).max() > _EVEN:
         return None
-    found: np.ndarray = np.round(count).astype(int)[distances.kind]
-    np.fill_diagonal(found, 0)
-    return found
+    links: np.ndarray = np.round(count).astype(int)[distances.kind]
+    np.fill_diagonal(links, 0)
+    return links
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class _Trial:
 
 def _shortest(length: np.ndarray) -> np.ndarray:
     """Return the length of the shortest way between any two switches (Floyd and Warshall), given those of links."""
-    found = length.copy()
-    np.fill_diagonal(found, 0)
-    for via in range(len(found)):
-        found = np.minimum(found, found[:, [via]] + found[[via], :])
-    return found
+    shortest = length.copy()
+    np.fill_diagonal(shortest, 0)
+    for via in range(len(shortest)):
+        shortest = np.minimum(shortest, shortest[:, [via]] + shortest[[via], :])
+    return shortest
 
 
 def _explains(way: Way, slower: Mapping[Link, float]) -> bool:
@@ -162,7 +162,7 @@ class Mesh:
                     continue
                 over = [ends for ends, ways in self._ways.items() if len(ways) == 1 and (a, b) in ways[0]]
                 asked = (self._trial(ends, [(a, b)]) for ends in sorted(over))
-                first = next((one for one in asked if one), None)
+                first = next((experiment for experiment in asked if experiment), None)
                 if first:
                     yield first
 

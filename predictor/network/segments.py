@@ -56,7 +56,7 @@ def measured_pieces(size_bytes: np.ndarray, time_s: np.ndarray) -> list[Piece]:
         time_s: The time of each size, > 0.
     """
     exact = pieces(size_bytes, time_s)
-    if sum(1 + one.last - one.first for one in exact) >= _ON_LINES * len(size_bytes):
+    if sum(1 + piece.last - piece.first for piece in exact) >= _ON_LINES * len(size_bytes):
         return exact
     # Imported here for a quick start: it is slow to import.
     from apps.probes.segments import fitted
@@ -64,11 +64,11 @@ def measured_pieces(size_bytes: np.ndarray, time_s: np.ndarray) -> list[Piece]:
     curve = fitted(size_bytes, time_s, least_per_byte_s=float(np.min(time_s / size_bytes)))
     if np.median(np.abs(curve.at(size_bytes) / time_s - 1)) > _MOST_SCATTER:
         return exact
-    starts = [int(np.searchsorted(size_bytes, one.from_bytes)) for one in curve.segments]
+    starts = [int(np.searchsorted(size_bytes, segment.from_bytes)) for segment in curve.segments]
     ends = [*starts[1:], len(size_bytes)]
     return [
-        Piece(start, end - 1, one.base_s, one.per_byte_s)
-        for one, start, end in zip(curve.segments, starts, ends, strict=True)
+        Piece(start, end - 1, segment.base_s, segment.per_byte_s)
+        for segment, start, end in zip(curve.segments, starts, ends, strict=True)
     ]
 
 

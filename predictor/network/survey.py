@@ -57,10 +57,10 @@ class HostsByCluster:
     @property
     def classes(self) -> dict[tuple[str, str], tuple[str, str]]:
         """Two hosts for each kind of path, with key (c, c) in a cluster and (c, d) between two clusters."""
-        found = {(name, name): (hosts[0], hosts[1]) for name, hosts in self.hosts.items() if len(hosts) > 1}
+        pairs = {(name, name): (hosts[0], hosts[1]) for name, hosts in self.hosts.items() if len(hosts) > 1}
         for c, d in combinations(self.hosts, 2):
-            found[c, d] = (self.hosts[c][0], self.hosts[d][0])
-        return found
+            pairs[c, d] = (self.hosts[c][0], self.hosts[d][0])
+        return pairs
 
     @property
     def series(self) -> dict[tuple[str, str] | str, tuple[str, str]]:
@@ -91,8 +91,8 @@ def zip_round(groups: Sequence[Sequence[str]]) -> list[list[str]]:
 def layout(platform: Platform, placement: Sequence[str]) -> HostsByCluster:
     """Return the hosts of a placement by cluster, in the platform's order."""
     used = set(placement)
-    found = {c.name: tuple(h.name for h in c.hosts if h.name in used) for c in platform.clusters}
-    return HostsByCluster({name: hosts for name, hosts in found.items() if hosts})
+    by_cluster = {c.name: tuple(h.name for h in c.hosts if h.name in used) for c in platform.clusters}
+    return HostsByCluster({name: hosts for name, hosts in by_cluster.items() if hosts})
 
 
 def _one_way(pairs: Sequence[Sequence[str]]) -> tuple[Exchange, ...]:
@@ -105,31 +105,31 @@ def _both_ways(pairs: Sequence[Sequence[str]]) -> tuple[Exchange, ...]:
 
 def loads(where: HostsByCluster) -> dict[tuple[str, ...], tuple[Exchange, ...]]:
     """Return the experiments under load, by the part that is under load and its clusters."""
-    found: dict[tuple[str, ...], tuple[Exchange, ...]] = {}
+    experiments: dict[tuple[str, ...], tuple[Exchange, ...]] = {}
     for c, hosts in where.hosts.items():
         if len(hosts) > 1:
-            found["both", c] = _both_ways([hosts[:2]])
-            found["self", c] = _one_way([(hosts[0], hosts[0]), (hosts[0], hosts[1])])
+            experiments["both", c] = _both_ways([hosts[:2]])
+            experiments["self", c] = _one_way([(hosts[0], hosts[0]), (hosts[0], hosts[1])])
         elif len(where.hosts) > 1:
             elsewhere = next(members[0] for d, members in where.hosts.items() if d != c)
-            found["self", c] = _one_way([(hosts[0], hosts[0]), (hosts[0], elsewhere)])
+            experiments["self", c] = _one_way([(hosts[0], hosts[0]), (hosts[0], elsewhere)])
         if len(hosts) > 2:
-            found["out", c] = _one_way([(hosts[0], other) for other in hosts[1:3]])
-            found["in", c] = _one_way([(other, hosts[0]) for other in hosts[1:3]])
-            found["ring", c] = _one_way(where.ring(c))
+            experiments["out", c] = _one_way([(hosts[0], other) for other in hosts[1:3]])
+            experiments["in", c] = _one_way([(other, hosts[0]) for other in hosts[1:3]])
+            experiments["ring", c] = _one_way(where.ring(c))
         if len(where.hosts) > 1:
-            found["outside", c] = _both_ways(where.outside(c))
+            experiments["outside", c] = _both_ways(where.outside(c))
             if len(hosts) == 2:  # too few for a ring that loads the cluster more than its messages to others do
-                found["inside and outside", c] = _both_ways([hosts, *where.outside(c)])
+                experiments["inside and outside", c] = _both_ways([hosts, *where.outside(c)])
     for c, d in permutations(where.hosts, 2):
         if len(where.hosts[c]) > 1:
             near, far = where.hosts[c][:2], (where.hosts[c][0], where.hosts[d][0])
-            found["near and far", c, d] = _one_way([near, far])
+            experiments["near and far", c, d] = _one_way([near, far])
     for c, d in combinations(where.hosts, 2):
-        found["one way", c, d] = _one_way(where.pairs(c, d))
-        found["one way", d, c] = _one_way(where.pairs(d, c))
-        found["two ways", c, d] = _both_ways(where.pairs(c, d))
-    return found
+        experiments["one way", c, d] = _one_way(where.pairs(c, d))
+        experiments["one way", d, c] = _one_way(where.pairs(d, c))
+        experiments["two ways", c, d] = _both_ways(where.pairs(c, d))
+    return experiments
 
 
 def next_plan(platform: Platform, placement: Sequence[str], results: Sequence[Measurement] = ()) -> NetworkPlan | None:
@@ -172,7 +172,7 @@ def _ping_pongs(a: str, b: str, sizes: Sequence[int]) -> list[tuple[Exchange, ..
 
 def _pings(pairs: Iterable[tuple[str, str]]) -> list[Experiment]:
     """Return ping-pongs of one byte."""
-    return [one for pair in pairs for one in _ping_pongs(*pair, [1])]
+    return [ping for pair in pairs for ping in _ping_pongs(*pair, [1])]
 
 
 def _ping_s(pairs: Sequence[tuple[str, str]], times: Sequence[Sequence[float]]) -> dict[tuple[str, str], float]:
@@ -184,7 +184,7 @@ def _disjoint(pairs: Sequence[tuple[str, str]]) -> list[list[tuple[str, str]]]:
     """Return the pairs in sets without a common host: ping-pongs of one byte do not disturb each other."""
     sets: list[list[tuple[str, str]]] = []
     for pair in pairs:
-        home = next((one for one in sets if all(set(pair).isdisjoint(other) for other in one)), None)
+        home = next((members for members in sets if all(set(pair).isdisjoint(other) for other in members)), None)
         if home is None:
             sets.append([pair])
         else:
@@ -243,17 +243,17 @@ class Survey:
 
     def _breaks(self) -> dict[int, int]:
         """Return, by break, the row with the smallest latency that shows it."""
-        found: dict[int, int] = {}
+        breaks: dict[int, int] = {}
         for row, line in enumerate(self.lines):
             for piece in line[1:]:
                 gap = piece.first
-                other = found.get(gap, row)
+                other = breaks.get(gap, row)
                 if line[0].start_s <= self.lines[other][0].start_s:
-                    found[gap] = row
-        for gap in sorted(found):  # some rows may show the same break one point later than others
-            if gap - 1 in found:
-                del found[gap]
-        return found
+                    breaks[gap] = row
+        for gap in sorted(breaks):  # some rows may show the same break one point later than others
+            if gap - 1 in breaks:
+                del breaks[gap]
+        return breaks
 
     def _find_distances(self, latency_s: dict[tuple[str, str], float], further: list[Measurement]) -> None:
         """Find how far the hosts of each cluster are from each other, and which distances need lines of their own.
@@ -267,11 +267,11 @@ class Survey:
             self._more = []
         self.distances = distances(self._where.hosts, latency_s, self._scatter)
         self._far = {
-            (c, c, kind): found.pair_of(kind)
-            for c, found in self.distances.items()
-            if found.few
-            for kind in range(found.count)
-            if kind != found.kind_of(*self._series[c, c])
+            (c, c, kind): of_cluster.pair_of(kind)
+            for c, of_cluster in self.distances.items()
+            if of_cluster.few
+            for kind in range(of_cluster.count)
+            if kind != of_cluster.kind_of(*self._series[c, c])
         }
 
     @property
@@ -288,22 +288,22 @@ class Survey:
         """
         if self._far.keys() <= self.row.keys():
             return ()
-        pings = [one for pair in self._far.values() for one in _ping_pongs(*pair, sizes_bytes())]
+        pings = [ping for pair in self._far.values() for ping in _ping_pongs(*pair, sizes_bytes())]
         return (*pings, *self.far_loads.values())
 
     @property
     def far_loads(self) -> dict[FarName, Experiment]:
         """For each further distance, the messages of a host to a near host and to one so far away."""
-        found = {}
+        experiments = {}
         for (c, _, kind), _ in self._far.items():
             there = self.distances[c]
             near = there.kind_of(*self._series[c, c])
             for a in there.hosts:
                 of_kind = {there.kind_of(a, b): b for b in there.hosts if b != a}
                 if {near, kind} <= of_kind.keys():
-                    found[c, c, kind] = _one_way([(a, of_kind[near]), (a, of_kind[kind])])
+                    experiments[c, c, kind] = _one_way([(a, of_kind[near]), (a, of_kind[kind])])
                     break
-        return found
+        return experiments
 
     def _take_far(self, times: Sequence[Sequence[float]]) -> None:
         self._series.update(self._far.items())
@@ -332,9 +332,9 @@ class Survey:
         """By pair of hosts in clusters whose pairs differ: the pair whose ping-pongs stand for it."""
         return {
             (a, b): list(self._series.values())[self.row_of(a, b)]
-            for found in self.distances.values()
-            if found.few
-            for a, b in permutations(found.hosts, 2)
+            for of_cluster in self.distances.values()
+            if of_cluster.few
+            for a, b in permutations(of_cluster.hosts, 2)
         }
 
     def row_of(self, a: str, b: str) -> int:
@@ -398,10 +398,10 @@ class Survey:
                     break
             at += 1 + len(sizes)
             self.between[gap] = (low, high)
-        for one, (send_s, receive_s) in zip(late, times[at:], strict=True):
-            late_s = one.late_us * 1e-6
-            self._sort("sender", one.size_bytes, waits=send_s > late_s / 2)
-            self._sort("message", one.size_bytes, waits=receive_s > late_s / 20)
+        for delayed, (send_s, receive_s) in zip(late, times[at:], strict=True):
+            late_s = delayed.late_us * 1e-6
+            self._sort("sender", delayed.size_bytes, waits=send_s > late_s / 2)
+            self._sort("message", delayed.size_bytes, waits=receive_s > late_s / 20)
 
     def _sort(self, what: str, size: int, *, waits: bool) -> None:
         """Record that messages of this size wait for their receiver, or do not."""

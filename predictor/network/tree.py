@@ -34,8 +34,8 @@ def is_tree(distances: Distances) -> bool:
 
 def _others(count: int, k: int) -> np.ndarray:
     other = np.arange(count) != k
-    found: np.ndarray = other[:, None] & other[None, :] & ~np.eye(count, dtype=bool)
-    return found
+    others: np.ndarray = other[:, None] & other[None, :] & ~np.eye(count, dtype=bool)
+    return others
 
 
 @dataclass
@@ -57,28 +57,28 @@ class _Classes:
     def comparisons(self) -> list[tuple[str, str]]:
         """Return the next comparisons; none if the classes are known."""
         while self._waiting:
-            found = [pair for item in self._foremost() if (pair := self._comparison(item))]
-            if found:
-                return found
+            pairs = [pair for item in self._foremost() if (pair := self._comparison(item))]
+            if pairs:
+                return pairs
             self.classes.append([self._waiting.pop(0)])
-        return [pair for one, other in combinations(self.classes, 2) if (pair := self._between(one, other))]
+        return [pair for first, other in combinations(self.classes, 2) if (pair := self._between(first, other))]
 
     def _foremost(self) -> list[str]:
         """Return the waiting hosts, without those that can wait for a mate to be placed."""
-        found: list[str] = []
+        foremost: list[str] = []
         for item in self._waiting:
             mates = self.mates.get(item, set())
-            if mates.isdisjoint(found) or any(not mates.isdisjoint(one) for one in self.classes):
-                found.append(item)
-        return found
+            if mates.isdisjoint(foremost) or any(not mates.isdisjoint(members) for members in self.classes):
+                foremost.append(item)
+        return foremost
 
     def _comparison(self, item: str) -> tuple[str, str] | None:
-        likely = sorted(self.classes, key=lambda one: self.mates.get(item, set()).isdisjoint(one))
-        return next((pair for one in likely if (pair := self._between([item], one))), None)
+        likely = sorted(self.classes, key=lambda members: self.mates.get(item, set()).isdisjoint(members))
+        return next((pair for members in likely if (pair := self._between([item], members))), None)
 
-    def _between(self, one: Sequence[str], other: Sequence[str]) -> tuple[str, str] | None:
+    def _between(self, first: Sequence[str], other: Sequence[str]) -> tuple[str, str] | None:
         """Return a comparison of two classes, unless members were already found to differ."""
-        pairs = [(a, b) for a in one for b in other]
+        pairs = [(a, b) for a in first for b in other]
         if any(frozenset(pair) in self._differ for pair in pairs):
             return None
         return next((pair for pair in pairs if self.comparable(*pair)), None)
@@ -89,18 +89,18 @@ class _Classes:
             self._differ.add(frozenset((a, b)))
             return
         self.sharing.append(answer)
-        home = next(one for one in self.classes if b in one)
+        home = next(members for members in self.classes if b in members)
         if a in self._waiting:
             self._waiting.remove(a)
             home.append(a)
         elif a not in home:
-            other = next(one for one in self.classes if a in one)
+            other = next(members for members in self.classes if a in members)
             self.classes.remove(other)
             home += other
 
     def first_of(self, item: str) -> str:
         """Return the first member of a host's class."""
-        return next(one[0] for one in self.classes if item in one)
+        return next(members[0] for members in self.classes if item in members)
 
 
 class _Side:
@@ -124,13 +124,13 @@ class _Side:
 
     def comparisons(self) -> list[tuple[_Classes, str, str]]:
         """Return the next comparisons; none if the links are known."""
-        while not (found := self._targets.comparisons()):
+        while not (pairs := self._targets.comparisons()):
             if self._targets.sharing:
                 return self._of_sources()
             if not self._sources_left:
                 return []
             self._targets = self._compare_targets()
-        return [(self._targets, a, b) for a, b in found]
+        return [(self._targets, a, b) for a, b in pairs]
 
     def _of_sources(self) -> list[tuple[_Classes, str, str]]:
         if self._sources is None:
@@ -143,9 +143,9 @@ class _Side:
     def note_mates(self) -> None:
         """Record which hosts are of one class, to compare them first for other groups."""
         for classes, mates in zip((self._sources, self._targets), self._mates, strict=True):
-            for one in classes.classes if classes is not None else ():
-                for host in one:
-                    mates.setdefault(host, set()).update(one)
+            for members in classes.classes if classes is not None else ():
+                for host in members:
+                    mates.setdefault(host, set()).update(members)
 
     def link(self, a: str, b: str) -> str | None:
         """Return the link of messages from a to b; None if messages from other hosts do not cross it."""
@@ -155,14 +155,14 @@ class _Side:
 
     def shown(self) -> dict[str, SharedCapacity]:
         """Return two messages that share it for each link over which two were sent."""
-        found: dict[str, SharedCapacity] = {}
+        capacities: dict[str, SharedCapacity] = {}
         for classes in (self._targets, self._sources):
             for answer in classes.sharing if classes is not None else ():
                 first, second = answer.question.flows
                 name = self.link(*first)
                 if name is not None and name == self.link(*second):
-                    found.setdefault(name, SharedCapacity((first, second), (answer.times_s[0], answer.times_s[1])))
-        return found
+                    capacities.setdefault(name, SharedCapacity((first, second), (answer.times_s[0], answer.times_s[1])))
+        return capacities
 
 
 @dataclass(frozen=True)
@@ -204,7 +204,7 @@ class Tree:
         """Return the next comparisons of hosts: those of one group of each size first, which show what to expect."""
         while self._waves:
             sides = [self._sides[key] for key in self._waves[0]]
-            self._asked = [one for side in sides for one in side.comparisons()]
+            self._asked = [comparison for side in sides for comparison in side.comparisons()]
             if self._asked:
                 return [self._question(classes.flows(a, b)) for classes, a, b in self._asked]
             for side in sides:
@@ -282,10 +282,10 @@ class Tree:
 
     def _parts(self, group: Group) -> list[str]:
         """Return a host of each largest part of a group."""
-        inner = [one for one in self._groups if one < group]
-        largest = [one for one in inner if not any(one < other for other in inner)]
-        single = [host for host in self._hosts if host in group and not any(host in one for one in largest)]
-        first = [next(host for host in self._hosts if host in one) for one in largest]
+        inner = [part for part in self._groups if part < group]
+        largest = [part for part in inner if not any(part < other for other in inner)]
+        single = [host for host in self._hosts if host in group and not any(host in part for part in largest)]
+        first = [next(host for host in self._hosts if host in part) for part in largest]
         return sorted(first + single, key=self._hosts.index)
 
     def _mixed(self, hosts: Sequence[str]) -> list[str]:
@@ -299,11 +299,11 @@ class Tree:
 
 def _groups(distances: Distances) -> list[Group]:
     """Return all groups of several hosts, the smallest first, without the one that holds all."""
-    found: dict[Group, None] = {}
+    groups: dict[Group, None] = {}
     for kind in range(distances.count - 1):
         near = distances.kind <= kind
         for row in near:
             group = frozenset(host for host, is_near in zip(distances.hosts, row, strict=True) if is_near)
             if len(group) > 1:
-                found[group] = None
-    return sorted(found, key=len)
+                groups[group] = None
+    return sorted(groups, key=len)

@@ -54,14 +54,14 @@ def unmeasured(
 
 def _unlike_path(routes: Mapping[Pair, Route], stands: Mapping[Pair, Pair]) -> Iterator[str]:
     """Yield a caution about the path that differs most from the one that was measured in its place."""
-    worst, found = _ALIKE, None
+    worst, unlike = _ALIKE, None
     for pair, there in stands.items():
         for what, ratio in _ratios(routes[pair], routes[there], routes[there[::-1]]).items():
             difference = max(ratio, 1 / ratio) - 1 if ratio > 0 else float("inf")
             if difference > worst:
-                worst, found = difference, (pair, there, what, ratio)
-    if found is not None:
-        (a, b), (e, f), what, ratio = found
+                worst, unlike = difference, (pair, there, what, ratio)
+    if unlike is not None:
+        (a, b), (e, f), what, ratio = unlike
         yield f"{a} to {b} has {ratio:.3g} times the {what} of {e} to {f} and back, measured for all such pairs"
 
 
@@ -70,14 +70,14 @@ def _ratios(route: Route, there: Route, back: Route) -> dict[str, float]:
 
     The ping-pong shows the mean of the latencies and the smaller bandwidth.  Equal values are left out.
     """
-    found = {}
+    ratios = {}
     latency_s = (there.latency_s + back.latency_s) / 2
     if latency_s != route.latency_s:
-        found["latency"] = route.latency_s / latency_s if latency_s > 0 else float("inf")
+        ratios["latency"] = route.latency_s / latency_s if latency_s > 0 else float("inf")
     bandwidth_Bps = min(there.bandwidth_Bps, back.bandwidth_Bps)
     if bandwidth_Bps != route.bandwidth_Bps:
-        found["bandwidth"] = route.bandwidth_Bps / bandwidth_Bps
-    return found
+        ratios["bandwidth"] = route.bandwidth_Bps / bandwidth_Bps
+    return ratios
 
 
 def _unseen_link(routes: Mapping[Pair, Route], clusters: Mapping[Pair, Pair]) -> Iterator[str]:

@@ -289,18 +289,18 @@ def objective_cautions(request: SearchOptions, platform: Platform) -> list[str]:
     """Return reasons to distrust the objective."""
     if request.objective not in OF_POWER:
         return []
-    found = []
+    cautions = []
     if request.predictor in FORMS or isinstance(predictor(request.predictor), NptPredictor):
-        found.append(
+        cautions.append(
             f"models of {request.predictor} do not distinguish computing from waiting: energy counts the nodes in use "
             "at full power all the time; models of dpgraph and hcf do distinguish them"
         )
     if all(_usual_power(cluster) for cluster in platform.clusters):
-        found.append(
+        cautions.append(
             "the watts of the nodes are the default, in proportion to their speeds: where most of the time is "
             "computing, energy hardly differs between configurations; give the clusters of a scenario file their power"
         )
-    return found
+    return cautions
 
 
 def _usual_power(cluster: Cluster) -> bool:

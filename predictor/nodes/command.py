@@ -164,9 +164,9 @@ def run(request: NodesRequest) -> int:
         driver = driver_from_request(request, study, settings, runner)
         probing = probing_from_request(request, study, brokers(settings, runner)(()))
         again = partial(search, driver, size=request.size, how=how, probing=probing, resamplings=request.bootstrap or 0)
-        found, ended = _in_turn(study, again, searches=1 + request.then)
-    spent = driver.gathered.cost + sum((one.probes.cost for one in found), Cost())
-    results = Results(request, study, how, found, _placements(study, found), spent, ended)
+        outcomes, ended = _in_turn(study, again, searches=1 + request.then)
+    spent = driver.gathered.cost + sum((outcome.probes.cost for outcome in outcomes), Cost())
+    results = Results(request, study, how, outcomes, _placements(study, outcomes), spent, ended)
     everything = {**results.to_json(), "cautions": [*general, *runner.cautions.lines()]}
     print(json.dumps(everything) if request.json else results.text())
     if request.write_hostfile is not None:
@@ -176,26 +176,26 @@ def run(request: NodesRequest) -> int:
 
 def _in_turn(study: Study, again: Callable[..., Found], *, searches: int) -> tuple[list[Found], str | None]:
     """Search repeatedly, each time on the nodes that remain (section 8); return why the searches ended early, if so."""
-    found: list[Found] = []
+    outcomes: list[Found] = []
     for _ in range(searches):
         if not any(study.limits.most_processes):
-            return found, "no node is left"
+            return outcomes, "no node is left"
         try:
-            found.append(again(study=study))
+            outcomes.append(again(study=study))
         except UserError as err:
-            if not found:
+            if not outcomes:
                 raise
-            return found, f"{err.where}: {err.problem}"
-        study = study.within(remaining(study.limits, found[-1].choice.configuration))
-    return found, None
+            return outcomes, f"{err.where}: {err.problem}"
+        study = study.within(remaining(study.limits, outcomes[-1].choice.configuration))
+    return outcomes, None
 
 
-def _placements(study: Study, found: Sequence[Found]) -> list[Placement]:
+def _placements(study: Study, outcomes: Sequence[Found]) -> list[Placement]:
     """Return the hosts of each choice in rank order; each choice takes nodes that earlier choices have left."""
     taken = [0] * len(study.platform.clusters)
     placements = []
-    for one in found:
-        shares = one.choice.configuration.shares
+    for outcome in outcomes:
+        shares = outcome.choice.configuration.shares
         placements.append(configured(study.platform, shares, skip=taken))
         taken = [before + pes for before, (pes, _) in zip(taken, shares, strict=True)]
     return placements
@@ -275,21 +275,21 @@ class Results:
         """Return the results as JSON values."""
         choices = [
             {
-                "chosen": str(one.choice.configuration),
-                "ranks": one.choice.configuration.total,
-                "nodes": one.choice.configuration.nodes,
-                "estimated_s": one.choice.time_s,
-                "value": one.choice.value,
-                "configurations": one.configurations,
-                "examined": one.choice.examined,
-                "search_s": one.search_s,
-                "gather_s": one.gather_s,
-                "probed": [{**asdict(probe), "configuration": str(probe.configuration)} for probe in one.probed],
-                "probability_best": one.probability,
-                "flags": list(one.choice.flags),
+                "chosen": str(outcome.choice.configuration),
+                "ranks": outcome.choice.configuration.total,
+                "nodes": outcome.choice.configuration.nodes,
+                "estimated_s": outcome.choice.time_s,
+                "value": outcome.choice.value,
+                "configurations": outcome.configurations,
+                "examined": outcome.choice.examined,
+                "search_s": outcome.search_s,
+                "gather_s": outcome.gather_s,
+                "probed": [{**asdict(probe), "configuration": str(probe.configuration)} for probe in outcome.probed],
+                "probability_best": outcome.probability,
+                "flags": list(outcome.choice.flags),
                 "hostfile": list(placement),
             }
-            for one, placement in zip(self.found, self.placements, strict=True)
+            for outcome, placement in zip(self.found, self.placements, strict=True)
         ]
         return {
             **settings_to_json(self.request, self.study, self.how),
@@ -303,8 +303,8 @@ class Results:
         """Return the results as text."""
         study = self.study
         lines = [f"{study.problem(given(self.request.size))} on {study.platform.name}, by {driver_name(self.request)}"]
-        for number, (one, placement) in enumerate(zip(self.found, self.placements, strict=True)):
-            choice = one.choice
+        for number, (outcome, placement) in enumerate(zip(self.found, self.placements, strict=True)):
+            choice = outcome.choice
             nodes = ", ".join(
                 f"{pes} {cluster.name} x {processes}"
                 for cluster, (pes, processes) in zip(study.platform.clusters, choice.configuration.shares, strict=True)
@@ -313,10 +313,10 @@ class Results:
             lines.append(
                 f"{'then' if number else 'chosen'} {choice.configuration}: {nodes}; {choice.configuration.total} ranks"
             )
-            how = "probed at" if one.probed else "estimated"
+            how = "probed at" if outcome.probed else "estimated"
             lines.append(f"    {how} {duration(choice.time_s)}" + _value(self.how, choice))
-            lines.append(f"    of {one.configurations} configurations, in {1000 * one.search_s:.3g} ms")
-            lines += [f"    {line}" for line in said_of(one, self.request)]
+            lines.append(f"    of {outcome.configurations} configurations, in {1000 * outcome.search_s:.3g} ms")
+            lines += [f"    {line}" for line in said_of(outcome, self.request)]
             lines += [f"    caution: {flag}" for flag in choice.flags]
             lines.append(f"    host file: {' '.join(placement)}")
         if self.ended is not None:
@@ -326,11 +326,11 @@ class Results:
         return "\n".join(folded_lines(lines))
 
 
-def said_of(found: Found, request: SearchOptions) -> list[str]:
+def said_of(outcome: Found, request: SearchOptions) -> list[str]:
     """Return sentences about the probes and the bootstrap of a search, where it had any."""
-    said = [comparison_text(found.probed)] if found.probed else []
-    if found.probability is not None:
-        share = "no model" if math.isnan(found.probability) else f"{100 * found.probability:.0f} %"
+    said = [comparison_text(outcome.probed)] if outcome.probed else []
+    if outcome.probability is not None:
+        share = "no model" if math.isnan(outcome.probability) else f"{100 * outcome.probability:.0f} %"
         said.append(f"the best by the models of {share} of {request.bootstrap} resamplings of the measurements")
     return said
 

@@ -258,10 +258,10 @@ def measure(study: Study, runs: Sequence[tuple[Configuration, int]], broker: Bro
     started = time.perf_counter()
     evidence = broker.gather([EvidenceRequest("run", study.target(*run)) for run in runs])
     measurements = Measurements.of(
-        Measurement(configuration, size, one.record.time_s, one.record.flops)
-        for (configuration, size), one in zip(runs, evidence, strict=True)
+        Measurement(configuration, size, run.record.time_s, run.record.flops)
+        for (configuration, size), run in zip(runs, evidence, strict=True)
     )
-    costs = tuple(one.cost for one in evidence)
+    costs = tuple(piece.cost for piece in evidence)
     return Measured(measurements, costs, measurements.time_s, time.perf_counter() - started)
 
 

@@ -53,8 +53,15 @@ class PredictorDriver:
         finally:
             progress.close()
         times_s = [np.nan if prediction is None else prediction.time_s for prediction, _ in answers]
-        energies_j = [np.nan if one is None or one.energy_j is None else one.energy_j for one, _ in answers]
-        flags = {row: one.flags for row, (one, _) in enumerate(answers) if one is not None and one.flags}
+        energies_j = [
+            np.nan if prediction is None or prediction.energy_j is None else prediction.energy_j
+            for prediction, _ in answers
+        ]
+        flags = {
+            row: prediction.flags
+            for row, (prediction, _) in enumerate(answers)
+            if prediction is not None and prediction.flags
+        }
         return Estimates(
             np.array(times_s),
             energies_j=None if np.isnan(energies_j).all() else np.array(energies_j),
@@ -66,8 +73,8 @@ class PredictorDriver:
     def gathered(self) -> Gathered:
         """Cost of all evidence so far."""
         evidence = self._evidence.values()
-        runs_s = sum(one.record.time_s for one in evidence if one.request.kind == "run")
-        return Gathered(sum((one.cost for one in evidence), Cost()), runs_s, self._gather_s)
+        runs_s = sum(piece.record.time_s for piece in evidence if piece.request.kind == "run")
+        return Gathered(sum((piece.cost for piece in evidence), Cost()), runs_s, self._gather_s)
 
     def _answers(self, targets: Sequence[Target], progress: Progress) -> list[tuple[Prediction | None, Error | None]]:
         """Return the prediction of each target, or the reason why there is none.
@@ -113,7 +120,7 @@ class _Gatherer:
             evidence = self.broker.gather(requests)
         finally:
             self.driver._gather_s += time.perf_counter() - started
-        self.driver._evidence |= {one.id: one for one in evidence}
+        self.driver._evidence |= {piece.id: piece for piece in evidence}
         return evidence
 
 

@@ -91,20 +91,23 @@ def choose_by_probes(study: Study, space: Space, size: int, estimates: Estimates
     """
     best = estimates.choose(space)
     listed = shortlist(space, estimates.times_s, probing.count, table_s=estimates.table_s)
-    targets = [probe_target(study, one.configuration, size) for one in listed]
+    targets = [probe_target(study, candidate.configuration, size) for candidate in listed]
     started = time.perf_counter()
     evidence = probing.broker.gather([EvidenceRequest("run", target) for target in targets])
     wall_s = time.perf_counter() - started
-    asked = [study.target(one.configuration, size).iterations for one in listed]
+    asked = [study.target(candidate.configuration, size).iterations for candidate in listed]
     quiet = Measurements.of(
-        Measurement(one.configuration, size, time_of_iterations_s(run.record, target.iterations, iterations))
-        for one, run, target, iterations in zip(listed, evidence, targets, asked, strict=True)
+        Measurement(candidate.configuration, size, time_of_iterations_s(run.record, target.iterations, iterations))
+        for candidate, run, target, iterations in zip(listed, evidence, targets, asked, strict=True)
     )
     # A stream of its own, so that probes and measurements do not have the same noise.
     noisy_s = replace(probing.noise, seed=_stream(probing.noise.seed, size)).of(quiet).time_s.tolist()
     probed = sorted(
-        (Probed(one.configuration, one.time_s, time_s) for one, time_s in zip(listed, noisy_s, strict=True)),
-        key=lambda one: one.probed_s,
+        (
+            Probed(candidate.configuration, candidate.time_s, time_s)
+            for candidate, time_s in zip(listed, noisy_s, strict=True)
+        ),
+        key=lambda probe: probe.probed_s,
     )
     chosen = probed[0]
     choice = replace(
@@ -114,7 +117,7 @@ def choose_by_probes(study: Study, space: Space, size: int, estimates: Estimates
         value=chosen.probed_s,
         flags=_flags(space, estimates, chosen.configuration),
     )
-    spent = Gathered(sum((one.cost for one in evidence), Cost()), sum(one.record.time_s for one in evidence), wall_s)
+    spent = Gathered(sum((run.cost for run in evidence), Cost()), sum(run.record.time_s for run in evidence), wall_s)
     return ProbedChoice(choice, tuple(probed), spent)
 
 

@@ -26,14 +26,14 @@ def cross_validated_error(measurements: Measurements, fit_near: FitNear) -> floa
 
 
 def _errors(measurements: Measurements, fit_near: FitNear, size: float) -> Iterator[float]:
-    own = measurements.size == size
-    if own.all():
+    of_size = measurements.size == size
+    if of_size.all():
         return
     try:
-        models = fit_near(measurements.where(~own), size)
+        models = fit_near(measurements.where(~of_size), size)
     except UserError:
         return
-    for row in np.flatnonzero(own).tolist():
+    for row in np.flatnonzero(of_size).tolist():
         try:
             time_s, _ = models.predict(measurements.configuration(row), size)
         except OutOfRange:

@@ -104,14 +104,16 @@ class Curves:
         times_s = plain_s + reference_s * (weighted[:, refers] @ by_ranks[refers])
         return times_s
 
-    def _reference_s(self, references: Mapping[Series, Fit], own: Points, size: float, ranks: np.ndarray) -> np.ndarray:
+    def _reference_s(
+        self, references: Mapping[Series, Fit], points: Points, size: float, ranks: np.ndarray
+    ) -> np.ndarray:
         """Return the reference time T of eq. (3), s, models x ranks."""
-        by_size = size_part(own.form, np.array([size]))[:, 0]
+        by_size = size_part(points.form, np.array([size]))[:, 0]
         coefficients = np.array([references[series].coefficients for series in self.fits]).reshape(-1, len(by_size))
         times_s = np.repeat((coefficients @ by_size)[:, None], len(ranks), axis=1)
-        if own.fits:
+        if points.fits:
             for row, (i, M) in enumerate(self.fits):
                 for column, P in enumerate(ranks.tolist()):
-                    if (fitted := own.fits.get(Point(i, P, M))) is not None:
+                    if (fitted := points.fits.get(Point(i, P, M))) is not None:
                         times_s[row, column] = fitted.coefficients @ by_size
         return times_s

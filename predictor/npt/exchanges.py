@@ -90,14 +90,14 @@ class ExchangeCurves(Curves):
         assert self.knots is not None  # given with the fits
         sizes = np.full(len(ranks), float(size))
         rows = [
-            exchange_columns(self.form, self.knots[series], sizes, ranks, series.processes) @ found.coefficients
-            for series, found in self.fits.items()
+            exchange_columns(self.form, self.knots[series], sizes, ranks, series.processes) @ fitted.coefficients
+            for series, fitted in self.fits.items()
         ]
         return np.array(rows).reshape(-1, len(ranks))
 
     def message_s(self, series: Series, points: np.ndarray) -> np.ndarray:
         """Return t, the time of a message that leaves the node, s, times the number of exchanges."""
         assert self.knots is not None  # given with the fits
-        found: Fit = self.fits[series]
-        times_s: np.ndarray = rises(points, self.knots[series]) @ found.coefficients[len(self.form) :]
+        fitted: Fit = self.fits[series]
+        times_s: np.ndarray = rises(points, self.knots[series]) @ fitted.coefficients[len(self.form) :]
         return times_s

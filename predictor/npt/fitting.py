@@ -166,7 +166,7 @@ class _Fitter:
     def p_curves(self, reference_pes: int | None) -> Curves:
         """Fit P-T models, eq. (3), to the N-T models of the same runs."""
         fits, references = {}, {}
-        own: dict[Point, Fit] = {}
+        point_fits: dict[Point, Fit] = {}
         for series, points in self._series().items():
             if reference_pes is None:
                 reference = max(points, key=lambda point: point.ranks)
@@ -187,8 +187,8 @@ class _Fitter:
             fits[series] = self._fit(design, rows, target_s, list(map(str, self.curve)), f"P-T model, {series}")
             references[series] = by_size.fits[reference]
             if self.form == "npt:pt-printed":
-                own |= {point: by_size.fits[point] for point in points}
-        return Curves(self.curve, fits, references, Points(self.nt, own))
+                point_fits |= {point: by_size.fits[point] for point in points}
+        return Curves(self.curve, fits, references, Points(self.nt, point_fits))
 
     def _series(self) -> dict[Series, list[Point]]:
         """Return the measured points of each P-T or NP-T model: P > M_i, by (i, M_i)."""

@@ -28,14 +28,14 @@ def glitches(measurements: Measurements, k: float = K) -> np.ndarray:
     if np.isnan(measurements.work_flops).any():
         remedy = "Give the benchmark's flop count, or keep glitches"
         raise UserError("glitches", "the work of some measurements is not known", remedy)
-    found = np.zeros(len(measurements), bool)
+    mask = np.zeros(len(measurements), bool)
     for rows in measurements.series:
         _, first, group = np.unique(measurements.size[rows], return_index=True, return_inverse=True)
         work, time_s = measurements.work_flops[rows], measurements.time_s[rows]
         mean = np.add.reduceat(work, first) / np.add.reduceat(time_s, first)
         before = np.concatenate(([0.0], mean[:-1]))[group]
-        found[rows] = (before > 0) & (work / time_s <= k * before)
-    return found
+        mask[rows] = (before > 0) & (work / time_s <= k * before)
+    return mask
 
 
 def check_k(k: float) -> None:

@@ -46,7 +46,7 @@ def shares(target: Target) -> dict[int, tuple[int, int]]:
     ranks: dict[str, int] = {}
     for host in target.placement:
         ranks[host] = ranks.get(host, 0) + 1
-    found = {}
+    by_cluster = {}
     for i, cluster in enumerate(target.platform.clusters):
         counts = [ranks[host.name] for host in cluster.hosts if host.name in ranks]
         if len(set(counts)) > 1:
@@ -57,8 +57,8 @@ def shares(target: Target) -> dict[int, tuple[int, int]]:
                 "Give all nodes of a cluster equally many ranks, or use another predictor",
             )
         if counts:
-            found[i] = len(counts), counts[0]
-    return found
+            by_cluster[i] = len(counts), counts[0]
+    return by_cluster
 
 
 def one_pe(target: Target, cluster: int, processes: int) -> list[HomogeneousRun]:
@@ -87,7 +87,7 @@ def several_pes(target: Target, cluster: int, processes: int, *, form: str) -> l
     # A P-T model needs an N-T model for every P.
     least_sizes = len(equations.nt) if form == "npt:pt" else 1
     sized = smaller(target.problem)
-    possible = [pes for pes in range(2, most + 1) if sum(one.fits(pes * processes) for one in sized) >= least_sizes]
+    possible = [pes for pes in range(2, most + 1) if sum(size.fits(pes * processes) for size in sized) >= least_sizes]
     runs = _runs(target, cluster, processes, spread(possible))
     _check_sizes(target, where, runs)
     N, P = _N(runs), np.array([run.pes * run.processes for run in runs])
@@ -113,11 +113,11 @@ def spread(values: Sequence[int], most: int = MOST_NUMBERS_OF_PES) -> list[int]:
 def _runs(target: Target, cluster: int, processes: int, pes: Sequence[int]) -> list[HomogeneousRun]:
     return [
         HomogeneousRun(
-            one.N, number, processes, EvidenceRequest("run", _on(one, target.platform, cluster, number, processes))
+            size.N, number, processes, EvidenceRequest("run", _on(size, target.platform, cluster, number, processes))
         )
-        for one in smaller(target.problem)
+        for size in smaller(target.problem)
         for number in pes
-        if one.fits(number * processes)
+        if size.fits(number * processes)
     ]
 
 
@@ -127,7 +127,7 @@ def _N(runs: Sequence[HomogeneousRun]) -> np.ndarray:
 
 def _check_sizes(target: Target, where: str, runs: Sequence[HomogeneousRun]) -> None:
     if not runs:
-        sizes = ", ".join(str(one.N) for one in smaller(target.problem)) or "none"
+        sizes = ", ".join(str(size.N) for size in smaller(target.problem)) or "none"
         problem = f"too few sizes below N = {size_of(target.problem)} to measure: {sizes}"
         raise OutOfRange(where, problem, "Predict a larger problem, or use another predictor")
 
@@ -141,9 +141,9 @@ def _check(design: np.ndarray, form: tuple[Term, ...], where: str) -> None:
         raise OutOfRange(err.where, err.problem, remedy) from None
 
 
-def _on(one: Sized, platform: Platform, cluster: int, pes: int, processes: int) -> Target:
+def _on(size: Sized, platform: Platform, cluster: int, pes: int, processes: int) -> Target:
     configuration = [(pes, processes) if i == cluster else (0, 0) for i in range(len(platform.clusters))]
-    return Target(one.problem, platform, configured(platform, configuration))
+    return Target(size.problem, platform, configured(platform, configuration))
 
 
 def _where(target: Target, cluster: int, processes: int) -> str:

@@ -33,15 +33,15 @@ class NtPredictorModel:
             OutOfRange: The program has no equations, or too few smaller sizes.
         """
         sized, N = _sized(target), size_of(target.problem)
-        evidence = [self.answers[_request(target, one)] for one in sized]
-        fitted = _fit(target, sized, [comparable_time_s(one, target) for one in evidence])
+        evidence = [self.answers[_request(target, size)] for size in sized]
+        fitted = _fit(target, sized, [comparable_time_s(run, target) for run in evidence])
         values_s = fitted.coefficients * size_part(program_equations(target.problem).nt, np.array([N]))[:, 0]
         return Prediction(
             time_s=float(values_s.sum()),
             parts={f"{term}_s": float(value_s) for term, value_s in zip(fitted.terms, values_s, strict=True)},
             flags=(f"N = {N} is {N / sized[-1].N:.3g} times the largest measured one",),
-            evidence=tuple(one.id for one in evidence),
-            cost=sum((one.cost for one in evidence), Cost()),
+            evidence=tuple(run.id for run in evidence),
+            cost=sum((run.cost for run in evidence), Cost()),
         )
 
 
@@ -53,7 +53,7 @@ class NtPredictor:
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return requests for the runs of all targets in range."""
-        return requests_in_range(lambda target: [_request(target, one) for one in _sized(target)], targets)
+        return requests_in_range(lambda target: [_request(target, size) for size in _sized(target)], targets)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         """Return no requests: the runs are enough."""
@@ -61,17 +61,17 @@ class NtPredictor:
 
     def fit(self, evidence: Sequence[Evidence]) -> NtPredictorModel:
         """Return a model that holds the runs."""
-        return NtPredictorModel({one.request: one for one in evidence})
+        return NtPredictorModel({run.request: run for run in evidence})
 
 
-def _request(target: Target, one: Sized) -> EvidenceRequest:
-    return EvidenceRequest("run", Target(one.problem, target.platform, target.placement))
+def _request(target: Target, size: Sized) -> EvidenceRequest:
+    return EvidenceRequest("run", Target(size.problem, target.platform, target.placement))
 
 
 def _sized(target: Target) -> list[Sized]:
     """Return the problems that are measured; raise OutOfRange where they are too few for the equation."""
     program_equations(target.problem)
-    sized = [one for one in smaller(target.problem) if one.fits(target.nranks)]
+    sized = [size for size in smaller(target.problem) if size.fits(target.nranks)]
     _fit(target, sized, [1.0] * len(sized))
     return sized
 
@@ -79,7 +79,7 @@ def _sized(target: Target) -> list[Sized]:
 def _fit(target: Target, sized: Sequence[Sized], times_s: Sequence[float]) -> Fit:
     form = program_equations(target.problem).nt
     where = f"N-T model of {target}"
-    design = columns(form, np.array([float(one.N) for one in sized]), np.ones(len(sized)))
+    design = columns(form, np.array([float(size.N) for size in sized]), np.ones(len(sized)))
     try:
         return fit(design, np.array(times_s), [term.name for term in form], method="nnls", where=where)
     except UserError as err:

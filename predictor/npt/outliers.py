@@ -29,9 +29,9 @@ def outliers(fit_where: Callable[[np.ndarray], Fit], times_s: np.ndarray) -> np.
         times_s: Times of the runs, s.
     """
     kept = np.ones(len(times_s), bool)
-    found = fit_where(kept)
+    fitted = fit_where(kept)
     while (~kept).sum() < int(MOST_SHARE * len(times_s)):
-        model_s = times_s[kept] + found.residuals_s
+        model_s = times_s[kept] + fitted.residuals_s
         if not (model_s > 0).all():  # a wrecked model judges no run
             break
         excess = np.log(times_s[kept] / model_s)
@@ -41,7 +41,7 @@ def outliers(fit_where: Callable[[np.ndarray], Fit], times_s: np.ndarray) -> np.
         fewer = kept.copy()
         fewer[np.flatnonzero(kept)[worst]] = False
         try:
-            found = fit_where(fewer)
+            fitted = fit_where(fewer)
         except UserError:
             break
         kept = fewer

@@ -75,16 +75,16 @@ class NptPredictorModel:
             OutOfRange: A part has no model; see ``NptPredictor.runs``.
         """
         fitted = {part.cluster: self._part(target, part) for part in parts(target)}
-        times_s = {i: one.time_s(target.nranks) for i, one in fitted.items()}
+        times_s = {i: part.time_s(target.nranks) for i, part in fitted.items()}
         time_s = max(times_s.values())
-        evidence = [one for part in fitted.values() for one in part.evidence]
+        evidence = [run for part in fitted.values() for run in part.evidence]
         names = [cluster.name for cluster in target.platform.clusters]
         return Prediction(
             time_s=time_s,
             parts={f"T_{names[i]}_s": part_s for i, part_s in times_s.items()},
-            flags=(*time_flags(time_s), *_flags(target, {names[i]: one for i, one in fitted.items()})),
-            evidence=tuple(one.id for one in evidence),
-            cost=sum((one.cost for one in evidence), Cost()),
+            flags=(*time_flags(time_s), *_flags(target, {names[i]: part for i, part in fitted.items()})),
+            evidence=tuple(run.id for run in evidence),
+            cost=sum((run.cost for run in evidence), Cost()),
         )
 
     def _part(self, target: Target, part: Part) -> FittedPart:
@@ -105,7 +105,7 @@ class NptPredictor:
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return requests for the runs of all targets in range."""
-        example = {part: target for target, found in in_range(parts, targets) for part in found}
+        example = {part: target for target, target_parts in in_range(parts, targets) for part in target_parts}
         return requests_in_range(lambda part: [run.request for run in self.runs(example[part], part)], example)
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
@@ -114,7 +114,7 @@ class NptPredictor:
 
     def fit(self, evidence: Sequence[Evidence]) -> NptPredictorModel:
         """Return a model that holds the runs."""
-        return NptPredictorModel(self, {one.request: one for one in evidence})
+        return NptPredictorModel(self, {run.request: run for run in evidence})
 
     def runs(self, target: Target, part: Part) -> list[HomogeneousRun]:
         """Return the runs to measure for a part.
@@ -136,8 +136,8 @@ class NptPredictor:
         """
         N, form = size_of(target.problem), "npt:nt" if part.one_pe else self.form
         measurements = Measurements.of(
-            Measurement(run.configuration, run.N, comparable_time_s(one, target))
-            for run, one in zip(runs, evidence, strict=True)
+            Measurement(run.configuration, run.N, comparable_time_s(piece, target))
+            for run, piece in zip(runs, evidence, strict=True)
         )
         try:
             models = fit_models(measurements, program_equations(target.problem), form=form, method=self.method)
@@ -157,12 +157,12 @@ class NptPredictor:
 
 def _flags(target: Target, fitted: Mapping[str, FittedPart]) -> Iterator[str]:
     """Yield reasons to distrust a prediction, besides its value."""
-    N, largest = size_of(target.problem), min(one.largest_N for one in fitted.values())
+    N, largest = size_of(target.problem), min(part.largest_N for part in fitted.values())
     yield f"N = {N} is {N / largest:.3g} times the largest measured one"
-    beyond = {name: one for name, one in fitted.items() if target.nranks > one.most_ranks}
+    beyond = {name: part for name, part in fitted.items() if target.nranks > part.most_ranks}
     if beyond:
-        name, one = min(beyond.items(), key=lambda item: item[1].most_ranks)
-        yield f"P = {target.nranks} is beyond what was measured, {one.most_ranks} on cluster {name}"
+        name, narrowest = min(beyond.items(), key=lambda item: item[1].most_ranks)
+        yield f"P = {target.nranks} is beyond what was measured, {narrowest.most_ranks} on cluster {name}"
     hosts = [host for host, _ in groupby(target.placement)]
     clusters = [name for name, _ in groupby(hosts, key=lambda host: target.platform.cluster_of(host).name)]
     if len(set(hosts)) < len(hosts) or len(set(clusters)) < len(clusters):

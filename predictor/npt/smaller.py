@@ -66,8 +66,8 @@ def smaller(asked: Problem) -> tuple[Sized, ...]:
         others = {name: value for name, value in asked.params if name in kernel.parameters}
         known = kernel_sizes(asked.name)
         every = [sized_problem(asked.name, size, **others) for size in (known.construction if known else ())]
-    sized = (Sized(size_of(one), one) for one in every)
-    return tuple(sorted((one for one in sized if one.N < N), key=lambda one: one.N))
+    sized = (Sized(size_of(candidate), candidate) for candidate in every)
+    return tuple(sorted((size for size in sized if size.N < N), key=lambda size: size.N))
 
 
 def comparable_time_s(evidence: Evidence, target: Target) -> float:

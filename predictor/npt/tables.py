@@ -99,12 +99,12 @@ def _terms(table: CheckedTable, form: str, path: Path) -> Any:
 
 
 def _instead(table: CheckedTable, path: Path) -> _Instead:
-    found: Any = table.value("instead", {})
+    instead: Any = table.value("instead", {})
     try:
-        for values in found.values():
+        for values in instead.values():
             for others in values.values():
                 terms(*others, *others.values())
     except (AttributeError, TypeError, UserError) as err:
         raise UserError(f"{path}, instead", "not a table of terms by parameter and value", "Correct it") from err
-    checked: _Instead = found
+    checked: _Instead = instead
     return checked

@@ -42,8 +42,8 @@ class LawModel:
             OutOfRange: There are too few smaller sizes, or a run takes no time.
         """
         evidence = [self.answers[request] for request in self.predictor.runs(target)]
-        ranks = [one.record.ranks for one in evidence]
-        times_s = [one.record.time_s for one in evidence]
+        ranks = [run.record.ranks for run in evidence]
+        times_s = [run.record.time_s for run in evidence]
         if min(times_s) <= 0:
             where = f"{self.predictor.name}, {target.problem} on {target.platform.name}"
             raise OutOfRange(where, "a smaller run takes no time", "Let the program compute or communicate")
@@ -56,8 +56,8 @@ class LawModel:
             flags=(*time_flags(time_s), *extrapolation_flags(target, ranks)),
             remarks=(f"T = {law} s",),
             fit_residual=_residual(law, ranks, times_s),
-            evidence=tuple(one.id for one in evidence),
-            cost=sum((one.cost for one in evidence), Cost()),
+            evidence=tuple(run.id for run in evidence),
+            cost=sum((run.cost for run in evidence), Cost()),
         )
 
 
@@ -85,7 +85,7 @@ class LawPredictor:
 
     def fit(self, evidence: Sequence[Evidence]) -> LawModel:
         """Return a model that holds the runs."""
-        return LawModel(self, {one.request: one for one in evidence})
+        return LawModel(self, {run.request: run for run in evidence})
 
     def runs(self, target: Target) -> list[EvidenceRequest]:
         """Return the runs to measure.

@@ -45,8 +45,8 @@ class HcfNnlsModel:
             parts={"compute_s": compute_s, "comm_s": comm_s},
             flags=extrapolation_flags(target, ranks),
             remarks=(f"communication {law} s",),
-            evidence=tuple(one.id for one in evidence.values()),
-            cost=sum((one.cost for one in evidence.values()), Cost()),
+            evidence=tuple(piece.id for piece in evidence.values()),
+            cost=sum((piece.cost for piece in evidence.values()), Cost()),
             loads=computation.loads,
         )
 
@@ -72,7 +72,7 @@ class HcfNnls:
 
     def fit(self, evidence: Sequence[Evidence]) -> HcfNnlsModel:
         """Return a model that holds the probes and runs."""
-        return HcfNnlsModel(self, {one.request: one for one in evidence})
+        return HcfNnlsModel(self, {piece.request: piece for piece in evidence})
 
     def runs(self, target: Target) -> list[EvidenceRequest]:
         """Return the runs to whose communication the law is fitted.

@@ -94,7 +94,7 @@ def _dealt(target: Target) -> list[str]:
     for host in dict.fromkeys(target.placement):
         by_cluster.setdefault(target.platform.cluster_of(host).name, []).append(host)
     rounds = zip_longest(*by_cluster.values())
-    return [host for one in rounds for host in one if host is not None]
+    return [host for turn in rounds for host in turn if host is not None]
 
 
 def _counts(target: Target) -> list[int]:

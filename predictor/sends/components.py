@@ -83,7 +83,7 @@ def hidden_copy_share(model: SendModel, mode: Mode = Mode.STANDARD) -> float:
     Raises:
         OutOfRange: One of the three lines is missing.
     """
-    buffered, other = (model.line(one, Side.RECEIVER).c_s_per_byte for one in (Mode.BUFFERED, mode))
+    buffered, other = (model.line(send_mode, Side.RECEIVER).c_s_per_byte for send_mode in (Mode.BUFFERED, mode))
     return (buffered - other) / model.line(Mode.BUFFERED, Side.SENDER).c_s_per_byte
 
 

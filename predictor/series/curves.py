@@ -41,11 +41,11 @@ class Quantity:
 def lines_of(rows: Sequence[Row], over: str, names: Sequence[str]) -> dict[str, list[int]]:
     """Return the places of the rows that agree in all of these names except ``over``, by what they agree in."""
     texts = texts_of(rows, names)
-    found: dict[str, list[int]] = {}
+    lines: dict[str, list[int]] = {}
     for at, row in enumerate(rows):
         text = ", ".join(f"{name} = {texts[name][row[name]]}" for name in names if name != over)
-        found.setdefault(text, []).append(at)
-    return found
+        lines.setdefault(text, []).append(at)
+    return lines
 
 
 def curves_figure(
@@ -64,17 +64,17 @@ def curves_figure(
     from matplotlib.figure import Figure
 
     known = [
-        one for one in quantities
-        if any(row[one.column] is not None or (one.simulated and row.get(one.simulated) is not None) for row in rows)
+        quantity for quantity in quantities
+        if any(row[quantity.column] is not None or (quantity.simulated and row.get(quantity.simulated) is not None) for row in rows)
     ]  # fmt: skip
     lines = {text: [rows[at] for at in places] for text, places in lines_of(rows, over, names).items()}
     columns = 2 if len(known) in (2, 4) else min(3, len(known))
     deep = -(-len(known) // columns)
     width_in = _PANEL_IN[0] * columns + 0.2
     values = shortened([row[over] for row in rows])
-    numbers = all(isinstance(one, int | float) for one in values)
+    numbers = all(isinstance(value, int | float) for value in values)
     axis = _Axis(over, list(values), None if numbers else list(values.values()))
-    entries = _entries(lines, axis, simulated=any(one.simulated for one in known))
+    entries = _entries(lines, axis, simulated=any(quantity.simulated for quantity in known))
     across = max(1, int(width_in / (_ENTRY_IN + _LETTER_IN * max(map(len, entries), default=0))))
     legend_in = 0.25 * -(-len(entries) // across)
     size = width_in, (_PANEL_IN[1] + axis.deeper_in) * deep + legend_in + 0.4
@@ -194,7 +194,7 @@ def _draw(axes: Axes, lines: Mapping[str, Sequence[Row]], quantity: Quantity, ax
                 linestyle=style if axis.words is None and not hollow else "none", linewidth=1.2,
             )  # fmt: skip
     axis.set(axes)
-    refused = [axis.place(one) for one in _refused(lines, axis.name)]
+    refused = [axis.place(value) for value in _refused(lines, axis.name)]
     if refused:  # on the axis itself, where no value is
         (crosses,) = axes.plot(
             refused, [0.0] * len(refused), "x", color=_LINE, markersize=7, markeredgewidth=1.8, clip_on=False,
@@ -223,10 +223,10 @@ def _limit(axes: Axes, values: Sequence[float], whole: float | None) -> None:
 def _scale_numbers(axes: Axes, values: Sequence[float]) -> None:
     """Scale the horizontal axis; a few values far enough apart are its ticks."""
     _scale(axes, "x", values)
-    scaled = [math.log(one) for one in values] if axes.get_xscale() == "log" else values
+    scaled = [math.log(value) for value in values] if axes.get_xscale() == "log" else values
     apart = min((b - a for a, b in pairwise(scaled)), default=0.0)
     if apart * _MOST_TICKS >= scaled[-1] - scaled[0]:  # one value has no distances
-        axes.set_xticks(values, [plain(one) for one in values])
+        axes.set_xticks(values, [plain(value) for value in values])
         axes.minorticks_off()
 
 
@@ -249,28 +249,28 @@ def _has_result(rows: Sequence[Row]) -> bool:
 
 def _refused(lines: Mapping[str, Sequence[Row]], over: str) -> list[Any]:
     """Return the values at which a line that has results elsewhere was not evaluated."""
-    found = (row[over] for rows in lines.values() if _has_result(rows) for row in rows if row["time_s"] is None)
-    return list(dict.fromkeys(found))
+    refused = (row[over] for rows in lines.values() if _has_result(rows) for row in rows if row["time_s"] is None)
+    return list(dict.fromkeys(refused))
 
 
 def _entries(lines: Mapping[str, Sequence[Row]], axis: _Axis, *, simulated: bool) -> dict[str, Artist]:
     """Return the legend: an entry for each of several lines, up to _MOST_ENTRIES, and the meanings of markers."""
     from matplotlib.lines import Line2D  # imported here for a quick start: it is slow to import
 
-    found: dict[str, Artist] = {}
+    entries: dict[str, Artist] = {}
     shown = lines if 1 < len(lines) <= _MOST_ENTRIES else list(lines)[: _MOST_ENTRIES - 1] if len(lines) > 1 else ()
     for number, text in enumerate(shown):
         color, marker, line = style_of(number)
         style: Any = line if axis.words is None else "none"
         if _has_result(lines[text]):
-            found[text] = Line2D([], [], color=color, marker=marker, linestyle=style, linewidth=1.2, markersize=5)
+            entries[text] = Line2D([], [], color=color, marker=marker, linestyle=style, linewidth=1.2, markersize=5)
         else:
-            found[f"{text}: not evaluated"] = Line2D([], [], linestyle="none")
+            entries[f"{text}: not evaluated"] = Line2D([], [], linestyle="none")
     if len(lines) > _MOST_ENTRIES:
-        found[f"and {len(lines) - len(shown)} more"] = Line2D([], [], linestyle="none")
+        entries[f"and {len(lines) - len(shown)} more"] = Line2D([], [], linestyle="none")
     if simulated:
         hollow = Line2D([], [], color="0.3", marker="o", markerfacecolor="none", markersize=9, linestyle="none")
-        found["simulated (hollow)"] = hollow
+        entries["simulated (hollow)"] = hollow
     if _refused(lines, axis.name):
-        found["not evaluated"] = Line2D([], [], color=_LINE, marker="x", markeredgewidth=1.8, linestyle="none")
-    return found
+        entries["not evaluated"] = Line2D([], [], color=_LINE, marker="x", markeredgewidth=1.8, linestyle="none")
+    return entries

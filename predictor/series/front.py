@@ -38,7 +38,7 @@ def pareto_front(points: Sequence[Point], *, equals: bool = True) -> list[int]:
     return [at for _, _, at in front]
 
 
-def dominates(one: Point, other: Point) -> bool:
+def dominates(point: Point, other: Point) -> bool:
     """Return whether a point is worse than another in neither quantity, and better in at least one of them.
 
     A point with an unknown quantity neither dominates nor is dominated.
@@ -46,7 +46,7 @@ def dominates(one: Point, other: Point) -> bool:
     >>> dominates((1, 2), (1, 3)), dominates((1, 2), (1, 2)), dominates((1, 3), (2, 2)), dominates((1, None), (2, 2))
     (True, False, False, False)
     """
-    (a, b), (x, y) = one, other
+    (a, b), (x, y) = point, other
     if a is None or b is None or x is None or y is None:
         return False
     return a <= x and b <= y and (a < x or b < y)  # false for NaN

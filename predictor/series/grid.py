@@ -29,18 +29,18 @@ def varied(option: str, texts: Sequence[str]) -> dict[str, list[str]]:
     >>> varied("--vary", ["n=1:3", "system=small,large"])
     {'n': ['1', '2', '3'], 'system': ['small', 'large']}
     """
-    found: dict[str, list[str]] = {}
+    by_name: dict[str, list[str]] = {}
     for text in texts:
         name, equals, values = text.partition("=")
         name = name.strip()
         if not name or not equals:
             raise UserError(f"{option} {text}", "not of the form NAME=VALUES", _EXAMPLE)
-        if name in found:
+        if name in by_name:
             raise UserError(f"{option} {text}", f"{name} is varied twice", "Give all its values at once")
-        found[name] = list(_values(f"{option} {text}", values))
-        if math.prod(map(len, found.values())) > MOST_POINTS:
+        by_name[name] = list(_values(f"{option} {text}", values))
+        if math.prod(map(len, by_name.values())) > MOST_POINTS:
             raise UserError(f"{option} {text}", f"more than {MOST_POINTS} combinations", "Give fewer values")
-    return found
+    return by_name
 
 
 def combinations(axes: Mapping[str, Iterable[Any]]) -> list[dict[str, Any]]:

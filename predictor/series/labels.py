@@ -46,7 +46,9 @@ def place_labels(axes: Axes, markers: Sequence[tuple[float, float]] = ()) -> Non
         boxes = [(distance, _box((x, y), size, distance * pixels, angle)) for distance, angle in _places()]
         _, box = min(
             boxes,
-            key=lambda one: _covered(one[1], taken, frame) + _crossed((x, y), one[1], others) + _FARTHER * one[0],
+            key=lambda candidate: (
+                _covered(candidate[1], taken, frame) + _crossed((x, y), candidate[1], others) + _FARTHER * candidate[0]
+            ),
         )
         taken.append(box)
         label.set_horizontalalignment("left")
@@ -89,6 +91,6 @@ def _holds(box: npt.NDArray[np.float64], point: npt.NDArray[np.float64]) -> bool
     return bool((point >= box[:2]).all() and (point <= box[2:]).all())
 
 
-def _overlap(one: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> float:
-    width, height = np.minimum(one[2:], other[2:]) - np.maximum(one[:2], other[:2])
+def _overlap(box: npt.NDArray[np.float64], other: npt.NDArray[np.float64]) -> float:
+    width, height = np.minimum(box[2:], other[2:]) - np.maximum(box[:2], other[:2])
     return max(float(width), 0.0) * max(float(height), 0.0)

@@ -81,30 +81,30 @@ def answers(
         KeyboardInterrupt: With the number of answers that are kept.
         UserError: A process was killed.
     """
-    found: dict[int, Answer | UserError] = {}
+    by_task: dict[int, Answer | UserError] = {}
     for at, identity in enumerate(identities):
         known = kept.get(identity)
         if known is not None:
-            found[at] = known
-    missing = [at for at in range(len(tasks)) if at not in found]
+            by_task[at] = known
+    missing = [at for at in range(len(tasks)) if at not in by_task]
     progress = Progress()
     new = 0
     try:
         with closing(_made([tasks[at] for at in missing], make, jobs)) as made:
             for number, answer in made:
                 at = missing[number]
-                found[at] = answer
+                by_task[at] = answer
                 if not isinstance(answer, UserError):
                     kept.put(identities[at], answer, names[at])
                     new += 1
-                progress(names[at], len(found), len(tasks))
+                progress(names[at], len(by_task), len(tasks))
     except KeyboardInterrupt as err:
         if kept.store is None or not new:
             raise
-        raise KeyboardInterrupt(f"{len(found)} of {len(tasks)} are kept in the store") from err
+        raise KeyboardInterrupt(f"{len(by_task)} of {len(tasks)} are kept in the store") from err
     finally:
         progress.close()
-    return [found[at] for at in range(len(tasks))]
+    return [by_task[at] for at in range(len(tasks))]
 
 
 def _made(

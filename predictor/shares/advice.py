@@ -124,7 +124,9 @@ def advise(target: Target, model: Predictor, broker: Gatherer) -> Advice:
         return Advice(equal, by_speed, probe)
     softer = predict(model, [advised_target(target, probe, exponent) for exponent in _SOFTER], broker)
     asked = [(BY_SPEED, by_speed), *zip(_SOFTER, softer, strict=True)]
-    exponent, advised = min(asked, key=lambda one: one[1].prediction.time_s if one[1].prediction else math.inf)
+    exponent, advised = min(
+        asked, key=lambda candidate: candidate[1].prediction.time_s if candidate[1].prediction else math.inf
+    )
     return Advice(equal, advised, probe, exponent)
 
 

@@ -100,7 +100,7 @@ def asked_from_request(request: ShareSearchOptions) -> SharesQuestion:
     with doing("reading the platform"):
         platform = platform_from_request(request)
     placement = placement_from_request(request, platform, request.ranks)
-    targets = tuple(Target(one, platform, placement) for one in problems)
+    targets = tuple(Target(problem, platform, placement) for problem in problems)
     for target in targets:
         check(target.problem, target.nranks)
         settings.spec(target)  # raises an error for impossible settings before anything runs
@@ -139,13 +139,17 @@ def _run(request: ShareSearchOptions) -> int:
     with runner_from_request(request, cautions=said, saying=False) as runner:
         broker = Broker.of(asked.settings, asked.targets, runner)
         runner.start(broker.specs([probe_request(target) for target in asked.targets]))
-        found = [advise(target, asked.model, broker) for target in asked.targets]
+        all_advice = [advise(target, asked.model, broker) for target in asked.targets]
     if request.write is not None:
-        write_text("--write", request.write, lines_of_file(found[0].asked()))
+        write_text("--write", request.write, lines_of_file(all_advice[0].asked()))
     if request.json:
-        print(json.dumps({"advice": [to_json(one) for one in found], "cautions": said.lines()}))
+        print(json.dumps({"advice": [to_json(advice) for advice in all_advice], "cautions": said.lines()}))
     else:
-        print("\n\n".join("\n".join([*text_lines(one, wide=request.wide), *written_lines(request)]) for one in found))
+        print(
+            "\n\n".join(
+                "\n".join([*text_lines(advice, wide=request.wide), *written_lines(request)]) for advice in all_advice
+            )
+        )
     said.say_all()
     return 0
 
@@ -171,14 +175,14 @@ def text_lines(advice: Advice, *, wide: bool) -> list[str]:
         nodes[name] = nodes.get(name, 0) + 1
     for name, share in advice.shares.items():
         even = 100 * nodes[name] / equal.nranks
-        times = [duration(one, like_s=max(before)) for one in (waits[name], waits_then[name])]
+        times = [duration(wait_s, like_s=max(before)) for wait_s in (waits[name], waits_then[name])]
         rows.append([name, str(nodes[name]), f"{even:.1f}", f"{100 * share:.1f}", *times])
     return [str(equal), "", *table_lines(rows, left={0}, wide=wide), "", *folded_lines([_sentence(advice)])]
 
 
 def _sentence(advice: Advice) -> str:
     """Return what the predictor says, or why it says nothing."""
-    made = [one.prediction for one in (advice.equal, advice.advised)]
+    made = [answer.prediction for answer in (advice.equal, advice.advised)]
     if made[0] is None or made[1] is None:
         return f"{advice.equal.predictor} has no answer: {advice.equal.refusal or advice.advised.refusal}"
     gain = gain_text(made[0].time_s, made[1].time_s)
@@ -204,7 +208,7 @@ def gain_text(equal_s: float, advised_s: float) -> str:
     """
     gain_pct = 100 * (1 - advised_s / equal_s) if equal_s else 0.0
     change = "less" if gain_pct >= 0 else "more"
-    times = [duration(one, like_s=equal_s) for one in (equal_s, advised_s)]
+    times = [duration(time_s, like_s=equal_s) for time_s in (equal_s, advised_s)]
     return f"{times[0]} with equal shares, {times[1]} with the advised ones, {abs(gain_pct):.1f} % {change}"
 
 
@@ -230,7 +234,9 @@ def to_json(advice: Advice) -> dict[str, Any]:
         "equal": said(advice.equal.prediction),
         "advised": said(advice.advised.prediction),
         "out_of_range": advice.equal.refusal or advice.advised.refusal,
-        "evidence": [asdict(one.cost) | {"id": one.id, "kind": one.request.kind} for one in advice.advised.evidence],
+        "evidence": [
+            asdict(piece.cost) | {"id": piece.id, "kind": piece.request.kind} for piece in advice.advised.evidence
+        ],
     }
 
 

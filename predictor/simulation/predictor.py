@@ -59,7 +59,7 @@ class Simulate:
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         """Return the requests for the simulations, at the share of the speed that the probes show."""
-        if any(one.request.kind == "simulation" for one in evidence):
+        if any(piece.request.kind == "simulation" for piece in evidence):
             return []
         asked = []
         for target in targets:
@@ -73,8 +73,8 @@ class Simulate:
 
     def fit(self, evidence: Sequence[Evidence]) -> SimulationModel:
         """Return the model from all evidence."""
-        simulated = {one.request.target: one for one in evidence if one.request.kind == "simulation"}
-        return SimulationModel(simulated, tuple(one for one in evidence if one.request.kind == "run"))
+        simulated = {piece.request.target: piece for piece in evidence if piece.request.kind == "simulation"}
+        return SimulationModel(simulated, tuple(piece for piece in evidence if piece.request.kind == "run"))
 
 
 def _check(target: Target) -> None:
@@ -87,10 +87,10 @@ def _check(target: Target) -> None:
 
 
 def _probe_of(target: Target, evidence: Sequence[Evidence]) -> Evidence:
-    for one in evidence:
-        asked = one.request.target
-        if one.request.kind == "run" and asked.problem == target.problem and asked.platform is target.platform:
-            return one
+    for piece in evidence:
+        asked = piece.request.target
+        if piece.request.kind == "run" and asked.problem == target.problem and asked.platform is target.platform:
+            return piece
     raise KeyError(str(target))
 
 

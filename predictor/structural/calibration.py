@@ -133,9 +133,9 @@ class _Fit:
 
     def _fit_nodes(self, c: int) -> None:
         """Fit the links of a node, from two messages that leave it."""
-        own = np.flatnonzero(self.cluster == c)
-        links = np.concatenate([self.at.from_host(own), self.at.to_host(own)])
-        if len(own) == 1:
+        hosts = np.flatnonzero(self.cluster == c)
+        links = np.concatenate([self.at.from_host(hosts), self.at.to_host(hosts)])
+        if len(hosts) == 1:
             rates_Bps = [self.lines.rate_Bps[self.paths.row[c, d]] for d in range(len(self.clusters)) if d != c]
             self.paths.capacity_Bps[links] = max(rates_Bps, default=np.inf)
             return

@@ -98,12 +98,12 @@ def _joined(size: np.ndarray, time_s: np.ndarray, starts: Sequence[float]) -> tu
     """Return the segments of times, fitted apart from each of the sizes on at which messages travel otherwise."""
     if not len(size) or time_s.max() <= 0:
         return ()
-    found: list[Segment] = []
+    segments: list[Segment] = []
     for start, end in zip(starts, [*starts[1:], np.inf], strict=True):
-        own = (size >= start) & (size < end)
-        if own.any():
-            found += _segments(start, size[own], time_s[own])
-    return tuple(found)
+        inside = (size >= start) & (size < end)
+        if inside.any():
+            segments += _segments(start, size[inside], time_s[inside])
+    return tuple(segments)
 
 
 def _segments(start: float, size: np.ndarray, time_s: np.ndarray) -> list[Segment]:
@@ -115,16 +115,20 @@ def _segments(start: float, size: np.ndarray, time_s: np.ndarray) -> list[Segmen
         raise OutOfRange("structural, calls of MPI", problem, "Use dpgraph, or a calibrated platform")
     froms = [start, *((size[a.last] + size[b.first]) / 2 for a, b in pairwise(fitted))]
     return [
-        (float(at), max(0.0, one.start_s - _OFFSET_S), max(0.0, one.s_per_byte))
-        for at, one in zip(froms, fitted, strict=True)
+        (float(at), max(0.0, piece.start_s - _OFFSET_S), max(0.0, piece.s_per_byte))
+        for at, piece in zip(froms, fitted, strict=True)
     ]
 
 
 def merged(parts: Sequence[tuple[float, Sequence[Segment]]]) -> tuple[Segment, ...]:
     """Return the sum of some curves, each times its factor, as segments; their times are not below 0."""
-    found = []
+    summed = []
     for at in sorted({segment[0] for _, segments in parts for segment in segments}):
-        here = [(factor, [one for one in segments if one[0] <= at][-1]) for factor, segments in parts if segments]
-        base_s, per_byte_s = (sum(factor * one[i] for factor, one in here) for i in (1, 2))
-        found.append((at, max(0.0, base_s), max(0.0, per_byte_s)))
-    return tuple(found)
+        here = [
+            (factor, [segment for segment in segments if segment[0] <= at][-1])
+            for factor, segments in parts
+            if segments
+        ]
+        base_s, per_byte_s = (sum(factor * segment[i] for factor, segment in here) for i in (1, 2))
+        summed.append((at, max(0.0, base_s), max(0.0, per_byte_s)))
+    return tuple(summed)

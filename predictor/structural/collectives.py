@@ -34,14 +34,14 @@ def _all_to_all(step: AllToAll) -> tuple[Exchange, ...]:
     if len(chosen) > 1:  # the groups' blocks lie on both sides of a threshold
         chosen = {"linear"}
     phases = {"linear": _linear, "bruck": _bruck, "pairwise": _pairwise}[chosen.pop()](members)
-    found = []
+    messages = []
     for source, destination, blocks in phases:
         # Each member's blocks are those of the members at the distances that are sent.
         sizes = [step.size_bytes[:, source, (source + distance) % members] for distance in blocks]
         whole = np.sum(sizes, axis=0)
         senders, receivers = (step.group[:, side].astype(np.int32).ravel() for side in (source, destination))
-        found.append(Exchange(senders, receivers, whole.astype(np.int64).ravel(), at_once=True))
-    return tuple(found)
+        messages.append(Exchange(senders, receivers, whole.astype(np.int64).ravel(), at_once=True))
+    return tuple(messages)
 
 
 # Phases of messages among members: from, to, and the distances from the sender of those whose blocks are sent, each a
@@ -84,14 +84,14 @@ def _barrier(size_bytes: int, nranks: int) -> list[Exchange]:
 
 def _all_reduce(size_bytes: int, nranks: int) -> list[Exchange]:
     """All ranks send to rank 0, then a binomial tree broadcasts, with the largest distance first."""
-    found, distance = [_to_root(size_bytes, nranks)], 1
+    messages, distance = [_to_root(size_bytes, nranks)], 1
     while distance < nranks:
         distance *= 2
     while distance > 1:
         distance //= 2
         source = np.arange(0, nranks - distance, 2 * distance, dtype=np.int32)
-        found.append(Exchange(source, source + np.int32(distance), np.full(len(source), size_bytes, np.int64)))
-    return found
+        messages.append(Exchange(source, source + np.int32(distance), np.full(len(source), size_bytes, np.int64)))
+    return messages
 
 
 def _reduce(size_bytes: int, nranks: int) -> list[Exchange]:

@@ -55,15 +55,15 @@ class FollowedProgram:
             The time of the slowest rank from its own start, s; and the difference between the last two iterations
             followed times the number of those that were not, s.
         """
-        found = None
+        evaluated = None
         for most in TURNS:
             turns = min(most, iterations - 1)
             if _messages(self._schedule, turns) > MOST_MESSAGES:
                 break
-            found = self._evaluated(paths, host, s_per_flop, iterations, turns)
-            if found[1] <= SETTLED * found[0] or turns == iterations - 1:
+            evaluated = self._evaluated(paths, host, s_per_flop, iterations, turns)
+            if evaluated[1] <= SETTLED * evaluated[0] or turns == iterations - 1:
                 break
-        return found
+        return evaluated
 
     def _evaluated(
         self, paths: Paths, host: np.ndarray, s_per_flop: np.ndarray, iterations: int, turns: int
@@ -226,7 +226,7 @@ class _Part:
 
     def _sweep(self, item: int) -> None:
         """Write a sweep: for each plane, receive along x and along y, compute, and send along x and along y."""
-        width, height, forward, planes = (int(one) for one in self._schedule.shape[item])
+        width, height, forward, planes = (int(number) for number in self._schedule.shape[item])
         plane = _Part(self._schedule, self._protocol)
         plane._plane(item, list(_axes(self._rank[: width * height], width, height, 1 if forward else -1)))
         rank, code, argument, value = plane.columns(0)
@@ -298,8 +298,8 @@ def _links(paths: Paths, a: int, b: int) -> list[tuple[int, float]]:
     place, c, d = PlaceOfLinks(len(paths.cluster), len(paths.back)), int(paths.cluster[a]), int(paths.cluster[b])
     hosts = place.hosts
     if a == b:
-        own = [(a, 1 + paths.back[c]), (hosts + a, 1 + paths.back[c]), (place.inside(c), 1.0)]
-        return own if paths.self_shares[c] else []
+        self_links = [(a, 1 + paths.back[c]), (hosts + a, 1 + paths.back[c]), (place.inside(c), 1.0)]
+        return self_links if paths.self_shares[c] else []
     links = [(a, 1.0), (hosts + b, 1.0), (hosts + a, paths.back[c]), (b, paths.back[d]), (place.inside(c), 1.0)]
     if c != d:
         links += [(place.inside(d), 1.0), (place.outside(c), 1.0), (place.outside(d), 1.0)]

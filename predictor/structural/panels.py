@@ -125,16 +125,16 @@ class PanelSetting:
         # Imported here for a quick start: it is slow to import.
         from predictor.structural.factorisation.evaluate import evaluate
 
-        found = evaluate(_run_of(target), self._machine(target, slowdown or {}))
+        evaluated = evaluate(_run_of(target), self._machine(target, slowdown or {}))
         evidence = [self.probe, *(e for e in (*self.lines, self.network) if e is not None and target.nodes > 1)]
-        compute_s = float(found.busy_s.max())
+        compute_s = float(evaluated.busy_s.max())
         return Prediction(
-            time_s=found.time_s,
-            parts={"compute_s": compute_s, "comm_s": found.time_s - compute_s},
+            time_s=evaluated.time_s,
+            parts={"compute_s": compute_s, "comm_s": evaluated.time_s - compute_s},
             flags=self._flags(target),
             evidence=tuple(e.id for e in evidence),
             cost=sum((e.cost for e in evidence), Cost()),
-            loads=_loads(target, found),
+            loads=_loads(target, evaluated),
         )
 
     def _machine(self, target: Target, slowdown: Mapping[str, float]) -> Machine:
@@ -225,21 +225,21 @@ def _curves_of(
     survey, (cluster,) = Survey(where, results), where.hosts  # without lines its reason comes first
     if calls is None:
         raise ValueError("evidence of the calls of MPI comes with that of the messages")
-    found = Calls(survey, calls)
+    curves = Calls(survey, calls)
 
     def segments(row: int) -> tuple[tuple[float, float, float], ...]:
         line, pieces = survey.lines[row], []
         for gap in (0, *survey.between):
-            piece = [line[0], *(one for one in line[1:] if one.first <= gap + 1)][-1]
+            piece = [line[0], *(candidate for candidate in line[1:] if candidate.first <= gap + 1)][-1]
             from_bytes = survey.above_bytes(gap) if gap else 0.0
             pieces.append((from_bytes, max(0.0, piece.start_s), piece.s_per_byte))
         return tuple(pieces)
 
     # A message of a node to itself takes the same calls, which the ping-pongs between nodes show beside the way.
     between, within = segments(survey.row[cluster, cluster]), segments(survey.row[cluster])
-    within = merged([(1.0, within), (-1.0, between), (1.0, found.wire)])
-    sender, message = (math.ceil(min(size, _ALL_BYTES)) for size in (survey.waits_from_bytes[0], found.eager_bytes))
-    return Curves(found.wire, within, found.sender, found.receiver, eager_bytes=message, detached_bytes=sender)
+    within = merged([(1.0, within), (-1.0, between), (1.0, curves.wire)])
+    sender, message = (math.ceil(min(size, _ALL_BYTES)) for size in (survey.waits_from_bytes[0], curves.eager_bytes))
+    return Curves(curves.wire, within, curves.sender, curves.receiver, eager_bytes=message, detached_bytes=sender)
 
 
 def _columns(target: Target) -> int:
@@ -265,11 +265,11 @@ def _run_of(target: Target) -> Run:
     )
 
 
-def _loads(target: Target, found: Evaluated) -> dict[str, HostLoad]:
+def _loads(target: Target, evaluated: Evaluated) -> dict[str, HostLoad]:
     ranks: dict[str, list[float]] = {}
-    for host, own_s in zip(target.placement, found.busy_s.tolist(), strict=True):
+    for host, own_s in zip(target.placement, evaluated.busy_s.tolist(), strict=True):
         ranks.setdefault(host, []).append(own_s)
     return {
-        host: host_load(sum(own_s), own_s, cores=target.platform.host(host).cores, time_s=found.time_s)
+        host: host_load(sum(own_s), own_s, cores=target.platform.host(host).cores, time_s=evaluated.time_s)
         for host, own_s in ranks.items()
     }

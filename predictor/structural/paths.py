@@ -44,9 +44,9 @@ class PlaceOfLinks:
         """Return the link of messages from one cluster to another."""
         return 2 * self.hosts + (2 + source) * self.clusters + destination
 
-    def both_ways(self, one: int, other: int) -> int:
+    def both_ways(self, cluster: int, other: int) -> int:
         """Return the link that messages between two clusters share in both directions."""
-        return 2 * self.hosts + (2 + self.clusters + min(one, other)) * self.clusters + max(one, other)
+        return 2 * self.hosts + (2 + self.clusters + min(cluster, other)) * self.clusters + max(cluster, other)
 
 
 class Paths(NamedTuple):

@@ -71,24 +71,24 @@ class StructuralModel:
 
         Targets that differ only in their placement are evaluated together.
         """
-        found: dict[int, Prediction | OutOfRange] = {}
+        answers: dict[int, Prediction | OutOfRange] = {}
         groups: dict[tuple[Problem, str, int], list[int]] = {}
         for i, target in enumerate(targets):
             try:
                 check_range(target)
                 if follows(target.problem):
-                    found[i] = self._followed(target)
+                    answers[i] = self._followed(target)
                     continue
                 groups.setdefault((target.problem, target.platform.content_hash, target.nranks), []).append(i)
             except OutOfRange as err:
-                found[i] = err
+                answers[i] = err
         for (problem, platform, _), members in groups.items():
             try:
                 predictions = self._setting(problem, platform).predict([targets[i] for i in members])
-                found |= dict(zip(members, predictions, strict=True))
+                answers |= dict(zip(members, predictions, strict=True))
             except OutOfRange as err:
-                found |= dict.fromkeys(members, err)
-        return [found[i] for i in range(len(targets))]
+                answers |= dict.fromkeys(members, err)
+        return [answers[i] for i in range(len(targets))]
 
 
 def check_range(target: Target) -> None:
@@ -168,8 +168,8 @@ class Structural:
         sizes = {(e.request.target.problem, _platform(e).content_hash): e for e in evidence if _has_sizes(e)}
         probes = {(e.request.target.problem, _platform(e).content_hash): e for e in evidence if _is_probe(e)}
         lines: dict[str, list[Evidence]] = {}
-        for one in filter(_is_line, evidence):
-            lines.setdefault(_platform(one).content_hash, []).append(one)
+        for line in filter(_is_line, evidence):
+            lines.setdefault(_platform(line).content_hash, []).append(line)
         settings, panels = {}, {}
         for key, probe in probes.items():
             if follows(key[0]):
@@ -195,7 +195,7 @@ def _networks(known: Sequence[Target]) -> list[Target]:
     # Imported here for a quick start: it is slow to import.
     from predictor.structural.sharing_survey import sampled
 
-    together = [sampled(one) for one in one_per_platform([t for t in known if not follows(t.problem)])]
+    together = [sampled(target) for target in one_per_platform([t for t in known if not follows(t.problem)])]
     measured = {target.platform.content_hash for target in together}
     panels = one_per_platform([target for target in known if follows(target.problem)])
     return together + [few(target) for target in panels if target.platform.content_hash not in measured]
@@ -206,9 +206,9 @@ def _line_requests(known: Sequence[Target], evidence: Sequence[Evidence]) -> lis
     first = {target.platform.content_hash: target for target in reversed(known) if follows(target.problem)}
     asked = []
     for key, target in first.items():
-        own = [e for e in evidence if _platform(e).content_hash == key and _is_line(e)]
+        lines = [e for e in evidence if _platform(e).content_hash == key and _is_line(e)]
         with suppress(OutOfRange):  # predict raises it again
-            asked.append(line_request(target, own))
+            asked.append(line_request(target, lines))
     return [request for request in asked if request is not None]
 
 

@@ -67,14 +67,14 @@ def runs(
         UserError: The C files cannot be compiled.
     """
     times_s, drifts_s, met_s = (np.empty(len(s_per_flop)) for _ in range(3))
-    steps, found = SCHEDULE.filled(**schedule._asdict()), SHARES.filled(**shares._asdict())
+    steps, filled_shares = SCHEDULE.filled(**schedule._asdict()), SHARES.filled(**shares._asdict())
     given = RUNS.filled(s_per_flop=s_per_flop, protocol=protocol, times_s=times_s, drifts_s=drifts_s, met_s=met_s)
     placed: tuple[Structure, Structure] | tuple[None, None] = (None, None)
     if network is not None:
         paths, hosts = network
         placed = (PATHS.filled(**paths._asdict()), PLACEMENTS.filled(host=hosts, protocol=protocol))
-        LIBRARY.call("structural_check_share", steps, *placed, found)
-    LIBRARY.call("structural_check_run", steps, found, given)
+        LIBRARY.call("structural_check_share", steps, *placed, filled_shares)
+    LIBRARY.call("structural_check_run", steps, filled_shares, given)
     for part in parts(len(s_per_flop), _MOST_ITERATIONS * len(schedule.source)):
-        LIBRARY.call("structural_run", steps, *placed, found, given, iterations, part.start, part.stop)
+        LIBRARY.call("structural_run", steps, *placed, filled_shares, given, iterations, part.start, part.stop)
     return times_s, drifts_s, met_s

@@ -76,7 +76,7 @@ def flattened(segments: Sequence[Sequence[Plain]], nranks: int) -> Schedule:
     computes = [step for step in distinct[Compute] if isinstance(step, Compute)]
     sweeps = [step for step in distinct[Sweep] if isinstance(step, Sweep)]
     messages = [_in_rounds(step) for step in distinct[Exchange] if isinstance(step, Exchange)]
-    overlapped = [one.meanwhile for one in messages if one.meanwhile is not None]
+    overlapped = [message.meanwhile for message in messages if message.meanwhile is not None]
     places = iter(range(len(computes), len(computes) + len(overlapped)))
     size_bytes = np.unique(
         np.concatenate([[0], *[m.size_bytes for m in messages], *[s for w in sweeps for s in (w.x_bytes, w.y_bytes)]])
@@ -114,7 +114,7 @@ def sizes_to_measure(problem: Problem, ranks: Sequence[int], *, most: int) -> li
 
 def sizes_sent(schedules: Sequence[Schedule], *, most: int) -> list[int]:
     """Return the sizes of the messages of some schedules, ascending, but at most ``most`` of them."""
-    sizes = np.unique(np.array([s for one in schedules for s in one.size_bytes.astype(np.int64)], np.int64))
+    sizes = np.unique(np.array([s for steps in schedules for s in steps.size_bytes.astype(np.int64)], np.int64))
     if len(sizes) > most:
         sizes = sizes[np.unique(np.linspace(0, len(sizes) - 1, most).round().astype(int))]
     return [int(size) for size in sizes]
@@ -131,12 +131,12 @@ def _plain(steps: Sequence[Step], nranks: int) -> Iterator[Plain]:
 
 def partners(steps: Schedule) -> list[tuple[int, int]]:
     """Return the pairs of ranks of which the first sends to the second."""
-    found = set(zip(steps.source.tolist(), steps.destination.tolist(), strict=True))
+    pairs = set(zip(steps.source.tolist(), steps.destination.tolist(), strict=True))
     for width, height, forward, _ in steps.shape.tolist():
         for a in range(width * height):
             after = ([a + 1] if a % width < width - 1 else []) + ([a + width] if a // width < height - 1 else [])
-            found |= {(a, b) if forward else (b, a) for b in after}
-    return sorted(found)
+            pairs |= {(a, b) if forward else (b, a) for b in after}
+    return sorted(pairs)
 
 
 def rounds(source: np.ndarray) -> np.ndarray:

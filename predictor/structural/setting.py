@@ -88,9 +88,9 @@ class Setting:
         times_s, drifts_s, met_s = runs(plan.schedule, shares, plan.protocol, s_per_flop, iterations, network=network)
         unshared: set[int] = set()  # placements on which messages of different steps are not followed together
         for i in np.flatnonzero(met_s > _MEET * times_s).tolist():
-            one = plan.meeting.evaluate(plan.paths, host[i], s_per_flop[i], iterations)
-            if one is not None:
-                times_s[i], drifts_s[i] = one
+            followed = plan.meeting.evaluate(plan.paths, host[i], s_per_flop[i], iterations)
+            if followed is not None:
+                times_s[i], drifts_s[i] = followed
             elif met_s[i] > _MEET_MUCH * times_s[i]:
                 unshared.add(i)
         rank_s = plan.flops * s_per_flop
@@ -187,22 +187,22 @@ class Setting:
         target, record = self._probe.request.target, self._probe.record
         flops = traffic(target.problem, target.nranks).totals(target.iterations).flops
         return {
-            self._platform.cluster_of(host).name: compute_s / own if own else np.nan
-            for host, compute_s, own in zip(record.host, record.compute_s, flops.tolist(), strict=True)
+            self._platform.cluster_of(host).name: compute_s / rank_flops if rank_flops else np.nan
+            for host, compute_s, rank_flops in zip(record.host, record.compute_s, flops.tolist(), strict=True)
         }
 
     @cached_property
     def _s_per_flop(self) -> np.ndarray:
         """Seconds per flop by cluster; OutOfRange if the probe's rank computes nothing."""
-        found = np.array([self._probed[name] for name in self._cluster_names])
-        if np.isnan(found).any():
-            name = self._cluster_names[int(np.flatnonzero(np.isnan(found))[0])]
+        s_per_flop = np.array([self._probed[name] for name in self._cluster_names])
+        if np.isnan(s_per_flop).any():
+            name = self._cluster_names[int(np.flatnonzero(np.isnan(s_per_flop))[0])]
             raise OutOfRange(
                 f"structural, probe of {self._problem} on {self._platform.name}",
                 f"its rank on cluster {name} computes nothing, so that the nodes' speed is unknown",
                 "Use a predictor that follows the program's events, such as dpgraph",
             )
-        return found
+        return s_per_flop
 
     def _plan(self, nranks: int) -> _Plan:
         if nranks not in self._plans:

@@ -61,7 +61,7 @@ def network_plan(platform: Platform, where: HostsByCluster) -> NetworkPlan:
 def loads(where: HostsByCluster) -> dict[LoadName, Load]:
     """Return the experiments under load: of all clusters together, of disjoint pairs of clusters, of each cluster."""
     clusters = where.hosts
-    found: dict[LoadName, Load] = {
+    experiments: dict[LoadName, Load] = {
         "out": _one_way([(h[0], other) for h in clusters.values() if len(h) > 2 for other in h[1:3]]),
         "both": _both_ways([h[:2] for h in clusters.values() if len(h) > 1]),
         "ring": _one_way([pair for c, h in clusters.items() if len(h) > 2 for pair in where.ring(c)]),
@@ -69,18 +69,18 @@ def loads(where: HostsByCluster) -> dict[LoadName, Load]:
     }
     for number, together in enumerate(tournament(list(clusters))):
         pairs = [pair for c, d in together for pair in where.pairs(c, d)]
-        found["one way", number], found["two ways", number] = _one_way(pairs), _both_ways(pairs)
+        experiments["one way", number], experiments["two ways", number] = _one_way(pairs), _both_ways(pairs)
     if len(clusters) > 2:
-        found |= {("outside", c): _both_ways(where.outside(c)) for c in clusters}
+        experiments |= {("outside", c): _both_ways(where.outside(c)) for c in clusters}
     if len(clusters) > 1:
         # The nodes of a cluster need not fill a link that they share among themselves, nor show whether their messages
         # to one another use the link to outside.
-        found |= {
+        experiments |= {
             ("mixed", c): (*_one_way(where.ring(c)), *_both_ways(where.outside(c)))
             for c, hosts in clusters.items()
             if len(hosts) > 2
         }
-    return {name: load for name, load in found.items() if load}
+    return {name: load for name, load in experiments.items() if load}
 
 
 def tournament(players: Sequence[str]) -> list[list[tuple[str, str]]]:
@@ -91,7 +91,7 @@ def tournament(players: Sequence[str]) -> list[list[tuple[str, str]]]:
         pairs = zip(circle[: len(circle) // 2], reversed(circle[len(circle) // 2 :]), strict=True)
         rounds.append([(a, b) for a, b in pairs if a is not None and b is not None])
         circle.insert(1, circle.pop())
-    return [one for one in rounds if one]
+    return [pairs for pairs in rounds if pairs]
 
 
 def _ping_pong(a: str, b: str, size: int) -> PingPong:
@@ -157,7 +157,7 @@ def size_plan(platform: Platform, where: HostsByCluster, lines: Lines, sizes: Se
     row = lines.row[name]
     probed = [_ping_pong(a, b, 1)]
     for size in sizes:
-        probed += [_ping_pong(a, b, one) for one in _around(size)]
+        probed += [_ping_pong(a, b, near_bytes) for near_bytes in _around(size)]
     late = [LateReceive(a, b, size, late_us) for size, late_us in zip(sizes, _late_us(lines, row, sizes), strict=True)]
     return NetworkPlan(platform, (*probed, *late))
 
@@ -165,7 +165,7 @@ def size_plan(platform: Platform, where: HostsByCluster, lines: Lines, sizes: Se
 def _late_us(lines: Lines, row: int, sizes: Sequence[int]) -> list[int]:
     """Return delays after which a message of each size would long have arrived."""
     most_s = [_MOST_LATENCY * lines.small_s[row] + size / (_LEAST_RATE * lines.rate_Bps[row]) for size in sizes]
-    return [int(1e6 * _TIMES_LATE * one) + 1 for one in most_s]
+    return [int(1e6 * _TIMES_LATE * time_s) + 1 for time_s in most_s]
 
 
 def _around(size: int) -> list[int]:

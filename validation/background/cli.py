@@ -52,7 +52,7 @@ class _OtherCautions(Cautions):
 
     def add(self, run: str, sentences: Iterable[str], *, key: Hashable = None) -> None:
         """Keep the cautions about a run, as Cautions does."""
-        super().add(run, [one for one in sentences if not one.startswith(_LOADED)], key=key)
+        super().add(run, [sentence for sentence in sentences if not sentence.startswith(_LOADED)], key=key)
 
 
 @dataclass(frozen=True)
@@ -94,22 +94,28 @@ def _run(request: BackgroundComparisonRequest) -> int:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
 
-        specs = [(asked.settings, [*asked.targets]), *((asked.settings, own) for own in truths)]
+        specs = [(asked.settings, [*asked.targets]), *((asked.settings, targets) for targets in truths)]
         evidence = planned(specs[:1], asked.models, truths=False)
         return print_plan(request, evidence.joined(planned(specs[1:], [], truths=True)))
     with runner_from_request(request, cautions=said, saying=False) as runner:
-        specs_of = [[asked.settings.spec(one) for one in own] for own in truths]
-        broker = Broker.of(asked.settings, [*asked.targets, *(one for own in truths for one in own)], runner)
+        specs_of = [[asked.settings.spec(target) for target in targets] for targets in truths]
+        broker = Broker.of(
+            asked.settings, [*asked.targets, *(target for targets in truths for target in targets)], runner
+        )
         runner.start(broker.specs([request for model in asked.models for request in model.requests(asked.targets)]))
         runner.start(spec for specs in specs_of for spec in specs)
-        found = forecasts(asked, broker)
+        answers = forecasts(asked, broker)
         times_s = [[runner.record(spec).time_s for spec in specs] for specs in specs_of]
-    results = _judged(asked, found, times_s)
+    results = _judged(asked, answers, times_s)
     if request.picture is not None:
         # Imported here for a quick start: it is needed only by this option.
         from validation.background.picture import judged_figure
 
-        write_picture("--picture", request.picture, judged_figure([one for result in results for one in result.judged]))
+        write_picture(
+            "--picture",
+            request.picture,
+            judged_figure([judgement for result in results for judgement in result.judged]),
+        )
     if request.json:
         results_json = [_to_json(result) for result in results]
         print(json.dumps({**load_json(asked.load), "results": results_json, "cautions": said.lines()}))
@@ -119,18 +125,18 @@ def _run(request: BackgroundComparisonRequest) -> int:
     return 0
 
 
-def _judged(asked: BackgroundQuestion, found: Sequence[Any], times_s: Sequence[Sequence[float]]) -> list[Result]:
+def _judged(asked: BackgroundQuestion, answers: Sequence[Any], times_s: Sequence[Sequence[float]]) -> list[Result]:
     # Imported here for a quick start: it is slow to import.
     from validation.background.judge import judged
 
     results = []
     for target, true_s in zip(asked.targets, times_s, strict=True):
-        own = [one for one in found if one.target is target]
+        of_target = [answer for answer in answers if answer.target is target]
         results.append(
             Result(
                 target,
-                tuple(judged(one, true_s) for one in own if not isinstance(one, Refused)),
-                tuple(one for one in own if isinstance(one, Refused)),
+                tuple(judged(answer, true_s) for answer in of_target if not isinstance(answer, Refused)),
+                tuple(answer for answer in of_target if isinstance(answer, Refused)),
             )
         )
     return results
@@ -141,16 +147,19 @@ def _lines(result: Result, *, wide: bool) -> list[str]:
     first = result.judged[0]
     head = ["predictor", "inside", "width", "median", "CRPS", "quiet", "best", "p"]
     rows: list[list[str | Cell]] = [[*head]]
-    for one in result.judged:
-        scores = [duration(score_s, like_s=one.quiet_s) for score_s in (one.crps_s, one.quiet_s, one.best_s)]
+    for judgement in result.judged:
+        scores = [
+            duration(score_s, like_s=judgement.quiet_s)
+            for score_s in (judgement.crps_s, judgement.quiet_s, judgement.best_s)
+        ]
         rows.append(
             [
-                one.forecast.predictor,
-                f"{100 * one.coverage:.0f} %",
-                f"{one.width_pct:.1f} %",
-                f"{percent(one.median_error_pct, signed=True)} %",
+                judgement.forecast.predictor,
+                f"{100 * judgement.coverage:.0f} %",
+                f"{judgement.width_pct:.1f} %",
+                f"{percent(judgement.median_error_pct, signed=True)} %",
                 *scores,
-                significant(one.p_value, 2),
+                significant(judgement.p_value, 2),
             ]
         )
     low, high = first.coverage_range
@@ -170,22 +179,22 @@ def _to_json(result: Result) -> dict[str, Any]:
         "target": str(result.target),
         "predictions": [
             {
-                **to_json(one.forecast),
-                "true_s": one.true_s,
-                "coverage": one.coverage,
-                "coverage_range": one.coverage_range,
-                "width_pct": one.width_pct,
-                "true_width_pct": one.true_width_pct,
-                "median_error_pct": one.median_error_pct,
-                "crps_s": one.crps_s,
-                "quiet_error_s": one.quiet_s,
-                "best_crps_s": one.best_s,
-                "pit": one.pit,
-                "p_value": one.p_value,
+                **to_json(judgement.forecast),
+                "true_s": judgement.true_s,
+                "coverage": judgement.coverage,
+                "coverage_range": judgement.coverage_range,
+                "width_pct": judgement.width_pct,
+                "true_width_pct": judgement.true_width_pct,
+                "median_error_pct": judgement.median_error_pct,
+                "crps_s": judgement.crps_s,
+                "quiet_error_s": judgement.quiet_s,
+                "best_crps_s": judgement.best_s,
+                "pit": judgement.pit,
+                "p_value": judgement.p_value,
             }
-            for one in result.judged
+            for judgement in result.judged
         ],
-        "refused": [to_json(one) for one in result.refused],
+        "refused": [to_json(refusal) for refusal in result.refused],
     }
 
 

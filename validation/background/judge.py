@@ -33,8 +33,8 @@ class Judged:
     @property
     def coverage_range(self) -> tuple[float, float]:
         """Interval of Clopper and Pearson for the coverage, at CONFIDENCE."""
-        found = stats.binomtest(self.inside, len(self.true_s)).proportion_ci(CONFIDENCE, method="exact")
-        return float(found.low), float(found.high)
+        interval = stats.binomtest(self.inside, len(self.true_s)).proportion_ci(CONFIDENCE, method="exact")
+        return float(interval.low), float(interval.high)
 
     @property
     def width_pct(self) -> float:
@@ -66,11 +66,11 @@ def judged(forecast: Forecast, true_s: Sequence[float]) -> Judged:
     return Judged(
         forecast,
         tuple(true_s),
-        inside=sum(low_s <= one <= high_s for one in true_s),
-        crps_s=sum(crps(forecast.times_s, one) for one in true_s) / count,
-        quiet_s=sum(abs(forecast.quiet.time_s - one) for one in true_s) / count,
-        best_s=sum(crps([*true_s[:i], *true_s[i + 1 :]], one) for i, one in enumerate(true_s)) / count,
-        pit=tuple(float(((drawn_s < one).mean() + (drawn_s <= one).mean()) / 2) for one in true_s),
+        inside=sum(low_s <= time_s <= high_s for time_s in true_s),
+        crps_s=sum(crps(forecast.times_s, time_s) for time_s in true_s) / count,
+        quiet_s=sum(abs(forecast.quiet.time_s - time_s) for time_s in true_s) / count,
+        best_s=sum(crps([*true_s[:i], *true_s[i + 1 :]], time_s) for i, time_s in enumerate(true_s)) / count,
+        pit=tuple(float(((drawn_s < time_s).mean() + (drawn_s <= time_s).mean()) / 2) for time_s in true_s),
     )
 
 

@@ -14,20 +14,23 @@ if TYPE_CHECKING:
 _BINS = 10
 
 
-def judged_figure(found: Sequence[Judged]) -> Figure:
+def judged_figure(judgements: Sequence[Judged]) -> Figure:
     """Return the figure: for each target its distributions, and beside them a histogram of the truths' places."""
     # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 
-    targets = list(dict.fromkeys(one.forecast.target for one in found))
-    styles = {name: style_of(n) for n, name in enumerate(dict.fromkeys(one.forecast.predictor for one in found))}
+    targets = list(dict.fromkeys(judgement.forecast.target for judgement in judgements))
+    styles = {
+        name: style_of(n)
+        for n, name in enumerate(dict.fromkeys(judgement.forecast.predictor for judgement in judgements))
+    }
     figure = Figure(figsize=(9.0, 0.8 + 2.9 * len(targets)), layout="constrained")
     axes = figure.subplots(len(targets), 2, squeeze=False)
     for (left, right), target in zip(axes, targets, strict=True):
-        own = [one for one in found if one.forecast.target == target]
-        _distributions(left, own, styles)
-        _places(right, own, styles)
+        of_target = [judgement for judgement in judgements if judgement.forecast.target == target]
+        _distributions(left, of_target, styles)
+        _places(right, of_target, styles)
         left.set_title(str(target), fontsize=10, loc="left")
     handles = [Line2D([], [], color="black", lw=2, label="simulated")]
     handles += [Line2D([], [], color=color, ls=line, label=name) for name, (color, _, line) in styles.items()]
@@ -35,23 +38,23 @@ def judged_figure(found: Sequence[Judged]) -> Figure:
     return figure
 
 
-def _distributions(axis: Any, own: Sequence[Judged], styles: dict[str, Any]) -> None:
-    axis.ecdf(own[0].true_s, color="black", lw=2)
-    for one in own:
-        color, _, line = styles[one.forecast.predictor]
-        axis.ecdf(one.forecast.times_s, color=color, ls=line)
-        axis.plot([one.forecast.quiet.time_s], [0.0], "^", color=color, ms=7, clip_on=False)
+def _distributions(axis: Any, judgements: Sequence[Judged], styles: dict[str, Any]) -> None:
+    axis.ecdf(judgements[0].true_s, color="black", lw=2)
+    for judgement in judgements:
+        color, _, line = styles[judgement.forecast.predictor]
+        axis.ecdf(judgement.forecast.times_s, color=color, ls=line)
+        axis.plot([judgement.forecast.quiet.time_s], [0.0], "^", color=color, ms=7, clip_on=False)
     axis.set_xlabel("time in s; triangles: predicted for the quiet grid", fontsize=8)
     axis.set_ylabel("share of the runs that take no longer", fontsize=8)
     axis.tick_params(labelsize=8)
 
 
-def _places(axis: Any, own: Sequence[Judged], styles: dict[str, Any]) -> None:
+def _places(axis: Any, judgements: Sequence[Judged], styles: dict[str, Any]) -> None:
     edges = [i / _BINS for i in range(_BINS + 1)]
-    for one in own:
-        color, _, line = styles[one.forecast.predictor]
-        axis.hist(one.pit, bins=edges, histtype="step", color=color, ls=line, lw=1.6)
-    axis.axhline(len(own[0].pit) / _BINS, color="#666666", lw=0.8)
+    for judgement in judgements:
+        color, _, line = styles[judgement.forecast.predictor]
+        axis.hist(judgement.pit, bins=edges, histtype="step", color=color, ls=line, lw=1.6)
+    axis.axhline(len(judgements[0].pit) / _BINS, color="#666666", lw=0.8)
     axis.set_xlim(0, 1)
     axis.yaxis.get_major_locator().set_params(integer=True)
     axis.set_xlabel("share of the predicted distribution below a simulated time", fontsize=8)

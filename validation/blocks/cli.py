@@ -105,7 +105,7 @@ def compared_points(
     evaluated = made_from_request(
         request, points, timed, Timed, "evaluating the series" if request.vary else "evaluating"
     )  # fmt: skip
-    wrong = [one for one in evaluated if isinstance(one, SettingError)]
+    wrong = [result for result in evaluated if isinstance(result, SettingError)]
     if len(wrong) == len(points):  # a wrong option, for which no simulation is worth while
         raise wrong[0]
     try:
@@ -117,11 +117,11 @@ def compared_points(
         if err.args or request.no_store:
             raise
         raise KeyboardInterrupt("the evaluations are kept in the store") from err
-    found: dict[str, None] = {}
+    cautions: dict[str, None] = {}
     for point, row in zip(points, rows, strict=True):
         if row.evaluated_s is not None:
-            found |= dict.fromkeys((*row.cautions, *model_cautions(point)))
-    return rows, failures, list(found), said.lines()
+            cautions |= dict.fromkeys((*row.cautions, *model_cautions(point)))
+    return rows, failures, list(cautions), said.lines()
 
 
 def _write_timeline(request: BlocksComparisonRequest, point: Point, runner: Runner) -> None:
@@ -141,8 +141,8 @@ def _print_plan(request: BlocksComparisonRequest, points: Sequence[Point]) -> in
     from validation.blocks.several import PointRun
 
     asked = [PointRun.of(point) for point in points]
-    failures = [(str(one.point), one.error) for one in asked if one.error is not None]
-    specs = tuple(dict.fromkeys(one.spec for one in asked if one.spec is not None))
+    failures = [(str(run.point), run.error) for run in asked if run.error is not None]
+    specs = tuple(dict.fromkeys(run.spec for run in asked if run.spec is not None))
     if not specs:
         raise failures[0][1]
     others = () if request.timeline is None else (for_timeline(specs[0]),)

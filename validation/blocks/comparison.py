@@ -168,10 +168,10 @@ def simulated_energy_j(setting: Setting, record: RunRecord, power: str) -> float
     compute_s = {group: float(np.take(record.compute_s, _ranks(group, firsts)).sum()) for group in groups}
     ends = [Ends.of(group, ended_s[_ranks(group, firsts)]) for group in groups]
     try:
-        found, others_j = energies(power, machine, compute_s=compute_s, ends=ends, time_s=float(ended_s.max()))
+        groups_j, others_j = energies(power, machine, compute_s=compute_s, ends=ends, time_s=float(ended_s.max()))
     except OutOfRange:
         return None
-    return math.fsum((*found.values(), others_j))
+    return math.fsum((*groups_j.values(), others_j))
 
 
 def _nodes_energy_j(setting: Setting, record: RunRecord) -> float | None:
@@ -179,7 +179,7 @@ def _nodes_energy_j(setting: Setting, record: RunRecord) -> float | None:
     hosts = set()
     for host in dict.fromkeys(record.host):
         unit, number = setting.system.find(host)
-        hosts |= {unit.node.host_name(number, one) for one in unit.node.units}
+        hosts |= {unit.node.host_name(number, node_unit) for node_unit in unit.node.units}
     if record.energy_j is None or not record.energy_j.keys() >= hosts:
         return None
     return math.fsum(record.energy_j[host] for host in sorted(hosts))
@@ -204,14 +204,14 @@ def simulation(setting: Setting) -> RunSpec:
 
 def _labels(setting: Setting, result: Result, record: RunRecord) -> dict[str, tuple[float, float]]:
     ended_s = [compute + comm for compute, comm in zip(record.compute_s, record.comm_s, strict=True)]
-    found, first = {}, 0
+    times_s, first = {}, 0
     counts = setting.application.counts()
     evaluated = {label.label: label.last_s for label in result.labels}
     for label, count in counts.items():
         if count:
-            found[label] = evaluated[label], max(ended_s[first : first + count])
+            times_s[label] = evaluated[label], max(ended_s[first : first + count])
         first += count
-    return found
+    return times_s
 
 
 def _error_pct(evaluated: float | None, simulated: float | None) -> float | None:

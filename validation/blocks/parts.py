@@ -38,33 +38,33 @@ class LabelParts:
 
 def evaluated_parts(result: Result) -> dict[str, LabelParts]:
     """Return the parts by label of an evaluation that has found the parts."""
-    found = {}
+    by_label = {}
     for label in result.labels:
         parts, n = total(label.steps), label.processes
         working_s, messages_s = parts.computing_s + parts.disk_s, parts.sending_s + parts.waiting_s
-        found[label.label] = LabelParts(n, working_s / n, messages_s / n, label.idle_s / n)
-    return found
+        by_label[label.label] = LabelParts(n, working_s / n, messages_s / n, label.idle_s / n)
+    return by_label
 
 
 def simulated_parts(application: Application, record: RunRecord) -> dict[str, LabelParts]:
     """Return the parts by label of a simulated run."""
-    found, first = {}, 0
+    by_label, first = {}, 0
     ended_s = np.add(record.compute_s, record.comm_s)
     for label, count in application.counts().items():
-        own = slice(first, first + count)
+        ranks = slice(first, first + count)
         if count:
-            working_s, messages_s = float(np.mean(record.compute_s[own])), float(np.mean(record.comm_s[own]))
-            idle_s = float(ended_s[own].max() - ended_s[own].mean())
-            found[label] = LabelParts(count, working_s, messages_s, idle_s)
+            working_s, messages_s = float(np.mean(record.compute_s[ranks])), float(np.mean(record.comm_s[ranks]))
+            idle_s = float(ended_s[ranks].max() - ended_s[ranks].mean())
+            by_label[label] = LabelParts(count, working_s, messages_s, idle_s)
         first += count
-    return found
+    return by_label
 
 
 def mean_parts(parts: Mapping[str, LabelParts], time_s: float, prefix: str) -> dict[str, float]:
     """Return the parts by column, s, the mean over all processes; here idle lasts until the overall end."""
-    processes = sum(one.processes for one in parts.values())
+    processes = sum(part.processes for part in parts.values())
     working_s, messages_s = (
-        sum(one.processes * getattr(one, name) for one in parts.values()) / processes
+        sum(part.processes * getattr(part, name) for part in parts.values()) / processes
         for name in ("working_s", "messages_s")
     )
     values = working_s, messages_s, max(0.0, time_s - working_s - messages_s)

@@ -51,7 +51,7 @@ class _Writer:
         programs: dict[str, int] = {}
         of_rank = []
         uses_disk = [
-            any(isinstance(one, stream.Disk) for one, _ in stream.executed(program))
+            any(isinstance(instruction, stream.Disk) for instruction, _ in stream.executed(program))
             for program in self.expanded.programs
         ]
         for rank, number in enumerate(self.expanded.program_of):
@@ -74,42 +74,42 @@ class _Writer:
 
     def _lines(self, program: stream.Program, disk: int | None) -> Iterator[str]:
         """Yield the lines of a program whose process uses the disk of this number."""
-        for one in program:
-            if isinstance(one, stream.Loop):
-                yield f"repeat {one.times}"
-                yield from self._lines(one.body, disk)
+        for instruction in program:
+            if isinstance(instruction, stream.Loop):
+                yield f"repeat {instruction.times}"
+                yield from self._lines(instruction.body, disk)
                 yield "again"
-            elif isinstance(one, stream.Disk):
-                yield f"{'write' if one.writes else 'read'} {disk} {one.size_bytes}"
+            elif isinstance(instruction, stream.Disk):
+                yield f"{'write' if instruction.writes else 'read'} {disk} {instruction.size_bytes}"
             else:
-                yield _LINES[type(one)](self, one)
+                yield _LINES[type(instruction)](self, instruction)
 
-    def _compute(self, one: stream.Compute) -> str:
-        return f"compute {one.operations * self.stretch:.17g}"
+    def _compute(self, compute: stream.Compute) -> str:
+        return f"compute {compute.operations * self.stretch:.17g}"
 
-    def _send(self, one: stream.Send) -> str:
-        size_bytes = self._bytes(one.size_bytes, one.where)
-        if one.request != stream.NONE:
-            return f"begin-send {one.first} {one.count} {size_bytes} {one.request}"
-        return f"{'send' if one.waits else 'post'} {one.first} {one.count} {size_bytes}"
+    def _send(self, send: stream.Send) -> str:
+        size_bytes = self._bytes(send.size_bytes, send.where)
+        if send.request != stream.NONE:
+            return f"begin-send {send.first} {send.count} {size_bytes} {send.request}"
+        return f"{'send' if send.waits else 'post'} {send.first} {send.count} {size_bytes}"
 
-    def _receive(self, one: stream.Receive) -> str:
-        if one.request != stream.NONE:
-            return f"begin-receive {one.first} {one.count} {one.request}"
-        return f"receive {one.first} {one.count}"
+    def _receive(self, receive: stream.Receive) -> str:
+        if receive.request != stream.NONE:
+            return f"begin-receive {receive.first} {receive.count} {receive.request}"
+        return f"receive {receive.first} {receive.count}"
 
-    def _receive_any(self, one: stream.ReceiveAny) -> str:
-        return f"receive-any {one.label}"
+    def _receive_any(self, receive: stream.ReceiveAny) -> str:
+        return f"receive-any {receive.label}"
 
-    def _reply(self, one: stream.Reply) -> str:
-        return f"{'reply' if one.waits else 'post-reply'} {self._bytes(one.size_bytes, one.where)}"
+    def _reply(self, reply: stream.Reply) -> str:
+        return f"{'reply' if reply.waits else 'post-reply'} {self._bytes(reply.size_bytes, reply.where)}"
 
-    def _wait(self, one: stream.Wait) -> str:
-        return " ".join(map(str, ("wait", len(one.requests), *one.requests)))
+    def _wait(self, wait: stream.Wait) -> str:
+        return " ".join(map(str, ("wait", len(wait.requests), *wait.requests)))
 
-    def _collective(self, one: stream.Collective) -> str:
-        blocks = len(self.expanded.groups[one.group]) if one.block in _IN_BLOCKS else 1
-        return f"{one.block} {one.group} {self._bytes(one.size_bytes, one.where, blocks)} {one.root}"
+    def _collective(self, call: stream.Collective) -> str:
+        blocks = len(self.expanded.groups[call.group]) if call.block in _IN_BLOCKS else 1
+        return f"{call.block} {call.group} {self._bytes(call.size_bytes, call.where, blocks)} {call.root}"
 
     def _bytes(self, size_bytes: int, where: str, blocks: int = 1) -> int:
         """Return a size, and note the buffer that ``blocks`` blocks of this size need."""

@@ -19,25 +19,33 @@ if TYPE_CHECKING:
     from validation.blocks.comparison import Comparison
 
 _SIMULATED = {name: f"simulated_{name}" for name in ("time_s", "speed_up", "efficiency", "energy_j")}
-QUANTITIES = tuple(replace(one, simulated=_SIMULATED.get(one.column, "")) for one in EVALUATED)
+QUANTITIES = tuple(replace(quantity, simulated=_SIMULATED.get(quantity.column, "")) for quantity in EVALUATED)
 
 
 def rows_of(points: Sequence[Point], comparisons: Sequence[Comparison], over: str) -> list[dict[str, Any]]:
     """Return the comparisons as rows with the columns of a series, beside which are the simulated ones."""
     rows = []
-    for point, one in zip(points, comparisons, strict=True):
-        row: dict[str, Any] = dict(zip(FIXED, (one.application, one.system, one.model, one.power), strict=True))
+    for point, comparison in zip(points, comparisons, strict=True):
+        row: dict[str, Any] = dict(
+            zip(FIXED, (comparison.application, comparison.system, comparison.model, comparison.power), strict=True)
+        )
         row |= {name: number(value) for name, value in point.values.items()}
-        row |= {"processes": one.processes, "time_s": one.evaluated_s, "simulated_time_s": one.simulated_s}
-        row |= {"error_pct": one.error_pct, "speed_up": None, "simulated_speed_up": None}
-        row |= {"efficiency": None, "simulated_efficiency": None, "energy_j": one.evaluated_j}
-        row |= {"simulated_energy_j": one.simulated_j, "energy_error_pct": one.energy_error_pct}
-        row |= {"success": one.success, "on_front": None, "messages": one.messages}
-        row["evaluator"] = one.evaluator or row.get("evaluator", "")  # what was asked for stays where it was refused
-        row |= {"evaluation_wall_s": one.evaluation_wall_s, "simulation_wall_s": one.simulation_wall_s}
+        row |= {
+            "processes": comparison.processes,
+            "time_s": comparison.evaluated_s,
+            "simulated_time_s": comparison.simulated_s,
+        }
+        row |= {"error_pct": comparison.error_pct, "speed_up": None, "simulated_speed_up": None}
+        row |= {"efficiency": None, "simulated_efficiency": None, "energy_j": comparison.evaluated_j}
+        row |= {"simulated_energy_j": comparison.simulated_j, "energy_error_pct": comparison.energy_error_pct}
+        row |= {"success": comparison.success, "on_front": None, "messages": comparison.messages}
+        row["evaluator"] = comparison.evaluator or row.get(
+            "evaluator", ""
+        )  # what was asked for stays where it was refused
+        row |= {"evaluation_wall_s": comparison.evaluation_wall_s, "simulation_wall_s": comparison.simulation_wall_s}
         if point.request.parts:
-            row |= _parts_of(one)
-        row["refused"] = one.refused
+            row |= _parts_of(comparison)
+        row["refused"] = comparison.refused
         rows.append(row)
     names = list(points[0].values)
     for kind in ("", "simulated_"):
@@ -46,15 +54,18 @@ def rows_of(points: Sequence[Point], comparisons: Sequence[Comparison], over: st
     return rows
 
 
-def _parts_of(one: Comparison) -> dict[str, float | None]:
+def _parts_of(comparison: Comparison) -> dict[str, float | None]:
     """Return the parts of the evaluated and the simulated time by column, s; None where there is no such time."""
-    found: dict[str, float | None] = {}
-    sides = ("", one.evaluated_s, one.evaluated_parts), ("simulated_", one.simulated_s, one.simulated_parts)
+    by_column: dict[str, float | None] = {}
+    sides = (
+        ("", comparison.evaluated_s, comparison.evaluated_parts),
+        ("simulated_", comparison.simulated_s, comparison.simulated_parts),
+    )
     for prefix, time_s, parts in sides:
-        found |= dict.fromkeys(f"{prefix}{name}" for name in PARTS)
+        by_column |= dict.fromkeys(f"{prefix}{name}" for name in PARTS)
         if time_s is not None:
-            found |= mean_parts(parts, time_s, prefix)
-    return found
+            by_column |= mean_parts(parts, time_s, prefix)
+    return by_column
 
 
 def write_comparisons(

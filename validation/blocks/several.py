@@ -59,50 +59,50 @@ def comparisons(
             runner.start((asked[-1].spec,))
     rows: list[Comparison] = []
     failures: list[Failure] = []
-    for one, timed in zip(asked, evaluated, strict=True):
-        row, errors = _compared(one, timed, runner)
+    for run, timed in zip(asked, evaluated, strict=True):
+        row, errors = _compared(run, timed, runner)
         rows.append(row)
-        failures += [(str(one.point), error) for error in errors]
+        failures += [(str(run.point), error) for error in errors]
     return rows, failures
 
 
 def _compared(
-    one: PointRun, timed: Timed | UserError, runner: Runner
+    run: PointRun, timed: Timed | UserError, runner: Runner
 ) -> tuple[Comparison, list[UserError | SimulationError]]:
     """Return the comparison of a point, and the distinct errors of its evaluation and its simulation."""
     errors: dict[str, UserError | SimulationError] = {}
     if isinstance(timed, UserError):
         errors[str(timed)] = timed
-    record = _record(one, runner)
+    record = _record(run, runner)
     if not isinstance(record, RunRecord):
         errors.setdefault(str(record), record)
-    args, refused = one.point.request, " ".join(errors) or None
-    if one.setting is None:
+    args, refused = run.point.request, " ".join(errors) or None
+    if run.setting is None:
         nothing = Comparison(
-            args.application, args.system, args.model, None, one.point.values, None, None, {}, None, None, None, None,
+            args.application, args.system, args.model, None, run.point.values, None, None, {}, None, None, None, None,
             None, power=args.power, refused=refused,
         )  # fmt: skip
         return nothing, list(errors.values())
     known = None if isinstance(timed, UserError) else timed
     row = compared(
-        one.setting,
+        run.setting,
         None if known is None else known.result,
         record if isinstance(record, RunRecord) else None,
         power=args.power,
         model=args.model,
         evaluation_wall_s=None if known is None else known.wall_s,
-        varied=one.point.values,
+        varied=run.point.values,
         parts=args.parts,
         refused=refused,
     )
     return row, list(errors.values())
 
 
-def _record(one: PointRun, runner: Runner) -> RunRecord | UserError | SimulationError:
-    if one.spec is None:
-        assert one.error is not None
-        return one.error
+def _record(run: PointRun, runner: Runner) -> RunRecord | UserError | SimulationError:
+    if run.spec is None:
+        assert run.error is not None
+        return run.error
     try:
-        return runner.record(one.spec)
+        return runner.record(run.spec)
     except (UserError, SimulationError) as err:
         return err

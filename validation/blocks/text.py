@@ -53,7 +53,7 @@ def parts_lines(rows: Sequence[Comparison], *, wide: bool = False) -> list[str]:
         for label in dict.fromkeys((*row.evaluated_parts, *row.simulated_parts)):
             sides = row.evaluated_parts.get(label), row.simulated_parts.get(label)
             for name, part in PARTS.items():
-                here = (str(row.varied[one]) for one in varied)
+                here = (str(row.varied[key]) for key in varied)
                 cells.append((*here, label, part, *(_seconds(side, name) for side in sides)))
     said = (
         "seconds of a process, the mean over its label; idle: from its end to that of the label's last process; the "
@@ -66,5 +66,5 @@ def _seconds(parts: LabelParts | None, name: str) -> str:
     if parts is None:
         return "-"
     value = getattr(parts, name)
-    least = _ROUNDING * sum(getattr(parts, one) for one in PARTS)
+    least = _ROUNDING * sum(getattr(parts, part) for part in PARTS)
     return significant(value, 4) if value > least else "0"

@@ -55,24 +55,24 @@ def checks(rows: Sequence[CheckpointRow], *, restart_s: float, runs: int, seed: 
     from validation.failures.checks import mean_check
 
     cases = [(row, name) for row in rows for name in row.expected if name != NO_FAILURES]
-    found, refused = [], []
+    made, refused = [], []
     for (row, name), stream in zip(cases, np.random.SeedSequence(seed).spawn(len(cases)), strict=True):
-        one, run = row.expected[name], row.run
+        expected, run = row.expected[name], row.run
         about = f"{name}, {''.join(f'{key} {value}, ' for key, value in row.varied.items())}{run.nodes} nodes"
-        reason = _not_drawn(about, one.time_s * run.rate_per_s * runs, runs)
+        reason = _not_drawn(about, expected.time_s * run.rate_per_s * runs, runs)
         if reason is not None:
             refused.append(reason)
             continue
         parts = drawn_parts(
-            np.random.default_rng(stream), runs, run, interval_s=one.interval_s, restart_s=restart_s
+            np.random.default_rng(stream), runs, run, interval_s=expected.interval_s, restart_s=restart_s
         )  # fmt: skip
-        found.append(mean_check(f"s, {about}", one.time_s, parts.sum(axis=1)))
-        if one.energy_j is not None:
+        made.append(mean_check(f"s, {about}", expected.time_s, parts.sum(axis=1)))
+        if expected.energy_j is not None:
             watts = np.array([power or 0.0 for power in (run.work_w, run.checkpoint_w, run.idle_w)])
-            found.append(mean_check(f"J, {about}", one.energy_j, parts @ watts))
-    if not found:
+            made.append(mean_check(f"J, {about}", expected.energy_j, parts @ watts))
+    if not made:
         raise refused[0]
-    return found, [str(one) for one in refused]
+    return made, [str(error) for error in refused]
 
 
 def _not_drawn(about: str, failures: float, runs: int) -> UserError | None:

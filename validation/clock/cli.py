@@ -65,17 +65,17 @@ def _run(request: ClockComparisonRequest) -> int:
     compared = []
     with runner_from_request(request, cautions=said) as runner:
         for target in targets:
-            one = study(request, grid, target, settings, runner)
-            rows = compare(one, request.predictor, settings, runner)
-            found = None
+            clock_study = study(request, grid, target, settings, runner)
+            rows = compare(clock_study, request.predictor, settings, runner)
+            optimal = None
             if request.optimum:
-                found = optimum(one, settings, runner, limit=limit, objective=request.objective)
-            compared.append((one, rows, found))
+                optimal = optimum(clock_study, settings, runner, limit=limit, objective=request.objective)
+            compared.append((clock_study, rows, optimal))
     if request.json:
-        made = [_to_json(*one, request.objective) for one in compared]
+        made = [_to_json(*comparison, request.objective) for comparison in compared]
         print(json.dumps({"studies": made, "cautions": [*general, *runner.cautions.lines()]}))
     else:
-        print("\n\n".join(_text(*one, request.objective, wide=request.wide) for one in compared))
+        print("\n\n".join(_text(*comparison, request.objective, wide=request.wide) for comparison in compared))
     if folder is not None:
         _write(folder, given(request.out), compared)
     return 0
@@ -91,27 +91,31 @@ def _plan(request: ClockComparisonRequest, grid: Grid, targets: Sequence[Target]
     if not request.optimum:
         return replace(asked, truths=known, remark="and a run of each choice that is none of these")
     counts = [number_of_choices(Clocks(grid, target)) for target in targets]
-    time_s = sum(count * wall_s([settings.spec(one)], 1) for count, one in zip(counts, targets, strict=True))
+    time_s = sum(count * wall_s([settings.spec(target)], 1) for count, target in zip(counts, targets, strict=True))
     every = Other("choice for the optimum", "choices for the optimum", sum(counts) - len(known), time_s)
     return replace(asked, truths=known, others=(every,))
 
 
-def _to_json(one: Study, rows: Sequence[FrequencyRow], found: Optimum | None, objective: str) -> dict[str, Any]:
-    data = {**to_json(one, objective), "compared": [row.to_json() for row in rows]}
-    if found is not None:
+def _to_json(
+    clock_study: Study, rows: Sequence[FrequencyRow], optimal: Optimum | None, objective: str
+) -> dict[str, Any]:
+    data = {**to_json(clock_study, objective), "compared": [row.to_json() for row in rows]}
+    if optimal is not None:
         data["optimum"] = {
-            "option": option_text(one.levels.grid, one.levels, found.point),
-            "time_s": found.point.time_s,
-            "energy_j": found.point.energy_j,
-            "choices": found.choices,
-            "within_limit": found.within_limit,
-            "loss_pct": loss_pct(rows, found, objective),
+            "option": option_text(clock_study.levels.grid, clock_study.levels, optimal.point),
+            "time_s": optimal.point.time_s,
+            "energy_j": optimal.point.energy_j,
+            "choices": optimal.choices,
+            "within_limit": optimal.within_limit,
+            "loss_pct": loss_pct(rows, optimal, objective),
         }
     return data
 
 
-def _text(one: Study, rows: Sequence[FrequencyRow], found: Optimum | None, objective: str, *, wide: bool) -> str:
-    answer = [f"{one.target}, by {rows[0].predictor}", *_answer(one, rows, found, objective)]
+def _text(
+    clock_study: Study, rows: Sequence[FrequencyRow], optimal: Optimum | None, objective: str, *, wide: bool
+) -> str:
+    answer = [f"{clock_study.target}, by {rows[0].predictor}", *_answer(clock_study, rows, optimal, objective)]
     return "\n".join([*folded_lines(answer), "", *_table(rows, wide=wide)])
 
 
@@ -124,12 +128,12 @@ def _table(rows: Sequence[FrequencyRow], *, wide: bool) -> list[str]:
         first = 0 if wide else 1
         error, energy_error = error_cell(row.time_error_pct), error_cell(row.energy_error_pct)
         cells.append([row.choice, row.frequency, *times[first:], error, *energies[first:], energy_error])
-    own, own_j = (["predicted"], ["predicted J"]) if wide else ([], [])
-    head = ["choice", "GHz", *own, "simulated", "error %", *own_j, "simulated J", "error %"]
+    predicted, own_j = (["predicted"], ["predicted J"]) if wide else ([], [])
+    head = ["choice", "GHz", *predicted, "simulated", "error %", *own_j, "simulated J", "error %"]
     return table_lines([head, *cells], left={0, 1}, wide=wide)
 
 
-def _answer(one: Study, rows: Sequence[FrequencyRow], found: Optimum | None, objective: str) -> list[str]:
+def _answer(clock_study: Study, rows: Sequence[FrequencyRow], optimal: Optimum | None, objective: str) -> list[str]:
     lines = []
     highest = next(row for row in rows if row.choice == "highest")
     best = [row for row in rows if row.choice == "best"][-1]
@@ -139,11 +143,11 @@ def _answer(one: Study, rows: Sequence[FrequencyRow], found: Optimum | None, obj
         f"best, simulated: energy {100 * (best.energy_simulated_j / highest.energy_simulated_j - 1):+.2f} %, time "
         f"{100 * (best.simulated_s / highest.simulated_s - 1):+.2f} %, against the highest frequencies"
     )
-    if found is not None:
+    if optimal is not None:
         lines.append(
-            f"optimum of {found.choices} simulated choices, {found.within_limit} within the limit: --frequency "
-            f"{option_text(one.levels.grid, one.levels, found.point)}; the predicted choice "
-            f"is {loss_pct(rows, found, objective):.3g} % worse"
+            f"optimum of {optimal.choices} simulated choices, {optimal.within_limit} within the limit: --frequency "
+            f"{option_text(clock_study.levels.grid, clock_study.levels, optimal.point)}; the predicted choice "
+            f"is {loss_pct(rows, optimal, objective):.3g} % worse"
         )
     return lines
 

@@ -103,14 +103,14 @@ def optimum(study: Study, settings: Settings, runner: Runner, *, limit: float, o
     """
     levels = study.levels
     number_of_choices(levels)  # raises an error if there are too many
-    every = list(product(*(one.levels_hz for one in levels.frequencies)))
+    every = list(product(*(frequency.levels_hz for frequency in levels.frequencies)))
     wanted = specs(levels, every, settings)
     runner.start(wanted)
     points = [_simulated(hz, spec, runner) for hz, spec in zip(every, wanted, strict=True)]
     limit_s = limit * next(point.time_s for point in points if point.frequencies_hz == levels.highest)
     within = [point for point in points if point.time_s <= limit_s * (1 + 1e-12)]
     value = OBJECTIVES[objective]
-    return Optimum(min(within, key=lambda one: value(one.time_s, one.energy_j)), len(points), len(within))
+    return Optimum(min(within, key=lambda point: value(point.time_s, point.energy_j)), len(points), len(within))
 
 
 def known_runs(grid: Grid, target: Target, settings: Settings) -> list[RunSpec]:
@@ -132,18 +132,18 @@ def number_of_choices(clocks: Clocks) -> int:
     Raises:
         UserError: There are more than MOST_SIMULATED.
     """
-    count = math.prod(len(one.levels_hz) for one in clocks.frequencies)
+    count = math.prod(len(frequency.levels_hz) for frequency in clocks.frequencies)
     if count > MOST_SIMULATED:
         problem = f"{count} choices to simulate, but at most {MOST_SIMULATED} are allowed"
         raise UserError("--optimum", problem, "Give larger steps (step_ghz), or leave it out")
     return count
 
 
-def loss_pct(rows: Sequence[FrequencyRow], found: Optimum, objective: str) -> float:
+def loss_pct(rows: Sequence[FrequencyRow], optimal: Optimum, objective: str) -> float:
     """Return how much worse the chosen frequencies are than the best ones, %, both simulated."""
     best = next(row for row in rows if row.choice == "best")
     value = OBJECTIVES[objective]
-    least = value(found.point.time_s, found.point.energy_j)
+    least = value(optimal.point.time_s, optimal.point.energy_j)
     return 100 * (value(best.simulated_s, best.energy_simulated_j) / least - 1)
 
 

@@ -29,7 +29,7 @@ def with_intervals(results: pd.DataFrame, cases: Iterable[CalibrationCase]) -> p
     A result does not tell why a prediction had no interval, such as several ranks on a node: every prediction gets one
     whose predictor has enough cases.
     """
-    known = {name: calibration_or_none(tuple(found)) for name, found in by_predictor(cases).items()}
+    known = {name: calibration_or_none(tuple(predictor_cases)) for name, predictor_cases in by_predictor(cases).items()}
     made = [_again(row, known.get(str(row["predictor"]))) for row in records(results)]
     return results.assign(
         interval_low_s=[low_s for low_s, _ in made],
@@ -84,7 +84,7 @@ def _of_part(part: pd.DataFrame) -> dict[str, Any]:
     below = int((told["simulated_s"] < told["interval_low_s"]).sum())
     above = int((told["simulated_s"] > told["interval_high_s"]).sum())
     n, inside = len(told), len(told) - below - above
-    found: dict[str, Any] = {
+    summary: dict[str, Any] = {
         "answers": int(part["predicted_s"].notna().sum()),
         "intervals": n,
         "inside": inside,
@@ -94,6 +94,6 @@ def _of_part(part: pd.DataFrame) -> dict[str, Any]:
     if n:
         interval = binomtest(inside, n).proportion_ci(_CONFIDENCE, method="exact")
         width = (told["interval_high_s"] - told["interval_low_s"]) / told["simulated_s"]
-        found |= {"coverage": inside / n, "coverage_low": interval.low, "coverage_high": interval.high}
-        found["median_width_pct"] = 100 * float(width.median())
-    return found
+        summary |= {"coverage": inside / n, "coverage_low": interval.low, "coverage_high": interval.high}
+        summary["median_width_pct"] = 100 * float(width.median())
+    return summary

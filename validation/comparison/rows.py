@@ -32,10 +32,10 @@ def rows_by(rows: Iterable[Row], *names: str) -> dict[tuple[Any, ...], list[Row]
     >>> {key: len(part) for key, part in rows_by([{"app": "cg"}, {"app": "mg"}, {"app": "cg"}], "app").items()}
     {('cg',): 2, ('mg',): 1}
     """
-    found: dict[tuple[Any, ...], list[Row]] = {}
+    groups: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
-        found.setdefault(tuple(row[name] for name in names), []).append(row)
-    return found
+        groups.setdefault(tuple(row[name] for name in names), []).append(row)
+    return groups
 
 
 def distinct(rows: Iterable[Row], name: str) -> list[Any]:

@@ -53,7 +53,7 @@ class MeasuredTimes:
     def _time_s(self, target: Target) -> float | None:
         where = target.problem.name, target.platform.name, target.nranks
         mappings = [key[5] for key in self.times_s if key[5] is not None]
-        fitting = [one for one in dict.fromkeys(mappings) if _is_mapped(target, one)]
+        fitting = [mapping for mapping in dict.fromkeys(mappings) if _is_mapped(target, mapping)]
         return self.time_s(
             *where, classes=(target.problem.label, None), networks=(target.platform.network, None),
             mappings=(*fitting, None),
@@ -74,8 +74,8 @@ class MeasuredTimes:
             mappings: Mappings that fit.
         """
         keys = (
-            (app, one, platform, ranks, network, mapping)
-            for one, network, mapping in product(classes, networks, mappings)
+            (app, preset, platform, ranks, network, mapping)
+            for preset, network, mapping in product(classes, networks, mappings)
         )
         return next((self.times_s[key] for key in keys if key in self.times_s), None)
 

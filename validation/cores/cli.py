@@ -189,11 +189,13 @@ def _search(request: CoresComparisonRequest, study: Study, folder: Path | None) 
         return print_plan(request, Plan(truths=tuple(search_specs(study).values())))
     said = Cautions()
     with runner_from_request(request, cautions=said) as runner:
-        found = search(study, runner)
+        searched = search(study, runner)
     if folder is not None:
         with written_into("--out", folder):
-            write_csv(search_table(found), folder, f"{study.app}-{study.n}-{study.system.name.replace(' ', '')}-search")
-    print(json.dumps({**search_json(found), "cautions": said.lines()}) if request.json else search_text(found))
+            write_csv(
+                search_table(searched), folder, f"{study.app}-{study.n}-{study.system.name.replace(' ', '')}-search"
+            )
+    print(json.dumps({**search_json(searched), "cautions": said.lines()}) if request.json else search_text(searched))
     return 0
 
 

@@ -55,9 +55,9 @@ def world_text(points: Sequence[WorldPoint], *, wide: bool = False) -> str:
     rows: list[tuple[str, ...]] = [names]
     cases = dict.fromkeys(point.case for point in points)
     for case in cases:
-        own = [point for point in points if point.case == case]
-        worst = max(own, key=lambda point: abs(point.error))
-        columns = [*_case_columns(case).values(), *([len(own)] if wide else [])]
+        of_case = [point for point in points if point.case == case]
+        worst = max(of_case, key=lambda point: abs(point.error))
+        columns = [*_case_columns(case).values(), *([len(of_case)] if wide else [])]
         rows.append((*map(str, columns), f"{100 * worst.error:+.4f}", f"{worst.q} x {worst.p}"))
     largest = max(abs(point.error) for point in points)
     verdict = "within" if largest <= TOLERANCE else "BEYOND"
@@ -124,7 +124,7 @@ def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
     for point in points:
         simulated, model = point.simulated, point.model(COUNTED)
         numbers = (simulated.memory, model.memory, simulated.network, model.network, point.latency, point.imbalance)
-        told = [(f"{point.model_speedup(one):.4g}", f"{100 * point.error(one):+z.1f}") for one in shown]
+        told = [(f"{point.model_speedup(variant):.4g}", f"{100 * point.error(variant):+z.1f}") for variant in shown]
         rows.append(
             (
                 *(str(point.q), str(point.p), f"{point.speedup:.4g}"),
@@ -136,11 +136,11 @@ def study_text(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
     below: list[tuple[str, ...]] = [("region", "variant", "points", "mean %", "mean |%|", "largest %", "what fails")]
     below += [
         (
-            *(one.region, one.variant, str(one.points)),
-            *(f"{100 * one.mean:+z.1f}", f"{100 * one.mean_absolute:.1f}", f"{100 * one.largest:+z.1f}"),
-            "; ".join(one.causes),
+            *(error.region, error.variant, str(error.points)),
+            *(f"{100 * error.mean:+z.1f}", f"{100 * error.mean_absolute:.1f}", f"{100 * error.largest:+z.1f}"),
+            "; ".join(error.causes),
         )
-        for one in regions
+        for error in regions
     ]
     note = ["memory, network, latency, uneven: relative to the ideal time of the operations on all cores"]
     below += [
@@ -171,7 +171,7 @@ def study_json(study: Study, points: Sequence[Point], regions: Sequence[RegionEr
         "app": study.app,
         "n": study.n,
         "points": [_row(point) for point in points],
-        "regions": [asdict(one) for one in regions],
+        "regions": [asdict(error) for error in regions],
         "mean_abs_error_pct": {variant: _overall(points, variant)[1] for variant in SHOWN},
     }
 

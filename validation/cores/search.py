@@ -53,23 +53,23 @@ def _places(study: Study) -> list[Place]:
     """Return the cores and nodes of the study on which the kernel runs; UserError if there are none."""
     asked = kernel_problem(study.app, study.n)
     any_ranks = notes(asked.name).grid_rows is not None  # its grid follows the ranks
-    found = [(q, p) for q in study.cores for p in study.nodes if any_ranks or asked.allows(q * p)]
-    if not found:
+    places = [(q, p) for q in study.cores for p in study.nodes if any_ranks or asked.allows(q * p)]
+    if not places:
         raise UserError("--cores, --nodes", f"{asked} runs on none of these", "Give powers of two")
-    return found
+    return places
 
 
 def _advised(study: Study) -> dict[tuple[str, str], Place]:
     """Return the advised allocation by variant and by the numbers that it is chosen among."""
-    found: dict[tuple[str, str], Place] = {}
+    advised: dict[tuple[str, str], Place] = {}
     for variant in SHOWN:
         surface = study.surface(variant)
-        found[variant, LISTED] = max(_places(study), key=lambda place: (float(surface.speedup(*place)), -place[0]))
-        one = best(surface, range(1, max(study.cores) + 1), range(1, max(study.nodes) + 1))
-        place = one.cores_per_node, one.nodes
+        advised[variant, LISTED] = max(_places(study), key=lambda place: (float(surface.speedup(*place)), -place[0]))
+        allocation = best(surface, range(1, max(study.cores) + 1), range(1, max(study.nodes) + 1))
+        place = allocation.cores_per_node, allocation.nodes
         if kernel_problem(study.app, study.n).allows(place[0] * place[1]):
-            found[variant, ALL] = place
-    return found
+            advised[variant, ALL] = place
+    return advised
 
 
 def search_specs(study: Study) -> dict[Place, RunSpec]:
@@ -108,47 +108,53 @@ def search(study: Study, runner: Runner) -> Search:
     )  # fmt: skip
 
 
-def search_table(found: Search) -> pd.DataFrame:
+def search_table(searched: Search) -> pd.DataFrame:
     """Return a table with a row per simulated allocation."""
     # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
-    rows = [{"cores_per_node": q, "nodes": p, "time_s": time_s} for (q, p), time_s in found.times_s.items()]
+    rows = [{"cores_per_node": q, "nodes": p, "time_s": time_s} for (q, p), time_s in searched.times_s.items()]
     return pd.DataFrame(rows)
 
 
-def search_text(found: Search) -> str:
+def search_text(searched: Search) -> str:
     """Return a text with the fastest allocation and the advice of every variant."""
-    (q, p), study = found.fastest, found.study
+    (q, p), study = searched.fastest, searched.study
     head = (
-        f"{study.app}, n = {study.n}, on {study.system.name}: {len(found.times_s)} allocations simulated, fastest on "
-        f"{q} x {p} (cores per node x nodes), {duration(found.times_s[q, p])}"
+        f"{study.app}, n = {study.n}, on {study.system.name}: {len(searched.times_s)} allocations simulated, fastest on "
+        f"{q} x {p} (cores per node x nodes), {duration(searched.times_s[q, p])}"
     )
     rows: list[Sequence[str]] = [("variant", "advice among", "q x p", "simulated", "slower than the fastest")]
     rows += [
-        (one.variant, one.among, f"{one.place[0]} x {one.place[1]}", duration(one.time_s), f"{100 * one.loss:.1f} %")
-        for one in found.advice
+        (
+            advice.variant,
+            advice.among,
+            f"{advice.place[0]} x {advice.place[1]}",
+            duration(advice.time_s),
+            f"{100 * advice.loss:.1f} %",
+        )
+        for advice in searched.advice
     ]
     return "\n".join((head, "", *table_lines(rows, left={0, 1})))
 
 
-def search_json(found: Search) -> dict[str, Any]:
+def search_json(searched: Search) -> dict[str, Any]:
     """Return the search as one JSON object."""
     return {
-        "system": found.study.system.name,
-        "app": found.study.app,
-        "n": found.study.n,
-        "fastest": {"cores_per_node": found.fastest[0], "nodes": found.fastest[1]},
-        "times": [{"cores_per_node": q, "nodes": p, "time_s": time_s} for (q, p), time_s in found.times_s.items()],
+        "system": searched.study.system.name,
+        "app": searched.study.app,
+        "n": searched.study.n,
+        "fastest": {"cores_per_node": searched.fastest[0], "nodes": searched.fastest[1]},
+        "times": [{"cores_per_node": q, "nodes": p, "time_s": time_s} for (q, p), time_s in searched.times_s.items()],
         "advice": [
             {
-                "variant": one.variant,
-                "among": one.among,
-                "cores_per_node": one.place[0],
-                "nodes": one.place[1],
-                "time_s": one.time_s,
-                "loss_pct": 100 * one.loss,
+                "variant": advice.variant,
+                "among": advice.among,
+                "cores_per_node": advice.place[0],
+                "nodes": advice.place[1],
+                "time_s": advice.time_s,
+                "loss_pct": 100 * advice.loss,
             }
-            for one in found.advice
+            for advice in searched.advice
         ],
     }

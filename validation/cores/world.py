@@ -59,13 +59,13 @@ class WorldCase:
 
     def surface(self) -> Surface:
         """Return the model, as derived from the paper's definitions."""
-        one = application(self.app)
-        return one.surface(self.n, self.system, variant=DERIVED, beta=self.beta, overlap=self.overlap)
+        app = application(self.app)
+        return app.surface(self.n, self.system, variant=DERIVED, beta=self.beta, overlap=self.overlap)
 
     def line(self, q: int, p: int) -> str:
         """Return the case for q and p as an input line of world.cpp."""
-        one, beta = application(self.app), self.shared
-        op, b, x = (float(terms_of(amount, self.n)(q, p)) for amount in (one.op, one.b, one.x))
+        app, beta = application(self.app), self.shared
+        op, b, x = (float(terms_of(amount, self.n)(q, p)) for amount in (app.op, app.b, app.x))
         bandwidth_Bps = float(beta.scale * self.system.network_Bps)
         links = (bandwidth_Bps, 0.0) if beta.power == 1 else (0.0, bandwidth_Bps * p ** float(beta.power))
         sent = x / p if beta.per_core else x / (p * q)

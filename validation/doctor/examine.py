@@ -49,7 +49,7 @@ def examine_machine(path: str) -> list[Finding]:
     from apps.measuring.examine import examine as examine_parts
 
     machine = read_machine(path)
-    return [Finding(one.name, one.good, one.text, one.needed, one.remedy) for one in examine_parts(machine)]
+    return [Finding(part.name, part.good, part.text, part.needed, part.remedy) for part in examine_parts(machine)]
 
 
 def _python() -> Iterator[Finding]:

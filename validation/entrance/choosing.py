@@ -36,14 +36,14 @@ class Chosen:
     def command(self) -> Command[Any]:
         """The command; its module is imported now."""
         module, _, name = self.place.partition(":")
-        found: Command[Any] = getattr(importlib.import_module(module), name or "COMMAND")
-        return found
+        loaded: Command[Any] = getattr(importlib.import_module(module), name or "COMMAND")
+        return loaded
 
     def main(self) -> int:
         """Run the command and return its exit status."""
-        own = self.words[: self.words.index("--")] if "--" in self.words else self.words
+        words = self.words[: self.words.index("--")] if "--" in self.words else self.words
         # Help is shown beside an option without its value too: ``predict --background --help``.
-        helped = [word for word in own if word in _HELP][:1]
+        helped = [word for word in words if word in _HELP][:1]
         return self.command.main(helped or self.words, prog=self.prog, choosers=self.choosers)
 
     def parser(self) -> argparse.ArgumentParser:
@@ -74,14 +74,14 @@ def all_commands() -> dict[str, Chosen]:
     >>> all_commands()["plan clock --simulate"].place
     'validation.clock.cli'
     """
-    found = {}
+    by_words = {}
     for name, verb in commands().items():
         for options, place in {frozenset[str](): verb.place, **verb.others}.items():
             # In the order of the verb; a file is the first word.
-            given = [*([_APPLICATION] if FILE in options else []), *(one for one in verb.choosers if one in options)]
+            given = [*([_APPLICATION] if FILE in options else []), *(word for word in verb.choosers if word in options)]
             typed = " ".join([name, *given])
-            found[typed] = Chosen(place, (), verb.choosers, typed)
-    return found
+            by_words[typed] = Chosen(place, (), verb.choosers, typed)
+    return by_words
 
 
 def _command(name: str, verb: Verb, words: Sequence[str]) -> Chosen:
@@ -92,9 +92,9 @@ def _command(name: str, verb: Verb, words: Sequence[str]) -> Chosen:
     options = given - {FILE}
     place = verb.others.get(frozenset(given)) or verb.others.get(frozenset(options))
     if place is None and options and not any(word in _HELP for word in words):
-        known = (" ".join(one for one in verb.choosers if one in others) for others in verb.others)
-        said = f"{name} {' '.join(one for one in verb.choosers if one in options)}"
-        raise UserError(said, "no such command", f"Known: {', '.join(f'{name} {one}' for one in known)}")
+        known = (" ".join(word for word in verb.choosers if word in others) for others in verb.others)
+        said = f"{name} {' '.join(word for word in verb.choosers if word in options)}"
+        raise UserError(said, "no such command", f"Known: {', '.join(f'{name} {choosers}' for choosers in known)}")
     typed = " ".join([name.removeprefix(f"{NAME} "), *(one for one in verb.choosers if one in given)])
     return Chosen(place or verb.place, tuple(words), verb.choosers, typed)
 

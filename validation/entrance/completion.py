@@ -70,7 +70,7 @@ def _add_verbs(parser: argparse.ArgumentParser, verbs: Mapping[str, Verb], words
 def _add_options(
     commands: argparse._SubParsersAction[argparse.ArgumentParser], name: str, verb: Verb, words: Sequence[str]
 ) -> None:
-    where = next((f"{group} {name}" for group, one in VERBS.items() if one.verbs.get(name) is verb), name)
+    where = next((f"{group} {name}" for group, parent in VERBS.items() if parent.verbs.get(name) is verb), name)
     try:
         chosen = choose([*where.split(), *words])
     except UserError:  # an option that chooses a command is still missing

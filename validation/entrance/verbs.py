@@ -163,14 +163,14 @@ _GROUPS: dict[str, dict[str, Verb]] = {
 
 def _present(verbs: Mapping[str, Verb]) -> dict[str, Verb]:
     """Return the verbs whose rooms are there: an add-on that is not there has no verb, and no --simulate."""
-    found = {}
+    present = {}
     for name, verb in verbs.items():
         others = {options: place for options, place in verb.others.items() if is_there(place)}
         choosers = {word: help for word, help in verb.choosers.items() if any(word in options for options in others)}
-        own = replace(verb, verbs=_present(verb.verbs), others=others, choosers=choosers)
-        if own.verbs or (verb.place and is_there(verb.place)):
-            found[name] = own
-    return found
+        kept = replace(verb, verbs=_present(verb.verbs), others=others, choosers=choosers)
+        if kept.verbs or (verb.place and is_there(verb.place)):
+            present[name] = kept
+    return present
 
 
 GROUPS = {title: present for title, group in _GROUPS.items() if (present := _present(group))}
@@ -205,7 +205,7 @@ def commands() -> dict[str, Verb]:
     >>> commands()["plan clock"].place
     'predictor.clock.cli'
     """
-    found: dict[str, Verb] = {}
+    by_words: dict[str, Verb] = {}
     for name, verb in VERBS.items():
-        found |= {f"{name} {key}": one for key, one in verb.verbs.items()} or {name: verb}
-    return found
+        by_words |= {f"{name} {key}": inner for key, inner in verb.verbs.items()} or {name: verb}
+    return by_words

@@ -87,12 +87,12 @@ def _run(request: GraphComparisonRequest) -> int:
         runner.start([spec])
         iterations = made.iterations or target.iterations
         simulate = simulation(spec, iterations, time_limit_s=wall_limit_from_request(request))
-        found = compared(made, changed, simulate, runner.record(spec).time_s)
+        comparison = compared(made, changed, simulate, runner.record(spec).time_s)
     write_pictures(request, made)
     if request.json:
-        print(json.dumps({**analysis_json(made), **compared_json(found), "cautions": said.lines()}))
+        print(json.dumps({**analysis_json(made), **compared_json(comparison), "cautions": said.lines()}))
     else:
-        print(compared_text(found, rows=rows, wide=request.wide))
+        print(compared_text(comparison, rows=rows, wide=request.wide))
     said.say_all()
     return 0
 

@@ -52,8 +52,8 @@ def compared(analysis: Analysis, changed: Sequence[Changed], simulate: Simulate,
         return simulated_elements(recording, places_of(target.problem, recording.paths))
 
     now = elements(analysis.target)
-    found = gains(changed, analysis.target, now.time_s, lambda target: elements(target).time_s)
-    return Compared(analysis, elements_of_analysis(analysis), now, whole_s, tuple(found))
+    gained = gains(changed, analysis.target, now.time_s, lambda target: elements(target).time_s)
+    return Compared(analysis, elements_of_analysis(analysis), now, whole_s, tuple(gained))
 
 
 def simulation(spec: RunSpec, iterations: int, *, time_limit_s: float | None) -> Simulate:
@@ -74,7 +74,7 @@ def simulation(spec: RunSpec, iterations: int, *, time_limit_s: float | None) ->
 
 def by_cluster(values: np.ndarray, clusters: Sequence[str]) -> dict[str, float]:
     """Return the sum of the processes' values of each cluster."""
-    found = dict.fromkeys(clusters, 0.0)
+    sums = dict.fromkeys(clusters, 0.0)
     for cluster, value in zip(clusters, values.tolist(), strict=True):
-        found[cluster] += value
-    return found
+        sums[cluster] += value
+    return sums

@@ -38,12 +38,12 @@ class Elements:
     @property
     def places(self) -> list[Element]:
         """The elements, the one with the largest sum first."""
-        return sorted(self.spent_s, key=lambda one: -self.spent_s[one])
+        return sorted(self.spent_s, key=lambda place: -self.spent_s[place])
 
 
-def elements_of_analysis(found: Analysis) -> Elements:
+def elements_of_analysis(analysis: Analysis) -> Elements:
     """Return the predicted times of an analysis' elements."""
-    dates, places = found.timed.dates, found.places
+    dates, places = analysis.timed.dates, analysis.places
     program = dates.program
     site = np.zeros(len(program.code), np.int64) if program.site is None else program.site
     computing = np.isin(program.code, (COMPUTE, SLEEP))
@@ -66,11 +66,11 @@ def elements_of_analysis(found: Analysis) -> Elements:
     by_rank_s = np.zeros(program.nranks)
     for at, lasts_s in steps:
         by_rank_s[rank_of[at]] += lasts_s
-    processes = found.timed.processes
+    processes = analysis.timed.processes
     return Elements(
         time_s=dates.time_s,
-        compute_s=np.array([one.compute_s for one in processes]),
-        ended_s=np.array([one.ended_s for one in processes]),
+        compute_s=np.array([process.compute_s for process in processes]),
+        ended_s=np.array([process.ended_s for process in processes]),
         spent_s=spent_s,
         path_s=sums((of_step(step), step.end_s - step.begin_s) for step in dates.critical),
         path_by_rank_s=by_rank_s,
@@ -84,7 +84,7 @@ def place_at(places: Sequence[str | None], site: int) -> str | None:
 
 def sums(parts: Iterable[tuple[Element, float]]) -> dict[Element, float]:
     """Return the sum of each element's parts."""
-    found: defaultdict[Element, float] = defaultdict(float)
+    totals: defaultdict[Element, float] = defaultdict(float)
     for key, value in parts:
-        found[key] += value
-    return dict(found)
+        totals[key] += value
+    return dict(totals)

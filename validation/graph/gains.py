@@ -40,14 +40,14 @@ def changed_platforms(target: Target, network: Network, answers: Answers, *, mos
     Raises:
         PlatformError: As ``platforms.read.changed.changed_platform``.
     """
-    found: list[Changed] = []
-    for answer in (one for one in answers.answers if one.kind in PLATFORM_KINDS):
-        if len(found) == most:
+    changed: list[Changed] = []
+    for answer in (row for row in answers.answers if row.kind in PLATFORM_KINDS):
+        if len(changed) == most:
             break
         made = _changed(target, network, answer, answers.factor)
         if made is not None:
-            found.append(Changed(answer, made))
-    return found
+            changed.append(Changed(answer, made))
+    return changed
 
 
 def gains(changed: Sequence[Changed], target: Target, now_s: float, simulate: Callable[[Target], float]) -> list[Gain]:
@@ -59,7 +59,7 @@ def gains(changed: Sequence[Changed], target: Target, now_s: float, simulate: Ca
         now_s: Its simulated time.
         simulate: Returns the time of a target.
     """
-    times_s = ((one.answer, simulate(replace(target, platform=one.platform))) for one in changed)
+    times_s = ((change.answer, simulate(replace(target, platform=change.platform))) for change in changed)
     return [Gain(answer, time_s, now_s - time_s) for answer, time_s in times_s]
 
 
@@ -94,7 +94,7 @@ def _only_on(links: Mapping[tuple[str, str], frozenset[str]], crossing: frozense
     Without other pairs the links of two nodes cannot be told apart.
     """
     others = [names for pair, names in links.items() if pair not in crossing]
-    own = [names | links[pair[::-1]] for pair, names in links.items() if pair in crossing]
-    if not others or not own:
+    crossed = [names | links[pair[::-1]] for pair, names in links.items() if pair in crossing]
+    if not others or not crossed:
         return frozenset()
-    return frozenset.intersection(*own).difference(*others)
+    return frozenset.intersection(*crossed).difference(*others)

@@ -27,22 +27,22 @@ def simulated_elements(recording: Recording, places: Sequence[str | None]) -> El
         places: The place of each of its paths of calls.
     """
     sections = [_Section.of(events) for events in recording.events]
-    own_s = np.array([one.stop_s - one.start_s for one in sections])
+    own_s = np.array([section.stop_s - section.start_s for section in sections])
 
-    def spent(one: _Section) -> dict[Element, float]:
-        computes = np.isin(one.events["kind"], _COMPUTING)
+    def spent(section: _Section) -> dict[Element, float]:
+        computes = np.isin(section.events["kind"], _COMPUTING)
         names = [COMPUTATION if value else MPI for value in computes.tolist()]
-        keys = zip(names, (place_at(places, site) for site in one.events["site"].tolist()), strict=True)
-        return sums(zip(keys, one.lasts_s.tolist(), strict=True))
+        keys = zip(names, (place_at(places, site) for site in section.events["site"].tolist()), strict=True)
+        return sums(zip(keys, section.lasts_s.tolist(), strict=True))
 
-    computed_s = [float(one.lasts_s[np.isin(one.events["kind"], _COMPUTING)].sum()) for one in sections]
+    computed_s = [float(section.lasts_s[np.isin(section.events["kind"], _COMPUTING)].sum()) for section in sections]
     path = _Path(recording, sections, places)
     path.follow()
     return Elements(
         time_s=float(own_s.max()),
         compute_s=np.array(computed_s),
         ended_s=own_s.max() - own_s,
-        spent_s=sums(item for one in sections for item in spent(one).items()),
+        spent_s=sums(item for section in sections for item in spent(section).items()),
         path_s=sums(path.parts),
         path_by_rank_s=path.by_rank_s,
     )
@@ -59,7 +59,7 @@ class _Section:
     @classmethod
     def of(cls, events: np.ndarray) -> _Section:
         marks = events["kind"] == Kind.MARK
-        start, stop = (int(np.flatnonzero(marks & (events["op"] == one))[0]) for one in (Mark.START, Mark.STOP))
+        start, stop = (int(np.flatnonzero(marks & (events["op"] == mark))[0]) for mark in (Mark.START, Mark.STOP))
         clock_s = events["clock_s"]
         return cls(events[start:stop], float(clock_s[start]), float(clock_s[stop]))
 
@@ -88,8 +88,8 @@ class _Path:
 
     def __post_init__(self) -> None:
         self.by_rank_s = np.zeros(len(self.sections))
-        self._kinds = [one.events["kind"].tolist() for one in self.sections]
-        self._clocks_s = [one.begins_s.tolist() for one in self.sections]
+        self._kinds = [section.events["kind"].tolist() for section in self.sections]
+        self._clocks_s = [section.begins_s.tolist() for section in self.sections]
         self._posts: dict[tuple[int, int], _At] = {}  # by process and request
         self._other: dict[_At, _At] = {}  # the receive of each send, and the reverse
         self._members: dict[_At, list[_At]] = {}  # of each collective, by each call
@@ -100,9 +100,9 @@ class _Path:
         sent: defaultdict[tuple[int, ...], list[_At]] = defaultdict(list)
         received: defaultdict[tuple[int, ...], list[_At]] = defaultdict(list)
         called: defaultdict[tuple[int, int], list[_At]] = defaultdict(list)
-        for rank, one in enumerate(self.sections):
+        for rank, section in enumerate(self.sections):
             number: defaultdict[int, int] = defaultdict(int)
-            fields = (one.events[name].tolist() for name in ("kind", "peer", "tag", "comm", "request"))
+            fields = (section.events[name].tolist() for name in ("kind", "peer", "tag", "comm", "request"))
             for at, (kind, peer, tag, comm, request) in enumerate(zip(*fields, strict=True)):
                 if kind == Kind.SEND:
                     sent[rank, peer, tag, comm].append((rank, at))
@@ -121,7 +121,7 @@ class _Path:
 
     def follow(self) -> None:
         """Follow the path from the process that ends last to its begin."""
-        rank = max(range(len(self.sections)), key=lambda one: self.sections[one].stop_s)
+        rank = max(range(len(self.sections)), key=lambda process: self.sections[process].stop_s)
         at, now_s = len(self._kinds[rank]) - 1, self.sections[rank].stop_s
         while at >= 0:
             then, begun_s = self._before((rank, at), now_s)
@@ -137,22 +137,22 @@ class _Path:
         """Return the event before on the path, and the date at which the time of this one begins to count."""
         rank, at = here
         begun_s = self._clocks_s[rank][at]
-        own = (rank, at - 1), begun_s
+        before = (rank, at - 1), begun_s
         if now_s <= begun_s:
-            return own
+            return before
         if self._kinds[rank][at] == Kind.COLLECTIVE:
-            calls = [one for one in self._members[here] if self._clock_s(one) <= now_s]
+            calls = [call for call in self._members[here] if self._clock_s(call) <= now_s]
             last = max(calls, key=self._clock_s)
-            return ((last[0], last[1] - 1), self._clock_s(last)) if self._clock_s(last) > begun_s else own
+            return ((last[0], last[1] - 1), self._clock_s(last)) if self._clock_s(last) > begun_s else before
         if self._kinds[rank][at] != Kind.WAIT:
-            return own
+            return before
         post = self._posts.get((rank, int(self.sections[rank].events["request"][at])))
         other = None if post is None else self._other.get(post)
         if post is None or other is None:
-            return own
+            return before
         # The message begins with the later one of its two ends.
         first = max((post, other), key=self._clock_s)
-        return ((first[0], first[1] - 1), self._clock_s(first)) if self._clock_s(first) < now_s else own
+        return ((first[0], first[1] - 1), self._clock_s(first)) if self._clock_s(first) < now_s else before
 
     def _named(self, here: _At) -> _At:
         """Return the event under whose place a part of the path stands: of a wait for a message, its send."""
@@ -161,7 +161,7 @@ class _Path:
             return here
         post = self._posts.get((rank, int(self.sections[rank].events["request"][at])))
         ends: list[_At | None] = [] if post is None else [post, self._other.get(post)]
-        return next((one for one in ends if one is not None and self._kinds[one[0]][one[1]] == Kind.SEND), here)
+        return next((end for end in ends if end is not None and self._kinds[end[0]][end[1]] == Kind.SEND), here)
 
     def _clock_s(self, at: _At) -> float:
         clock_s: float = self._clocks_s[at[0]][at[1]]

@@ -20,7 +20,7 @@ _MOST_ROWS = 12  # of a table on the terminal; JSON has all
 _Row = list[str | Cell]
 
 
-def compared_text(found: Compared, *, rows: int, wide: bool = False) -> str:
+def compared_text(comparison: Compared, *, rows: int, wide: bool = False) -> str:
     """Return the report: T_exec, elements, critical path, clusters and gains, each predicted and simulated.
 
     Args:
@@ -28,13 +28,13 @@ def compared_text(found: Compared, *, rows: int, wide: bool = False) -> str:
         rows: How many rows of the what-if table were to be simulated.
         wide: The tables may be wider than the terminal.
     """
-    predicted, simulated, analysis = found.predicted, found.simulated, found.analysis
+    predicted, simulated, analysis = comparison.predicted, comparison.simulated, comparison.analysis
     part = "" if not analysis.iterations else f" of {number_of(analysis.iterations, 'iteration')}"
     lines = prose_lines(str(analysis.target))
     table: list[_Row] = [["", "predicted", "simulated", "error, %"]]
     table.append([f"T_exec{part}", *_both(predicted.time_s, simulated.time_s)])
     if analysis.whole_s is not None:
-        table.append(["the whole run", *_both(analysis.whole_s, found.whole_s)])
+        table.append(["the whole run", *_both(analysis.whole_s, comparison.whole_s)])
     lines += table_lines(table, left={0}, wide=wide)
     lines += ["", "Time of the elements, summed over the processes"]
     lines += _elements(predicted.spent_s, simulated.spent_s, wide=wide)
@@ -43,37 +43,43 @@ def compared_text(found: Compared, *, rows: int, wide: bool = False) -> str:
     lines += [
         "",
         "Time of the clusters' processes, % of T_exec: predicted, then simulated",
-        *_clusters(found, wide=wide),
+        *_clusters(comparison, wide=wide),
     ]
     if analysis.answers is not None and rows:
-        lines += ["", *_gains(found, rows=rows, wide=wide)]
+        lines += ["", *_gains(comparison, rows=rows, wide=wide)]
     return "\n".join(lines)
 
 
-def compared_json(found: Compared) -> dict[str, Any]:
+def compared_json(comparison: Compared) -> dict[str, Any]:
     """Return the report as JSON values, with every process and every element."""
-    both = {"predicted": found.predicted, "simulated": found.simulated}
+    both = {"predicted": comparison.predicted, "simulated": comparison.simulated}
     return {
-        "whole_simulated_s": found.whole_s,
-        "simulated_t_exec_s": found.simulated.time_s,
+        "whole_simulated_s": comparison.whole_s,
+        "simulated_t_exec_s": comparison.simulated.time_s,
         "elements": [
             {
                 "what": what,
                 "place": place,
-                **{f"{name}_s": one.spent_s.get((what, place), 0.0) for name, one in both.items()},
-                **{f"{name}_path_s": one.path_s.get((what, place), 0.0) for name, one in both.items()},
+                **{f"{name}_s": elements.spent_s.get((what, place), 0.0) for name, elements in both.items()},
+                **{f"{name}_path_s": elements.path_s.get((what, place), 0.0) for name, elements in both.items()},
             }
             for what, place in dict.fromkeys(
-                key for one in (found.simulated, found.predicted) for key in (*one.places, *one.path_s)
+                key
+                for elements in (comparison.simulated, comparison.predicted)
+                for key in (*elements.places, *elements.path_s)
             )
         ],
         "processes": {
-            name: {"compute_s": one.compute_s.tolist(), "idle_s": one.idle_s.tolist(), "ended_s": one.ended_s.tolist()}
-            for name, one in both.items()
+            name: {
+                "compute_s": elements.compute_s.tolist(),
+                "idle_s": elements.idle_s.tolist(),
+                "ended_s": elements.ended_s.tolist(),
+            }
+            for name, elements in both.items()
         },
         "gains": [
-            {**asdict(one.answer), "simulated_s": one.simulated_s, "simulated_saved_s": one.saved_s}
-            for one in found.gains
+            {**asdict(gain.answer), "simulated_s": gain.simulated_s, "simulated_saved_s": gain.saved_s}
+            for gain in comparison.gains
         ],
     }
 
@@ -85,7 +91,8 @@ def _both(predicted_s: float, simulated_s: float) -> _Row:
 
 def _elements(predicted: Mapping[Element, float], simulated: Mapping[Element, float], *, wide: bool) -> list[str]:
     keys = sorted(
-        dict.fromkeys([*simulated, *predicted]), key=lambda one: -max(_of(one, predicted), _of(one, simulated))
+        dict.fromkeys([*simulated, *predicted]),
+        key=lambda element: -max(_of(element, predicted), _of(element, simulated)),
     )
     keys = [key for key in keys if max(_of(key, predicted), _of(key, simulated)) > 0]
     rows: list[_Row] = [["element", "place in the program", "predicted", "simulated", "error, %"]]
@@ -99,15 +106,17 @@ def _of(key: Element, values: Mapping[Element, float]) -> float:
     return values.get(key, 0.0)
 
 
-def _clusters(found: Compared, *, wide: bool) -> list[str]:
-    clusters, processes = found.clusters, Counter(found.clusters)
+def _clusters(comparison: Compared, *, wide: bool) -> list[str]:
+    clusters, processes = comparison.clusters, Counter(comparison.clusters)
     rows: list[_Row] = [["cluster", "ranks", "busy", "", "idle", "", "ended", "", "on path", ""]]
     for cluster, ranks in processes.items():
         row: _Row = [cluster, str(ranks)]
         for name in ("compute_s", "idle_s", "ended_s", "path_by_rank_s"):
-            for one in (found.predicted, found.simulated):
-                each_s = one.time_s * (1 if name == "path_by_rank_s" else ranks)
-                row.append(percent(100 * by_cluster(getattr(one, name), clusters)[cluster] / each_s if each_s else 0.0))
+            for elements in (comparison.predicted, comparison.simulated):
+                each_s = elements.time_s * (1 if name == "path_by_rank_s" else ranks)
+                row.append(
+                    percent(100 * by_cluster(getattr(elements, name), clusters)[cluster] / each_s if each_s else 0.0)
+                )
         rows.append(row)
     said = (
         "busy: computing; idle: all other time; ended: the part of it before the last process ends; on path: share of "
@@ -116,26 +125,26 @@ def _clusters(found: Compared, *, wide: bool) -> list[str]:
     return [*table_lines(rows, left={0}, wide=wide), *prose_lines(said)]
 
 
-def _gains(found: Compared, *, rows: int, wide: bool) -> list[str]:
-    answers = found.analysis.answers
+def _gains(comparison: Compared, *, rows: int, wide: bool) -> list[str]:
+    answers = comparison.analysis.answers
     assert answers is not None
     title = f"What if one of them were {answers.factor:g} times as fast, the largest predicted saving first"
-    bounded = any(one.otherwise_saved_s is not None for one in answers.answers)
+    bounded = any(answer.otherwise_saved_s is not None for answer in answers.answers)
     least = ["or"] if bounded else []
     table: list[_Row] = [["what", "which", "saves", *least, "simulated", "%", "simulated"]]
-    for one in found.gains:
-        now_s = found.simulated.time_s
-        saved = [duration(one.answer.saved_s), duration(one.saved_s)]
+    for gain in comparison.gains:
+        now_s = comparison.simulated.time_s
+        saved = [duration(gain.answer.saved_s), duration(gain.saved_s)]
         if bounded:
-            known_s = one.answer.otherwise_saved_s
-            saved.insert(1, duration(one.answer.saved_s if known_s is None else known_s))
-        shares = (percent(100 * share, signed=True) for share in (one.answer.saved_share, one.saved_s / now_s))
-        table.append([one.answer.kind, one.answer.name, *saved, *shares])
+            known_s = gain.answer.otherwise_saved_s
+            saved.insert(1, duration(gain.answer.saved_s if known_s is None else known_s))
+        shares = (percent(100 * share, signed=True) for share in (gain.answer.saved_share, gain.saved_s / now_s))
+        table.append([gain.answer.kind, gain.answer.name, *saved, *shares])
     said = f"the first {number_of(rows, 'row')} that {'changes' if rows == 1 else 'change'} the platform"
     lines = [title, *table_lines(table, left={0, 1}, wide=wide)]
     if bounded:
         lines += prose_lines(UNKNOWN_LATENCY)
-    if len(found.gains) < rows:
+    if len(comparison.gains) < rows:
         said = "all rows that change the platform and for which it has links of its own"
     return lines + prose_lines(f"{said}; without --simulate, also those that change the program")
 

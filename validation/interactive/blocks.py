@@ -149,9 +149,9 @@ def _evaluated(request: BlocksRequest, points: Sequence[Point], over: str) -> tu
     from predictor.blocks.series.table import rows_of
 
     results, cautions = evaluated_series(request, points)
-    for one in results:
-        if not isinstance(one, Result):
-            raise one
+    for result in results:
+        if not isinstance(result, Result):
+            raise result
     return rows_of(points, results, over), cautions
 
 
@@ -162,7 +162,7 @@ def _simulated(
     from validation.blocks import cli as comparison_cli
     from validation.blocks import series
 
-    found, failures, cautions, said = comparison_cli.compared_points(request, points, saying=False)
+    comparisons, failures, cautions, said = comparison_cli.compared_points(request, points, saying=False)
     for _, error in failures:
         raise error
-    return series.rows_of(points, found, over), [*cautions, *said]
+    return series.rows_of(points, comparisons, over), [*cautions, *said]

@@ -79,9 +79,9 @@ def predict(
 def _prediction(request: PredictRequest, settings: Settings) -> Prediction:
     models = [] if request.predictor is None else predictors_from_request(request)
     problems = problems_from_request(request)
-    for what, found in (("app", problems), ("predictor", models)):
-        if len(found) > 1:
-            raise UserError(what, f"{len(found)} are named", "Name one, or call run")
+    for what, named in (("app", problems), ("predictor", models)):
+        if len(named) > 1:
+            raise UserError(what, f"{len(named)} are named", "Name one, or call run")
     platform = platform_from_request(request)
     placement = placement_from_request(request, platform, request.ranks)
     target = Target(with_asked_shares(request, problems[0], platform, placement), platform, placement)

@@ -101,8 +101,8 @@ def run(request: LeagueRequest) -> int:
     for platform in platforms:
         check_usable(platform, tuple(host.name for host in platform.hosts))
     own_grids = request.probed == "subset"
-    found = (candidates(platform, problems, mappings, settings, own_grids=own_grids) for platform in platforms)
-    series = Series(tuple(chain.from_iterable(found)), models)
+    cases = (candidates(platform, problems, mappings, settings, own_grids=own_grids) for platform in platforms)
+    series = Series(tuple(chain.from_iterable(cases)), models)
     if request.dry_run:
         return print_plan(request, series.plan())
     with (

@@ -107,7 +107,7 @@ def sweep_from_request(request: MapRequest) -> Sweep:
         if value < 0:
             raise UserError(f"{name} {value}", "negative", "Give 0 or more")
     scenarios = [] if request.scenario == "none" else names(request.scenario, "--scenario")
-    scenarios = [one for name in scenarios for one in (SCENARIOS if name == "all" else (name,))]
+    scenarios = [scenario for name in scenarios for scenario in (SCENARIOS if name == "all" else (name,))]
     if not scenarios and not request.random:
         raise UserError("--scenario none", "no grids are left", "Give --random COUNT, or a scenario")
     return Sweep(

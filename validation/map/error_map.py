@@ -88,7 +88,7 @@ def _pieces(cases: pd.DataFrame) -> list[tuple[float, float, pd.DataFrame]]:
 
 
 def _row(share_from: float, share_to: float, cases: pd.DataFrame) -> dict[str, Any]:
-    by_network = [coverage_range(one.to_list()) for _, one in cases.groupby("base_network")["error_pct"]]
+    by_network = [coverage_range(errors_pct.to_list()) for _, errors_pct in cases.groupby("base_network")["error_pct"]]
     low_pct, high_pct = min(low for low, _ in by_network), max(high for _, high in by_network)
     true_shares = cases["compute_share"]
     return {

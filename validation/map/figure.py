@@ -55,7 +55,7 @@ def regimes_figure(results: pd.DataFrame, app: str, published_pct: float | None 
 
 
 def _program(rows: pd.DataFrame, app: str) -> str:
-    classes = [str(one) for one in dict.fromkeys(rows["class"]) if one is not None]
+    classes = [str(preset) for preset in dict.fromkeys(rows["class"]) if preset is not None]
     return f"{app.upper()} class {', '.join(classes)}" if classes else app.upper()
 
 

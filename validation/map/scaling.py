@@ -39,7 +39,8 @@ def scaled(grid: Grid, factor: float) -> Grid:
     if factor == 1:
         return grid
     clusters = tuple(
-        replace(one, node=_scaled(one.node, factor), backbone=_scaled(one.backbone, factor)) for one in grid.clusters
+        replace(cluster, node=_scaled(cluster.node, factor), backbone=_scaled(cluster.backbone, factor))
+        for cluster in grid.clusters
     )
     links = tuple(replace(link, wire=_scaled(link.wire, factor)) for link in grid.wan_links)
     return replace(grid, network=f"{grid.network} x {factor:g}", clusters=clusters, wan_links=links)

@@ -46,9 +46,9 @@ def sentences(thresholds: pd.DataFrame, published: pd.DataFrame, *, errors_pct: 
             f"{app}: the compute share of the run from which on |error| stays below "
             f"{_listed([f'{limit:g}' for limit in LIMITS_PCT])} %, in every case and in the mean over the scenarios:"
         )
-        for predictor, one in grouped(rows, "predictor"):
+        for predictor, part in grouped(rows, "predictor"):
             lines.append(
-                f"    {predictor}: {_held(one, 'cases_from')} in every case; {_held(one, 'mean_from')} in the mean"
+                f"    {predictor}: {_held(part, 'cases_from')} in every case; {_held(part, 'mean_from')} in the mean"
             )
         if (published["app"] == app).any():
             lines.append(_published_line(published[published["app"] == app], errors_pct[app]))
@@ -65,8 +65,8 @@ def _held(rows: pd.DataFrame, column: str) -> str:
 
 def _published_line(rows: pd.DataFrame, error_pct: float) -> str:
     said = []
-    for predictor, one in grouped(rows, "predictor"):
-        shares = sorted(share for share in one["compute_share"] if share is not None and not math.isnan(share))
+    for predictor, part in grouped(rows, "predictor"):
+        shares = sorted(share for share in part["compute_share"] if share is not None and not math.isnan(share))
         said.append(f"{predictor} {'at ' + _listed([share_text(s) for s in shares]) if shares else _NEVER}")
     return f"    the published mean error of {error_pct:g} % is that of: {'; '.join(said)}"
 
@@ -89,7 +89,7 @@ def means_text(results: pd.DataFrame, app: str) -> str:
         return "no scenarios, no means"
     shares = _share_ranges(results[results["app"] == app])
     lines = []
-    for (network, ratio), one in grouped(means, ["base_network", "ratio"]):
+    for (network, ratio), part in grouped(means, ["base_network", "ratio"]):
         lines.append(
             {
                 "network": network,
@@ -97,7 +97,7 @@ def means_text(results: pd.DataFrame, app: str) -> str:
                 "compute %": shares[network, ratio],
                 **{
                     name: error_cell(error, signed=False)
-                    for name, error in zip(one["predictor"], one["abs_error_pct"], strict=True)
+                    for name, error in zip(part["predictor"], part["abs_error_pct"], strict=True)
                 },
             }
         )

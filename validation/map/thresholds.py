@@ -92,15 +92,15 @@ def mean_holds_from(shares: list[float], errors_pct: list[float], limit_pct: flo
 def shares_with_mean(shares: list[float], errors_pct: list[float], wanted_pct: float) -> list[float]:
     """Return the shares at which the curve of ``mean_holds_from`` has this mean ``|error|``, %, in ascending order."""
     points = sorted(zip(shares, errors_pct, strict=True))
-    found = []
+    crossings = []
     for a, b in pairwise(points):
         if (a[1] - wanted_pct) * (b[1] - wanted_pct) < 0:
-            found.append(_crossing(a, b, wanted_pct))
+            crossings.append(_crossing(a, b, wanted_pct))
         elif a[1] == wanted_pct:
-            found.append(a[0])
+            crossings.append(a[0])
     if points and points[-1][1] == wanted_pct:
-        found.append(points[-1][0])
-    return found
+        crossings.append(points[-1][0])
+    return crossings
 
 
 def _crossing(a: tuple[float, float], b: tuple[float, float], error_pct: float) -> float:
@@ -141,12 +141,13 @@ def _means_hold_from(means: pd.DataFrame, limit_pct: float, least_share: float) 
         return None
     if (means["abs_error_pct"] <= limit_pct).all():
         return least_share
-    networks = [one for _, one in means.groupby("base_network", sort=False)]
-    found = [
-        mean_holds_from(one["compute_share"].to_list(), one["abs_error_pct"].to_list(), limit_pct) for one in networks
+    networks = [part for _, part in means.groupby("base_network", sort=False)]
+    holds_from = [
+        mean_holds_from(part["compute_share"].to_list(), part["abs_error_pct"].to_list(), limit_pct)
+        for part in networks
     ]
-    shares = [share for share in found if share is not None]
-    return max(shares) if len(shares) == len(found) else None
+    shares = [share for share in holds_from if share is not None]
+    return max(shares) if len(shares) == len(holds_from) else None
 
 
 def published_shares(results: pd.DataFrame, published: dict[str, float]) -> pd.DataFrame:
@@ -161,9 +162,9 @@ def published_shares(results: pd.DataFrame, published: dict[str, float]) -> pd.D
     curves = mean_curve(results)
     rows = []
     for (app, predictor), means in _parts_of(curves, results, ["app", "predictor"]):
-        for network, one in means.groupby("base_network", sort=False) if app in published else ():
-            found = shares_with_mean(one["compute_share"].to_list(), one["abs_error_pct"].to_list(), published[app])
-            crossings: list[float | None] = [*found] or [None]
+        for network, part in means.groupby("base_network", sort=False) if app in published else ():
+            shares = shares_with_mean(part["compute_share"].to_list(), part["abs_error_pct"].to_list(), published[app])
+            crossings: list[float | None] = [*shares] or [None]
             rows += [(app, predictor, network, published[app], share) for share in crossings]
     return pd.DataFrame(rows, columns=["app", "predictor", "base_network", "published_pct", "compute_share"])
 

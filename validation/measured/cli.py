@@ -47,16 +47,16 @@ def _run(request: MeasuredRequest) -> int:
     from validation.measured.runs import choices, read_runs
 
     evidence, apart = choices("--evidence", request.evidence), choices("--apart", request.apart)
-    found = judged(read_runs(request.runs), read_platform(request.platform), evidence, apart)
+    judgements = judged(read_runs(request.runs), read_platform(request.platform), evidence, apart)
     if request.out is not None:
-        text, rows = io.StringIO(newline=""), as_rows(found)
+        text, rows = io.StringIO(newline=""), as_rows(judgements)
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
         writer.writeheader()
         writer.writerows({name: cell(value) for name, value in row.items()} for row in rows)
         write_text("--out", request.out, text.getvalue())
     if request.picture is not None:
-        write_picture("--picture", request.picture, runs_figure(found))
-    print(json.dumps(as_json(found), indent=2) if request.json else as_text(found))
+        write_picture("--picture", request.picture, runs_figure(judgements))
+    print(json.dumps(as_json(judgements), indent=2) if request.json else as_text(judgements))
     return 0
 
 

@@ -49,10 +49,10 @@ class Judged:
     @property
     def within(self) -> bool | None:
         """Say whether the measured time lies in the prediction's interval; None if there is no interval."""
-        found = self.prediction
-        if found is None or found.low_s is None or found.high_s is None:
+        prediction = self.prediction
+        if prediction is None or prediction.low_s is None or prediction.high_s is None:
             return None
-        return found.low_s <= self.run.time_s <= found.high_s
+        return prediction.low_s <= self.run.time_s <= prediction.high_s
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def judged(
         # No predictor sees a run of its group: every run that is evidence is a group of its own.
         cases.append(Case(target, str(run) if run in known else "", Settings()))
         of[target] = run, LEFT_OUT if run in known else role
-        rest = tuple(one for one in known.values() if one != target)
+        rest = tuple(other for other in known.values() if other != target)
         models[target] = _Together(rest, targets=(target,)) if run in known else together
     series = Series(tuple(cases), lambda target: [models[target]])
     found: list[Judged] = []
@@ -111,16 +111,16 @@ def judged(
     return found + [Judged(run, JUDGED, None, reason) for run, reason in refused.items()]
 
 
-def summaries(found: Sequence[Judged]) -> dict[str, Summary]:
+def summaries(judgements: Sequence[Judged]) -> dict[str, Summary]:
     """Return the errors by role, in the order of ROLES; roles without a prediction are left out."""
     told = {}
     for role in ROLES:
-        own = [one for one in found if one.role == role and one.prediction is not None]
-        if own:
-            errors = [abs(one.error) for one in own if one.error is not None]
-            inside = [one.within for one in own if one.within is not None]
+        of_role = [judgement for judgement in judgements if judgement.role == role and judgement.prediction is not None]
+        if of_role:
+            errors = [abs(judgement.error) for judgement in of_role if judgement.error is not None]
+            inside = [judgement.within for judgement in of_role if judgement.within is not None]
             within = sum(inside) if inside else None
-            told[role] = Summary(len(own), float(np.median(errors)), max(errors), within)
+            told[role] = Summary(len(of_role), float(np.median(errors)), max(errors), within)
     return told
 
 

@@ -54,13 +54,13 @@ def choices(option: str, text: str) -> tuple[RunSelector, ...]:
     Raises:
         UserError: The text is something else.
     """
-    found = []
+    selectors = []
     for part in filter(None, text.split(",")):
         match = _CHOICE.fullmatch(part.strip())
         if match is None:
             raise UserError(f"{option} {text}", f"{part!r} is no choice", "Write for example 1,2,8@8: ranks @ nodes")
-        found.append(RunSelector(int(match[2]), None if match[1] is None else int(match[1])))
-    return tuple(found)
+        selectors.append(RunSelector(int(match[2]), None if match[1] is None else int(match[1])))
+    return tuple(selectors)
 
 
 def read_runs(path: str) -> list[Run]:
@@ -96,9 +96,9 @@ def target_of(run: Run, platform: Platform) -> Target:
         raise UserError(where, "the nodes have different numbers of ranks", "Leave it out")
     each = run.ranks // run.nodes
     placement = tuple(host.name for host in platform.hosts[: run.nodes] for _ in range(each))
-    found = Target(problem(run.app, run.preset), platform, placement)
-    busy_cores(found)
-    return found
+    target = Target(problem(run.app, run.preset), platform, placement)
+    busy_cores(target)
+    return target
 
 
 def targets_of(runs: Sequence[Run], platform: Platform) -> tuple[dict[Run, Target], dict[Run, str]]:

@@ -76,13 +76,13 @@ def _run_paper(request: ModesRequest) -> int:
         return print_plan(request, planned_paper())
     folder, said = None if request.out is None else usable_folder("--out", request.out), Cautions()
     with runner_from_request(request, cautions=said) as runner:
-        found = paper(runner)
+        reproduction = paper(runner)
     if folder is not None:
         with written_into("--out", folder):
-            write_tables(found, folder)
-            write_figures(found, folder)
-    done = {**paper_json(found), "cautions": said.lines()} if request.json else None
-    print(paper_text(found, wide=request.wide) if done is None else json.dumps(done))
+            write_tables(reproduction, folder)
+            write_figures(reproduction, folder)
+    done = {**paper_json(reproduction), "cautions": said.lines()} if request.json else None
+    print(paper_text(reproduction, wide=request.wide) if done is None else json.dumps(done))
     return 0
 
 

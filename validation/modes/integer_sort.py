@@ -54,8 +54,8 @@ def integer_sort(platform: Platform, asked: Sequence[Target], runner: Runner) ->
 
     def rows() -> Iterator[dict[str, Any]]:
         for at, (target, record) in enumerate(zip(asked, records, strict=True)):
-            for name, found in answers.items():
-                prediction = found[at].prediction
+            for name, of_predictor in answers.items():
+                prediction = of_predictor[at].prediction
                 assert prediction is not None  # ``predict`` raises otherwise
                 predicted_s = prediction.time_s
                 yield {

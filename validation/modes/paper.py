@@ -80,15 +80,17 @@ def planned_paper() -> Plan:
 
     platforms = {name: materialise(named_grid(name)) for name in CLUSTERS}
     runs = tuple(
-        spec for name, one in platforms.items() for spec in message_specs(one, messages(), read_costs(name)).values()
+        spec
+        for name, platform in platforms.items()
+        for spec in message_specs(platform, messages(), read_costs(name)).values()
     )
     sort = planned([(Settings(), targets(platforms[CLUSTER]))], predictors(PREDICTORS))
     return sort.joined(Plan(truths=runs))
 
 
 def _table_2(studies: Mapping[str, Study]) -> Iterator[dict[str, Any]]:
-    for name, found in studies.items():
-        for row in found.reproduced.to_dict("records"):
+    for name, cluster_study in studies.items():
+        for row in cluster_study.reproduced.to_dict("records"):
             yield {
                 "cluster": name, "mode": row["mode"], "side": row["side"], "integers": row["integers"],
                 "paper_s": row["published_s"], "simulated_s": row["simulated_s"], "error_pct": row["error_pct"],
@@ -97,14 +99,14 @@ def _table_2(studies: Mapping[str, Study]) -> Iterator[dict[str, Any]]:
 
 def _table_3(studies: Mapping[str, Study]) -> Iterator[dict[str, Any]]:
     printed = {(row.cluster, row.mode, row.side): row for row in li_tables.published_models()}
-    for name, found in studies.items():
+    for name, cluster_study in studies.items():
         cluster = CLUSTERS[name]
         for mode in MODES:
             for side in Side:
                 row = printed.get((cluster, mode, side))
                 lines = {
                     "fit": li_tables.model(cluster).line(mode, side),
-                    "simulated": found.model.line(mode, side),
+                    "simulated": cluster_study.model.line(mode, side),
                 }
                 yield {
                     "cluster": name, "mode": mode.name.lower(), "side": side.value,
@@ -120,10 +122,10 @@ def _c_us(line: Line) -> float:
 
 
 def _table_4(studies: Mapping[str, Study]) -> Iterator[dict[str, Any]]:
-    for name, found in studies.items():
+    for name, cluster_study in studies.items():
         simulated = {
             (row["mode"], row["size_bytes"]): row
-            for row in found.predicted.to_dict("records")
+            for row in cluster_study.predicted.to_dict("records")
             if row["side"] == Side.SENDER
         }
         for row in li_tables.predictions():
@@ -140,22 +142,22 @@ def _table_4(studies: Mapping[str, Study]) -> Iterator[dict[str, Any]]:
             }  # fmt: skip
 
 
-def paper_json(found: Paper) -> dict[str, Any]:
+def paper_json(reproduction: Paper) -> dict[str, Any]:
     """Return the tables as lists of rows."""
-    return {name: records(table) for name, table in found.tables.items()}
+    return {name: records(table) for name, table in reproduction.tables.items()}
 
 
-def write_tables(found: Paper, folder: Path) -> None:
+def write_tables(reproduction: Paper, folder: Path) -> None:
     """Write each table as CSV.
 
     Raises:
         OSError: A file cannot be written.
     """
-    for name, table in found.tables.items():
+    for name, table in reproduction.tables.items():
         write_csv(table, folder / f"{name}.csv")
 
 
-def paper_text(found: Paper, *, wide: bool = False) -> str:
+def paper_text(reproduction: Paper, *, wide: bool = False) -> str:
     """Return the tables as text.
 
     Args:
@@ -163,17 +165,21 @@ def paper_text(found: Paper, *, wide: bool = False) -> str:
         wide: They may be wider than the terminal.
     """
     parts = []
-    for name in found.studies:
-        own = {title: table[table["cluster"] == name] for title, table in found.tables.items() if "cluster" in table}
+    for name in reproduction.studies:
+        tables = {
+            title: table[table["cluster"] == name] for title, table in reproduction.tables.items() if "cluster" in table
+        }
         parts += [
             (f"{name}: Table 2, s, by integers, as printed and simulated (S: sender, R: receiver)",
-             _rows_2(own["table-2"])),
+             _rows_2(tables["table-2"])),
             (f"{name}: Table 3, c in us per integer and k_l in ms: as printed, fitted to Table 2 (fit), and to "
-             "simulated times (sim.)", _rows_3(own["table-3"])),
+             "simulated times (sim.)", _rows_3(tables["table-3"])),
             (f"{name}: Table 4, the sender's time in s and the error of its prediction in %: as printed, by the fit "
-             "of Table 2, and of simulated times by their own lines", _rows_4(own["table-4"])),
+             "of Table 2, and of simulated times by their own lines", _rows_4(tables["table-4"])),
         ]  # fmt: skip
-    parts.append((f"Figure 7: IS on {CLUSTER}, simulated time in s, and errors of predictions in %", _rows_7(found)))
+    parts.append(
+        (f"Figure 7: IS on {CLUSTER}, simulated time in s, and errors of predictions in %", _rows_7(reproduction))
+    )
     lines = []
     for title, rows in parts:
         lines += [*prose_lines(title), "", *table_lines(rows, left={0}, wide=wide), ""]
@@ -187,10 +193,10 @@ def paper_text(found: Paper, *, wide: bool = False) -> str:
 def _rows_2(table: pd.DataFrame) -> list[tuple[str, ...]]:
     sizes = list(dict.fromkeys(table["integers"]))
     rows: list[tuple[str, ...]] = [("mode", "", *(f"{size // 1000}k" for size in sizes))]
-    for (mode, side), own in table.groupby(["mode", "side"], sort=False):
+    for (mode, side), part in table.groupby(["mode", "side"], sort=False):
         for whose, column in (("paper", "paper_s"), ("ours", "simulated_s")):
             first = f"{mode}, {_ENDS[Side(str(side))]}" if whose == "paper" else ""
-            rows.append((first, whose, *(f"{time_s:.4f}" for time_s in own[column])))
+            rows.append((first, whose, *(f"{time_s:.4f}" for time_s in part[column])))
     return rows
 
 
@@ -199,7 +205,7 @@ def _rows_3(table: pd.DataFrame) -> list[tuple[str, ...]]:
     for row in table.to_dict("records"):
         numbers = [row[f"{whose}_c_us"] for whose in ("paper", "fit", "simulated")]
         more = [row[f"{whose}_k_ms"] for whose in ("paper", "fit", "simulated")]
-        shown = [*(_number(one, ".6f") for one in numbers), *(_number(one, "+.3f") for one in more)]
+        shown = [*(_number(value, ".6f") for value in numbers), *(_number(value, "+.3f") for value in more)]
         rows.append((f"{row['mode']}, {_ENDS[row['side']]}", *shown))
     return rows
 
@@ -215,13 +221,13 @@ def _rows_4(table: pd.DataFrame) -> list[tuple[str, ...]]:
     return rows
 
 
-def _rows_7(found: Paper) -> list[tuple[str, ...]]:
-    table = found.tables["figure-7"]
+def _rows_7(reproduction: Paper) -> list[tuple[str, ...]]:
+    table = reproduction.tables["figure-7"]
     names = [name.removeprefix("dpgraph:") for name in PREDICTORS]
     rows: list[tuple[str, ...]] = [("class", "nodes", "simulated", *names)]
-    for (preset, nodes), own in table.groupby(["class", "nodes"], sort=False):
-        errors = {row["predictor"]: f"{row['error_pct']:+.2f}" for row in own.to_dict("records")}
-        time_s = f"{own['simulated_s'].iloc[0]:.4g}"
+    for (preset, nodes), part in table.groupby(["class", "nodes"], sort=False):
+        errors = {row["predictor"]: f"{row['error_pct']:+.2f}" for row in part.to_dict("records")}
+        time_s = f"{part['simulated_s'].iloc[0]:.4g}"
         rows.append((str(preset), str(nodes), time_s, *(errors[name] for name in PREDICTORS)))
     return rows
 

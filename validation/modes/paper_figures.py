@@ -27,7 +27,7 @@ _PREDICTED = {  # label, colour, marker and line
 }
 
 
-def figure_6(found: Paper) -> Figure:
+def figure_6(reproduction: Paper) -> Figure:
     """Return Figure 6: time by message length on cluster 1, a panel per mode, as published and as simulated."""
     # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
@@ -35,7 +35,7 @@ def figure_6(found: Paper) -> Figure:
     cluster = CLUSTERS[CLUSTER]
     model, times_s = li_tables.model(cluster), li_tables.times_s(cluster)
     integers = [size / INTEGER_BYTES / 1e3 for size in li_tables.sizes_bytes()]
-    simulated = found.studies[CLUSTER].reproduced
+    simulated = reproduction.studies[CLUSTER].reproduced
     figure = Figure(figsize=(10, 7.5), layout="constrained")
     figure.suptitle("Figure 6: communication time by message length, cluster 1", fontsize=11)
     for mode, axes in zip(MODES, figure.subplots(2, 2).flat, strict=True):
@@ -50,9 +50,9 @@ def figure_6(found: Paper) -> Figure:
                 integers, times_s[mode][side], linestyle="", marker=marker, markersize=9, markerfacecolor="none",
                 color="black", markeredgewidth=0.7, label=f"paper, {side}",
             )  # fmt: skip
-            own = simulated[(simulated["mode"] == mode.name.lower()) & (simulated["side"] == side.value)]
+            part = simulated[(simulated["mode"] == mode.name.lower()) & (simulated["side"] == side.value)]
             axes.plot(
-                own["integers"] / 1e3, own["simulated_s"], linestyle="", marker=marker, markersize=4.5, color=color,
+                part["integers"] / 1e3, part["simulated_s"], linestyle="", marker=marker, markersize=4.5, color=color,
                 label=f"simulated, {side}",
             )  # fmt: skip
         axes.set_title(mode.name.lower(), fontsize=10)
@@ -66,23 +66,23 @@ def figure_6(found: Paper) -> Figure:
     return figure
 
 
-def figure_7(found: Paper) -> Figure:
+def figure_7(reproduction: Paper) -> Figure:
     """Return Figure 7: the time of IS over the nodes of cluster 1, simulated and predicted, a panel per class."""
     # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
-    table = found.tables["figure-7"]
+    table = reproduction.tables["figure-7"]
     figure = Figure(figsize=(10, 4.6), layout="constrained")
     figure.suptitle("Figure 7: IS on cluster 1, predicted and simulated", fontsize=11)
     for preset, axes in zip(CLASSES, figure.subplots(1, len(CLASSES)), strict=True):
-        own = table[table["class"] == preset]
-        true = own.drop_duplicates("nodes")
+        of_class = table[table["class"] == preset]
+        true = of_class.drop_duplicates("nodes")
         axes.plot(
             true["nodes"], true["simulated_s"], color="black", marker="D", markerfacecolor="none", markersize=8,
             linewidth=0.8, label="simulated",
         )  # fmt: skip
         for name, (label, color, marker, style) in _PREDICTED.items():
-            row = own[own["predictor"] == name]
+            row = of_class[of_class["predictor"] == name]
             axes.plot(
                 row["nodes"], row["predicted_s"], color=color, marker=marker, markersize=4, linewidth=1.1,
                 linestyle=style, label=label,
@@ -100,12 +100,12 @@ def figure_7(found: Paper) -> Figure:
     return figure
 
 
-def write_figures(found: Paper, folder: Path) -> None:
+def write_figures(reproduction: Paper, folder: Path) -> None:
     """Write ``figure-6`` and ``figure-7`` as .png and .svg.
 
     Raises:
         OSError: A file cannot be written.
     """
-    for name, figure in (("figure-6", figure_6(found)), ("figure-7", figure_7(found))):
+    for name, figure in (("figure-6", figure_6(reproduction)), ("figure-7", figure_7(reproduction))):
         for suffix in ("png", "svg"):
             save_figure(figure, folder / f"{name}.{suffix}", dpi=120)

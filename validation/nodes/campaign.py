@@ -223,7 +223,7 @@ def plan(campaign: AllocationCampaign) -> Plan:
     joined = Plan()
     for case in campaign.studies:
         measured = [*case.homogeneous, *everywhere(case)]
-        alone = tuple(case.settings.spec(case.study.target(*one)) for one in measured)
+        alone = tuple(case.settings.spec(case.study.target(*run)) for run in measured)
         truths = specs(case.study, case.evaluation, case.settings)
         cases = tuple(Case(spec.target, "", case.settings) for spec in truths)
         series = Series(cases, [predictor(name) for name in case.predictors], alone=True)
@@ -241,9 +241,9 @@ def refuse_search_arguments(
     Raises:
         UserError: Such an option is given.  A campaign file has a key for it, or it has no meaning there.
     """
-    own = {field.key for group in (RunnerOptions, DryRunOption) for field in fields_of(group)}
+    runner_keys = {field.key for group in (RunnerOptions, DryRunOption) for field in fields_of(group)}
     for field in fields_of(SearchOptions):
-        if field.key not in own and getattr(request, field.key) != field.default:
+        if field.key not in runner_keys and getattr(request, field.key) != field.default:
             raise UserError(field.option, f"does not go with {beside}", remedy)
 
 

@@ -123,7 +123,7 @@ def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
     seeds = table.integer("seeds", 1)
     if seeds < 1:
         raise UserError(f"{path}, seeds", f"{seeds} is not positive", "Give at least 1")
-    studies = tuple(_study(one, platform, scenario, folder=path.parent) for one in table.tables("studies"))
+    studies = tuple(_study(entry, platform, scenario, folder=path.parent) for entry in table.tables("studies"))
     if not studies:
         raise UserError(str(path), "no [[studies]]", "Give at least one, with an app")
     return AllocationCampaign(studies, seeds)
@@ -179,7 +179,7 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str, *, folder: Pa
         settings=settings,
         construction=construction,
         evaluation=evaluation,
-        models=tuple(model for one in tables for model in _models(one, study, construction)),
+        models=tuple(model for table in tables for model in _models(table, study, construction)),
         predictors=tuple(within(folder, name) for name in entry.list_of("predictors", [], str, "names")),
         small_below=entry.integer("small_below", paper.small_below if paper else 0),
         static=tuple(_static(entry, text, limits=study.limits) for text in entry.list_of("static", [], str, "texts")),

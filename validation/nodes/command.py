@@ -62,13 +62,13 @@ def run(request: NodesComparisonRequest) -> int:
     with runner_from_request(request, cautions=said) as runner:
         driver = driver_from_request(request, study, settings, runner)
         probing = probing_from_request(request, study, brokers(settings, runner)(()))
-        found = search(driver, study, request.size, how, probing, resamplings=request.bootstrap or 0)
+        outcome = search(driver, study, request.size, how, probing, resamplings=request.bootstrap or 0)
         truth = simulate_space(study, request.size, settings, runner)
-    judged = judge(found.choice, truth, how.objective, how.slack)
-    spent = driver.gathered.cost + found.probes.cost
+    judged = judge(outcome.choice, truth, how.objective, how.slack)
+    spent = driver.gathered.cost + outcome.probes.cost
     if request.json:
         asked = settings_to_json(request, study, how)
-        took = {"search_s": found.search_s, "gather_s": found.gather_s, "probability_best": found.probability}
+        took = {"search_s": outcome.search_s, "gather_s": outcome.gather_s, "probability_best": outcome.probability}
         notes = {"cautions": [*general, *runner.cautions.lines()]}
         print(json.dumps({**asked, **_to_json(judged), "evidence": asdict(spent), **took, **notes}))
         return 0
@@ -76,12 +76,12 @@ def run(request: NodesComparisonRequest) -> int:
         "\n".join(folded_lines([f"{study.problem(request.size)} on {study.platform.name}, by {driver_name(request)}"]))
     )
     print(text(judged))
-    print_lines(said_of(found, request))
+    print_lines(said_of(outcome, request))
     evidence = (
         f"evidence   {spent.node_s:.4g} node-seconds, {significant(100 * spent.node_s / truth.node_s)} % of what all "
         "configurations take"
     )
-    print("\n".join(folded_lines([evidence, f"search     {duration(found.search_s)}"])))
+    print("\n".join(folded_lines([evidence, f"search     {duration(outcome.search_s)}"])))
     return 0
 
 

@@ -38,7 +38,7 @@ def best_constant(truths: Sequence[Truth]) -> Configuration | None:
     common = np.flatnonzero((rows >= 0).all(axis=0))
     if not common.size:
         return None
-    times_s = [truth.times_s[own[common]] for truth, own in zip(truths, rows, strict=True)]
+    times_s = [truth.times_s[truth_rows[common]] for truth, truth_rows in zip(truths, rows, strict=True)]
     optima_s = [float(truth.times_s.min()) for truth in truths]
     means = np.mean([(own_s - best_s) / best_s for own_s, best_s in zip(times_s, optima_s, strict=True)], axis=0)
     _, _, best = min(zip(means.tolist(), first.total[common].tolist(), common.tolist(), strict=True))

@@ -34,38 +34,38 @@ def run_paper(request: NodesComparisonRequest) -> int:
         return print_plan(request, Plan(truths=tuple(planned())))
     folder, said = None if request.out is None else usable_folder("--out", request.out), Cautions()
     with runner_from_request(request, cautions=said) as runner:
-        found = lines(runner)
+        paper_lines = lines(runner)
     if folder is not None:
         with written_into("--out", folder):
-            _write_table(found, folder)
-            write_pitfalls(found, folder)
+            _write_table(paper_lines, folder)
+            write_pitfalls(paper_lines, folder)
     if request.json:
-        print(json.dumps({"lines": [asdict(line) for line in found], "cautions": said.lines()}))
+        print(json.dumps({"lines": [asdict(line) for line in paper_lines], "cautions": said.lines()}))
     else:
-        print(paper_text(found, wide=request.wide))
+        print(paper_text(paper_lines, wide=request.wide))
     return 0
 
 
-def paper_text(found: Sequence[Line], *, wide: bool = False) -> str:
+def paper_text(paper_lines: Sequence[Line], *, wide: bool = False) -> str:
     """Return a table with a row for each line: its values over those of the first line of its figure."""
     rows = [["figure", "", "line", "over the first line"]]
     for number, look in LOOKS.items():
-        own = [line for line in found if line.figure == number]
-        for line in own:
-            ratios = [value / first for value, first in zip(line.y, own[0].y, strict=True)]
-            beside = "-" if line is own[0] else f"{min(ratios):.3f} to {max(ratios):.3f}"
+        of_figure = [line for line in paper_lines if line.figure == number]
+        for line in of_figure:
+            ratios = [value / first for value, first in zip(line.y, of_figure[0].y, strict=True)]
+            beside = "-" if line is of_figure[0] else f"{min(ratios):.3f} to {max(ratios):.3f}"
             rows.append([str(number), look.title, line.label, beside])
     said = "Section 7 of the NP-T paper, simulated; the anomalies of its drivers, switches and libraries are not."
     return "\n".join([*prose_lines(said), "", *table_lines(rows, left={1, 2}, wide=wide)])
 
 
-def _write_table(found: Sequence[Line], folder: Path) -> None:
+def _write_table(paper_lines: Sequence[Line], folder: Path) -> None:
     # Imported here for a quick start: it is slow to import.
     import pandas as pd
 
     rows = [
         {"figure": line.figure, "line": line.label, "x": x, "y": y}
-        for line in found
+        for line in paper_lines
         for x, y in zip(line.x, line.y, strict=True)
     ]
     write_csv(pd.DataFrame(rows), folder / "pitfalls.csv")

@@ -85,7 +85,8 @@ def _mtu(grid: Grid, mtu: int) -> Grid:
     """Return the grid with frames of another MTU: its links carry more data, or less, at the same line rate."""
     factor = (mtu - HEADERS) / (mtu + BESIDE) / ((1500 - HEADERS) / (1500 + BESIDE))
     clusters = (
-        replace(one, node=replace(one.node, bandwidth_Bps=one.node.bandwidth_Bps * factor)) for one in grid.clusters
+        replace(cluster, node=replace(cluster.node, bandwidth_Bps=cluster.node.bandwidth_Bps * factor))
+        for cluster in grid.clusters
     )
     return replace(grid, clusters=tuple(clusters))
 
@@ -160,6 +161,6 @@ def _runs() -> Iterator[_Runs]:
     hosts = _hosts(platform, {"xeon": 16})
     for buffer in BUFFERS:
         options = (("smpi/async-small-thresh", str(buffer)), ("smpi/send-is-detached-thresh", str(buffer)))
-        own = replace(settings, options=options)
+        buffered = replace(settings, options=options)
         targets = (Target(sized_problem("himeno", size), platform, hosts) for size in GRIDS)
-        yield _Runs(27, f"{buffer // 1024} KB", GRIDS, tuple(map(own.spec, targets)))
+        yield _Runs(27, f"{buffer // 1024} KB", GRIDS, tuple(map(buffered.spec, targets)))

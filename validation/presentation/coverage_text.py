@@ -28,7 +28,7 @@ def coverage_text(table: pd.DataFrame, by: Sequence[str] = (), *, wide: bool = F
     heads = ("predictor", *by)
     columns: dict[str, Column] = {name: [str(value) for value in told[name]] for name in heads}
     columns["inside"] = [f"{row.inside} of {row.intervals}" for row in rows_of(told)]
-    columns["%"] = [f"{100 * one:.0f}" for one in told["coverage"]]
+    columns["%"] = [f"{100 * share:.0f}" for share in told["coverage"]]
     ends = zip(told["coverage_low"], told["coverage_high"], strict=True)
     columns["95 % interval"] = [f"{100 * low:.0f} to {100 * high:.0f}" for low, high in ends]
     columns["below"], columns["above"] = told["below"].map(str), told["above"].map(str)

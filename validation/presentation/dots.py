@@ -31,7 +31,7 @@ def draw_dots(
         unit: Unit of the values.
         numbers: The number of each name, which gives its style.
     """
-    rows = sorted(predicted, key=lambda one: abs(one[1] - truth))
+    rows = sorted(predicted, key=lambda dot: abs(dot[1] - truth))
     axes.axvline(truth, color="black", linewidth=2.2, zorder=1)
     axes.annotate(
         f"{truth_name} {truth:.4g} {unit}", (truth, 1), xycoords=("data", "axes fraction"), xytext=(0, 3),

@@ -20,13 +20,13 @@ class Notes:
     def __init__(self, flags: Iterable[str]) -> None:
         """Number the cautions; ``flags`` has those of one prediction in each text, separated by semicolons."""
         self._sentences: dict[str, list[str]] = {}
-        for sentence in (one for text in flags for one in _cautions(text)):
+        for sentence in (caution for text in flags for caution in _cautions(text)):
             self._sentences.setdefault(kind_of(sentence), []).append(sentence)
         self._numbers = {kind: str(number) for number, kind in enumerate(self._sentences, 1)}
 
     def numbers(self, flags: str) -> str:
         """Return the numbers of one prediction's cautions, with commas between them."""
-        return ",".join(sorted({self._numbers[kind_of(one)] for one in _cautions(flags)}, key=int))
+        return ",".join(sorted({self._numbers[kind_of(caution)] for caution in _cautions(flags)}, key=int))
 
     def lines(self) -> list[str]:
         """Return the numbered cautions."""
@@ -34,7 +34,7 @@ class Notes:
 
 
 def _cautions(flags: str) -> list[str]:
-    return [one for one in flags.split("; ") if one]
+    return [caution for caution in flags.split("; ") if caution]
 
 
 def refusal_lines(results: Sequence[Row]) -> list[str]:

@@ -84,18 +84,18 @@ def overview_figure(results: pd.DataFrame, quantity: Quantity = TIMES) -> Figure
 
     apps = list(dict.fromkeys(results["app"]))
     columns = min(3, len(apps))
-    own = [results[results["app"] == app] for app in apps]
+    by_app = [results[results["app"] == app] for app in apps]
     most, dots = (
-        max(map(_cases, own)),
-        max((len(_answered(one, quantity)) for one in own if _cases(one) == 1), default=0),
+        max(map(_cases, by_app)),
+        max((len(_answered(part, quantity)) for part in by_app if _cases(part) == 1), default=0),
     )
     rows = -(-len(apps) // columns)
     width_in = columns * max(4.6, 1.2 + 0.62 * most)
     height_in = 0.5 + max(3.4, 1.1 + 0.28 * dots) * rows
     figure = Figure(figsize=(width_in, height_in), layout="constrained")
     numbers = predictor_numbers(results)
-    for place, one in enumerate(own, 1):
-        _draw(figure.add_subplot(rows, columns, place), one, quantity, numbers)
+    for place, part in enumerate(by_app, 1):
+        _draw(figure.add_subplot(rows, columns, place), part, quantity, numbers)
     if most > 1:
         _make_room(figure)
         _add_legend(figure, figure.axes)

@@ -113,11 +113,11 @@ def decisions(results: pd.DataFrame) -> pd.DataFrame:
         apps = list(dict.fromkeys(choice.app for choice in choices))
         for app in [*apps, ALL_APPS] if apps else ():
             of_app = [choice for choice in choices if app in (choice.app, ALL_APPS)]
-            found = [
+            outcomes = [
                 {"decision": decision.name, "app": app, "predictor": name, **_outcome(of_app, name)}
                 for name in (*dict.fromkeys(results["predictor"]), CHANCE, ALL_HOSTS)
             ]
-            rows += sorted(found, key=lambda row: (math.isnan(row["mean_regret_pct"]), row["mean_regret_pct"]))
+            rows += sorted(outcomes, key=lambda row: (math.isnan(row["mean_regret_pct"]), row["mean_regret_pct"]))
     return pd.DataFrame(rows, columns=list(DECISION_COLUMNS))
 
 
@@ -136,8 +136,8 @@ def _choices(cases: pd.DataFrame, predicted: pd.DataFrame, decision: Decision) -
         group = group.drop_duplicates([*_GRID, "clusters", "ranks", "simulated_s"])
         times_s = group["simulated_s"].to_numpy(float)
         if np.ptp(times_s) > _ALIKE * times_s.max():
-            own = predicted.loc[group["case"]]
-            answers = {str(name): own[name].to_numpy() for name in own}
+            of_group = predicted.loc[group["case"]]
+            answers = {str(name): of_group[name].to_numpy() for name in of_group}
             yield Candidates(group["app"].iloc[0], group["ranks"].to_numpy(), times_s, answers)
 
 
@@ -168,7 +168,7 @@ def _correlations(pairs: Sequence[tuple[npt.NDArray[np.float64], npt.NDArray[np.
     # Imported here for a quick start: it is slow to import.
     from scipy.stats import kendalltau, spearmanr
 
-    found = []
+    correlations = []
     for predicted_s, times_s in pairs:
         known = ~np.isnan(predicted_s)
         predicted, true = _told_apart(predicted_s[known]), _told_apart(times_s[known])
@@ -177,8 +177,8 @@ def _correlations(pairs: Sequence[tuple[npt.NDArray[np.float64], npt.NDArray[np.
         if len(true) < 2 or np.ptp(true) == 0:
             continue
         alike = np.ptp(predicted) == 0
-        found.append((0.0, 0.0) if alike else (spearmanr(predicted, true)[0], kendalltau(predicted, true)[0]))
-    return mean(spearman for spearman, _ in found), mean(kendall for _, kendall in found)
+        correlations.append((0.0, 0.0) if alike else (spearmanr(predicted, true)[0], kendalltau(predicted, true)[0]))
+    return mean(spearman for spearman, _ in correlations), mean(kendall for _, kendall in correlations)
 
 
 def _told_apart(times_s: npt.NDArray[np.float64]) -> npt.NDArray[Any]:

@@ -29,8 +29,8 @@ class EvidenceCosts:
         """Record an answer and its truth; a series calls this as its witness."""
         for app in (result.app, ALL_APPS):
             key = app, answer.predictor
-            self._evidence.setdefault(key, {}).update({one.id: one.cost for one in answer.evidence})
-            self._once_node_s.setdefault(key, {}).update({one.id: one.once_node_s for one in answer.evidence})
+            self._evidence.setdefault(key, {}).update({piece.id: piece.cost for piece in answer.evidence})
+            self._once_node_s.setdefault(key, {}).update({piece.id: piece.once_node_s for piece in answer.evidence})
             self._answer_wall_s[key] = self._answer_wall_s.get(key, 0.0) + answer.wall_s
             run = identity_hash(truth.identity)
             self._evidence.setdefault((app, SIMULATE), {})[run] = Cost(truth.node_seconds, truth.wall_s)
@@ -48,7 +48,7 @@ class EvidenceCosts:
         rows = []
         for (app, predictor), evidence in self._evidence.items():
             cost = sum(evidence.values(), Cost())
-            once_s, runs_s = (sum(self._once_node_s[app, one].values()) for one in (predictor, SIMULATE))
+            once_s, runs_s = (sum(self._once_node_s[app, name].values()) for name in (predictor, SIMULATE))
             wall_s = cost.wall_s + self._answer_wall_s.get((app, predictor), 0.0)
             rows.append((app, predictor, cost.node_s, once_s / runs_s, wall_s))
         return pd.DataFrame(rows, columns=["app", "predictor", "evidence_node_s", "evidence_share", "wall_s"])

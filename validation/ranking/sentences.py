@@ -45,7 +45,7 @@ def _closest(part: Sequence[Row], apps: str) -> Iterator[str]:
     if most == 0:  # those asked are named, because a self-check may have answered
         yield f"{listed(list(errors))} {'has' if len(errors) == 1 else 'have'} no answer{apps}."
         return
-    means = {name: mean(found) for name, found in errors.items() if len(found) == most}
+    means = {name: mean(errors_pct) for name, errors_pct in errors.items() if len(errors_pct) == most}
     least = percent(min(means.values()))
     names = [name for name, error_pct in means.items() if percent(error_pct) == least]
     tie = f" (a tie of {len(names)})" if len(names) > 1 else ""
@@ -111,18 +111,18 @@ def _cause(rows: Sequence[Row], they: str) -> str | None:
         return None
     shares = column(rows, "compute_share")
     parts = [_Parts(row["simulated_s"], row["compute_share"]) for row in rows]
-    own = [_Parts(row["predicted_s"], row["predicted_compute_share"]) for row in rows]
-    pairs = list(zip(parts, own, strict=True))
+    predicted_parts = [_Parts(row["predicted_s"], row["predicted_compute_share"]) for row in rows]
+    pairs = list(zip(parts, predicted_parts, strict=True))
     by_comm = [abs(b.comm_s - a.comm_s) >= abs(b.compute_s - a.compute_s) for a, b in pairs]
     of_runs = "of the run" if len(rows) == 1 else "of the runs"
     expects, lets = (f"{they} expects", f"{they} lets") if they == "it" else (f"{they} expect", f"{they} let")
     if all(by_comm):
         said = f"{_shares([1 - share for share in shares])} % {of_runs} is communication, "
-        if all(_grows_with_nodes(row, b.comm_s) for row, b in zip(rows, own, strict=True)):
+        if all(_grows_with_nodes(row, b.comm_s) for row, b in zip(rows, predicted_parts, strict=True)):
             return f"{said}and {lets} that grow with the nodes"
         if not all(a.comm_s > 0 for a in parts):
             return None
-        if not any(b.comm_s > 0 for b in own):
+        if not any(b.comm_s > 0 for b in predicted_parts):
             return f"{said}and {expects} none"
         return f"{said}of which {expects} {_range([b.comm_s / a.comm_s for a, b in pairs])} times as much"
     if not any(by_comm) and all(a.compute_s > 0 for a in parts):

@@ -97,18 +97,18 @@ def _common(answers: pd.DataFrame, ranked: list[str]) -> set[int]:
 def _standing(answers: pd.DataFrame, common: set[int] | None, seed: int) -> dict[str, Any]:
     """Return statistics and mean costs of the answers to the common cases, or to all cases if ``common`` is None."""
     counted = answers if common is None else answers[answers["case"].isin(common)]
-    found = statistics(counted["error_pct"], counted["predicted_s"], counted["simulated_s"], seed=seed)
+    summary = statistics(counted["error_pct"], counted["predicted_s"], counted["simulated_s"], seed=seed)
     numbers = {
-        "mean_error_pct": found.mean_pct,
-        "mean_abs_error_pct": found.mean_abs_pct,
-        "mean_abs_error_low_pct": found.low_pct,
-        "mean_abs_error_high_pct": found.high_pct,
-        "median_abs_error_pct": found.median_abs_pct,
-        "max_abs_error_pct": found.max_abs_pct,
-        "r2": found.r2,
+        "mean_error_pct": summary.mean_pct,
+        "mean_abs_error_pct": summary.mean_abs_pct,
+        "mean_abs_error_low_pct": summary.low_pct,
+        "mean_abs_error_high_pct": summary.high_pct,
+        "median_abs_error_pct": summary.median_abs_pct,
+        "max_abs_error_pct": summary.max_abs_pct,
+        "r2": summary.r2,
     }
     return {
-        "counted": found.n,
+        "counted": summary.n,
         **{name: math.nan if value is None else value for name, value in numbers.items()},
         "evidence_node_s": mean(counted["evidence_node_s"]),
         "evidence_share": mean(counted["evidence_share"]),

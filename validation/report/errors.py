@@ -181,16 +181,16 @@ class Caution:
 
 def cautions(gathered: Gathered) -> list[Caution]:
     """Return the kinds of cautions of all predictions, numbered from 1."""
-    found: dict[str, Caution] = {}
+    by_kind: dict[str, Caution] = {}
     for note, row in zip(gathered.notes, gathered.rows, strict=True):
         if note.refusal is not None:
             continue
         for text in _flags(row):
             kind = _kind(text)
-            caution = found.setdefault(kind, Caution(len(found) + 1, text))
+            caution = by_kind.setdefault(kind, Caution(len(by_kind) + 1, text))
             caution.count += 1
             caution.predictors[row["predictor"]] = None
-    return list(found.values())
+    return list(by_kind.values())
 
 
 def _flags(row: dict[str, Any]) -> list[str]:
@@ -205,7 +205,7 @@ def _cautions(row: dict[str, Any], cautions: Sequence[Caution]) -> Cell:
     if not known(row["predicted_s"]):
         return Cell("see below")
     kinds = [_kind(text) for text in _flags(row)]
-    shown = [str(one.number) for one in cautions if _kind(one.example) in kinds]
+    shown = [str(caution.number) for caution in cautions if _kind(caution.example) in kinds]
     return Cell(", ".join(shown), note=row["flags"])
 
 
@@ -222,7 +222,7 @@ def refusals_table(gathered: Gathered) -> Table | None:
 
 def failures_table(gathered: Gathered) -> Table | None:
     """Return the table of targets without a true time, or None if there are none."""
-    rows = [list(one) for one in gathered.failures]
+    rows = [list(failure) for failure in gathered.failures]
     columns = words("target", "error")
     return table("failures", "Failed targets, without a true time", columns, rows) if rows else None
 

@@ -38,7 +38,7 @@ def _signed(value: float) -> str:
 
 def coverage_table(results: pd.DataFrame) -> Table | None:
     """Return the table of how many true times lie in the intervals of each predictor; None: there are no intervals."""
-    found = coverage(results)
+    covered = coverage(results)
     rows: list[list[Cell | str]] = [
         [
             str(row["predictor"]),
@@ -49,7 +49,7 @@ def coverage_table(results: pd.DataFrame) -> Table | None:
             number(row["above"], "{:.0f}"),
             number(row["median_width_pct"], "{:.3g}"),
         ]
-        for row in found[found["intervals"] > 0].to_dict("records")
+        for row in covered[covered["intervals"] > 0].to_dict("records")
     ]
     if not rows:
         return None

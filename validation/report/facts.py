@@ -44,8 +44,8 @@ Facts = list[tuple[str, str]]  # name and value
 def settings_facts(all_settings: Sequence[Settings]) -> Facts:
     """Return every setting with all values that were used."""
     facts = [
-        (_MEANINGS.get(one.name, one.name), _several(_setting(one.name, settings) for settings in all_settings))
-        for one in fields(Settings)
+        (_MEANINGS.get(field.name, field.name), _several(_setting(field.name, settings) for settings in all_settings))
+        for field in fields(Settings)
     ]
     always = ", ".join(f"{key}:{value}" for key, value in ENGINE_OPTIONS.items())
     return [*facts, ("SimGrid options that the engine always sets", always)]

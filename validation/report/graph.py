@@ -58,59 +58,71 @@ def graph_part(note: GraphNote, place: int) -> GraphPart | str:
     if instructions > MOST_INSTRUCTIONS:
         return f"{what}: not shown, because its graph has {instructions:,} instructions."
     try:
-        found = provided("predictor.graph.on_platform:analysis_of_model")(model, note.target)
+        analysis = provided("predictor.graph.on_platform:analysis_of_model")(model, note.target)
     except UserError as err:
         return f"{what}: {err}"
-    if not found.timed.time_s > 0:
+    if not analysis.timed.time_s > 0:
         return f"{what}: nothing takes time."
-    tables = [_clusters(found, what, place), _elements(found.timed, what, place), _path(found.timed, what, place)]
-    if len(set(found.timed.clusters)) > 1:
-        tables.insert(2, _by_cluster(found.timed, what, place))
+    tables = [
+        _clusters(analysis, what, place),
+        _elements(analysis.timed, what, place),
+        _path(analysis.timed, what, place),
+    ]
+    if len(set(analysis.timed.clusters)) > 1:
+        tables.insert(2, _by_cluster(analysis.timed, what, place))
     return GraphPart(
-        _text(found, note), tables, _picture(found, what, place), [f"{what}: {one}." for one in found.cautions]
+        _text(analysis, note),
+        tables,
+        _picture(analysis, what, place),
+        [f"{what}: {caution}." for caution in analysis.cautions],
     )
 
 
-def _text(found: Analysis, note: GraphNote) -> str:
-    timed = found.timed
-    part = "" if not found.iterations else f" of {number_of(found.iterations, 'recorded iteration')}"
-    last = max(timed.processes, key=lambda one: -one.ended_s)
+def _text(analysis: Analysis, note: GraphNote) -> str:
+    timed = analysis.timed
+    part = "" if not analysis.iterations else f" of {number_of(analysis.iterations, 'recorded iteration')}"
+    last = max(timed.processes, key=lambda process: -process.ended_s)
     return (
         f"{note.target}, by {note.predictor}: T_exec{part} is {duration(timed.time_s)}, and rank {last.rank} on "
         f"{timed.placement[last.rank]} ends last. The predicted time of the whole run is {duration(note.predicted_s)}."
     )
 
 
-def _picture(found: Analysis, what: str, place: int) -> Picture:
+def _picture(analysis: Analysis, what: str, place: int) -> Picture:
     title = f"{what}: predicted times of the processes"
-    svg = inline_svg(graph_figure(found.timed), f"dpgraph{place}", title=title)
+    svg = inline_svg(graph_figure(analysis.timed), f"dpgraph{place}", title=title)
     caption = (
         f"{title}, and the critical path: a chain of computations and messages whose times add up to T_exec. It "
         "crosses from rank to rank with the messages that others wait for."
     )
-    return Picture(f"graph-{place}", svg, caption, _processes(found.timed, what, place))
+    return Picture(f"graph-{place}", svg, caption, _processes(analysis.timed, what, place))
 
 
 def _processes(timed: TimedGraph, what: str, place: int) -> Table:
     columns = numbers("computes, ms", "waits for others, ms", "messages, ms", "ended, ms", "idle, ms")
     rows: list[list[Cell | str]] = [
-        [str(one.rank), timed.placement[one.rank],
-         *(_ms(value) for value in (one.compute_s, one.late_s, one.message_s, one.ended_s, one.idle_s))]
-        for one in timed.processes
+        [str(process.rank), timed.placement[process.rank],
+         *(_ms(value) for value in (process.compute_s, process.late_s, process.message_s, process.ended_s, process.idle_s))]
+        for process in timed.processes
     ]  # fmt: skip
     return table(f"graph-{place}-processes", f"{what}: processes", [*numbers("rank"), *words("host"), *columns], rows)
 
 
-def _clusters(found: Analysis, what: str, place: int) -> Table:
+def _clusters(analysis: Analysis, what: str, place: int) -> Table:
     titles = ("computes, %", "waits for others, %", "messages, %", "ended, %", "idle, %", "on the critical path, %")
     rows: list[list[Cell | str]] = []
-    for one in found.timed.cluster_times():
+    for times in analysis.timed.cluster_times():
         shares = (
-            one.compute_share, one.late_share, one.message_share, one.ended_share, one.idle_share, one.critical_share
+            times.compute_share, times.late_share, times.message_share, times.ended_share, times.idle_share, times.critical_share
         )  # fmt: skip
-        slack = (_ms(one.least_slack_s), _ms(one.mean_slack_s))
+        slack = (_ms(times.least_slack_s), _ms(times.mean_slack_s))
         rows.append(
-            [one.cluster, number(one.processes, "{:,}"), *(number(100 * share, "{:.3g}") for share in shares), *slack]
+            [
+                times.cluster,
+                number(times.processes, "{:,}"),
+                *(number(100 * share, "{:.3g}") for share in shares),
+                *slack,
+            ]
         )
     caption = f"{what}: time of the clusters' processes as shares of T_exec, and slack of their computations"
     columns = [*words("cluster"), *numbers("ranks", *titles, "least slack, ms", "mean slack, ms")]
@@ -125,24 +137,33 @@ def _by_site(timed: TimedGraph) -> dict[_Site, list[tuple[int, ElementTime]]]:
     # Imported here for a quick start: it is slow to import.
     from predictor.graph.timed import name_of
 
-    found: defaultdict[_Site, list[tuple[int, ElementTime]]] = defaultdict(list)
-    for (node, rank), one in timed.elements.items():
+    by_site: defaultdict[_Site, list[tuple[int, ElementTime]]] = defaultdict(list)
+    for (node, rank), element in timed.elements.items():
         named = timed.graph.nodes[node]
-        found[name_of(named), named.place or "not known"].append((rank, one))
-    return dict(sorted(found.items(), key=lambda item: -_sum_s(item[1])))
+        by_site[name_of(named), named.place or "not known"].append((rank, element))
+    return dict(sorted(by_site.items(), key=lambda item: -_sum_s(item[1])))
 
 
 def _sum_s(elements: list[tuple[int, ElementTime]]) -> float:
-    return sum(one.time_s for _, one in elements)
+    return sum(element.time_s for _, element in elements)
 
 
 def _elements(timed: TimedGraph, what: str, place: int) -> Table:
     rows: list[list[Cell | str]] = []
-    for (name, where), own in _by_site(timed).items():
-        total_s, most_s = _sum_s(own), max(one.time_s for _, one in own)
-        late_s, slack_s = sum(one.late_s for _, one in own), min(one.slack_s for _, one in own)
-        each_s = (total_s / len(own), most_s, total_s / len(timed.placement), late_s / len(timed.placement), slack_s)
-        rows.append([name, where, number(len(own), "{:,}"), *map(_ms, each_s)])
+    for (name, where), elements in _by_site(timed).items():
+        total_s, most_s = _sum_s(elements), max(element.time_s for _, element in elements)
+        late_s, slack_s = (
+            sum(element.late_s for _, element in elements),
+            min(element.slack_s for _, element in elements),
+        )
+        each_s = (
+            total_s / len(elements),
+            most_s,
+            total_s / len(timed.placement),
+            late_s / len(timed.placement),
+            slack_s,
+        )
+        rows.append([name, where, number(len(elements), "{:,}"), *map(_ms, each_s)])
     caption = f"{what}: elements by place in the program"
     titles = ("number", "mean, ms", "largest, ms", "per process, ms", "of it waiting for others, ms", "least slack, ms")
     return table(f"graph-{place}-elements", caption, [*words("element", "place"), *numbers(*titles)], rows)
@@ -152,10 +173,10 @@ def _by_cluster(timed: TimedGraph, what: str, place: int) -> Table:
     clusters = list(dict.fromkeys(timed.clusters))
     shown = clusters[:_MOST_CLUSTERS]
     rows: list[list[Cell | str]] = []
-    for (name, where), own in _by_site(timed).items():
+    for (name, where), elements in _by_site(timed).items():
         sums_s: defaultdict[str, float] = defaultdict(float)
-        for rank, one in own:
-            sums_s[timed.clusters[rank]] += one.time_s
+        for rank, element in elements:
+            sums_s[timed.clusters[rank]] += element.time_s
         rows.append([name, where, *(_ms(sums_s[cluster] / timed.clusters.count(cluster)) for cluster in shown)])
     caption = f"{what}: time of the elements per process of each cluster, ms"
     if len(shown) < len(clusters):
@@ -165,9 +186,9 @@ def _by_cluster(timed: TimedGraph, what: str, place: int) -> Table:
 
 def _path(timed: TimedGraph, what: str, place: int) -> Table:
     rows: list[list[Cell | str]] = [
-        [one.what, one.place or "not known", number(one.count, "{:,}"), _ms(one.time_s),
-         number(100 * one.time_s / timed.time_s, "{:.3g}")]
-        for one in timed.path_parts()
+        [part.what, part.place or "not known", number(part.count, "{:,}"), _ms(part.time_s),
+         number(100 * part.time_s / timed.time_s, "{:.3g}")]
+        for part in timed.path_parts()
     ]  # fmt: skip
     columns = [*words("element", "place"), *numbers("number", "time, ms", "of T_exec, %")]
     return table(f"graph-{place}-path", f"{what}: critical path", columns, rows)

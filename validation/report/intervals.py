@@ -39,16 +39,16 @@ def timeline_json(timeline: Timeline, hosts: Sequence[str], clusters: Sequence[s
     span_s = end_s - begin_s
     tick_s = 10.0 ** (math.floor(math.log10(span_s)) + 1 - _TICKS_OF_SPAN) if span_s > 0 else 1.0
     per_row = -(-timeline.nranks // MOST_ROWS)
-    ranks = [range(one, min(one + per_row, timeline.nranks)) for one in range(0, timeline.nranks, per_row)]
-    drawn = _whole(timeline, tick_s) if per_row == 1 else _means(timeline, [one.start for one in ranks], tick_s)
-    found, mix = np.unique(np.concatenate([shares for _, shares in drawn]), axis=0, return_inverse=True)
+    ranks = [range(first, min(first + per_row, timeline.nranks)) for first in range(0, timeline.nranks, per_row)]
+    drawn = _whole(timeline, tick_s) if per_row == 1 else _means(timeline, [members.start for members in ranks], tick_s)
+    mixes, mix = np.unique(np.concatenate([shares for _, shares in drawn]), axis=0, return_inverse=True)
     rows, at = [], 0
     for members, (edges, shares) in zip(ranks, drawn, strict=True):
         own_s = timeline.begin_s[members.start : members.stop].min(), timeline.end_s[members.start : members.stop].max()
         rows.append({
             "name": _name(members, hosts),
             "cluster": clusters[members.start],
-            "own": [round((one - begin_s) / tick_s) for one in own_s],
+            "own": [round((time_s - begin_s) / tick_s) for time_s in own_s],
             "begin": int(edges[0]),
             "lasts": np.diff(edges).tolist(),
             "mix": mix.reshape(-1)[at : at + len(shares)].tolist(),
@@ -57,8 +57,8 @@ def timeline_json(timeline: Timeline, hosts: Sequence[str], clusters: Sequence[s
     data: dict[str, Any] = {
         "tick_s": tick_s,
         "span": round(span_s / tick_s),
-        "activities": [{"name": LABELS[one], "color": COLORS[one].lower()} for one in Activity],
-        "mixes": found.tolist(),
+        "activities": [{"name": LABELS[activity], "color": COLORS[activity].lower()} for activity in Activity],
+        "mixes": mixes.tolist(),
         "rows": rows,
     }
     return json.dumps(data, separators=(",", ":")).replace("<", "\\u003c")

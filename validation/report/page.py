@@ -40,13 +40,13 @@ class Section:
     pictures: list[Picture] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def take(self, found: Iterable[Picture | str]) -> Section:
+    def take(self, drawn: Iterable[Picture | str]) -> Section:
         """Add pictures, and notes on missing pictures."""
-        for one in found:
-            if isinstance(one, str):
-                self.notes.append(one)
+        for picture in drawn:
+            if isinstance(picture, str):
+                self.notes.append(picture)
             else:
-                self.pictures.append(one)
+                self.pictures.append(picture)
         return self
 
 
@@ -153,9 +153,9 @@ def _graphs(gathered: Gathered, progress: Progress) -> list[Section]:
     if not gathered.graphs:
         return []
     section = Section("graph", "The predicted graph", list(graph.INTRODUCTION))
-    for place, one in enumerate(gathered.graphs[: graph.MOST_GRAPHS]):
-        progress(f"graph of {one.target}")
-        made = graph.graph_part(one, place)
+    for place, note in enumerate(gathered.graphs[: graph.MOST_GRAPHS]):
+        progress(f"graph of {note.target}")
+        made = graph.graph_part(note, place)
         if isinstance(made, str):
             section.notes.append(made)
             continue
@@ -164,7 +164,7 @@ def _graphs(gathered: Gathered, progress: Progress) -> list[Section]:
         section.pictures.append(made.picture)
         section.notes += made.notes
     if len(gathered.graphs) > graph.MOST_GRAPHS:
-        names = (one.target.problem.name for one in gathered.graphs[graph.MOST_GRAPHS :])
+        names = (note.target.problem.name for note in gathered.graphs[graph.MOST_GRAPHS :])
         section.notes.append(f"Not shown: {', '.join(names)}.")
     return [section]
 

@@ -64,10 +64,10 @@ def times_pictures(results: pd.DataFrame, *, energy: bool) -> Iterator[Picture]:
         groups = list(_groups_of_cases(rows))
         if not groups:
             yield _distribution_picture(results, app, place)
-        for which, (properties, own) in enumerate(groups):
+        for which, (properties, group) in enumerate(groups):
             what = ", ".join([app, *properties])
-            for quantity in (one for one in wanted if own[one.simulated].notna().any()):
-                yield _quantity_picture(own, what, quantity, f"{quantity.name}-{place}-{which}", numbers)
+            for quantity in (quantity for quantity in wanted if group[quantity.simulated].notna().any()):
+                yield _quantity_picture(group, what, quantity, f"{quantity.name}-{place}-{which}", numbers)
 
 
 def _groups_of_cases(rows: pd.DataFrame) -> Iterator[tuple[list[str], pd.DataFrame]]:
@@ -85,8 +85,8 @@ def _groups_of_cases(rows: pd.DataFrame) -> Iterator[tuple[list[str], pd.DataFra
     ]
     groups: list[tuple[list[str], pd.DataFrame]] = [([], rows)]
     if told_apart:
-        groups = [([str(one) for one in key], own) for key, own in grouped(rows, told_apart, dropna=False)]
-    sizes = [own.groupby(list(CASE_COLUMNS), dropna=False).ngroups for _, own in groups]
+        groups = [([str(value) for value in key], group) for key, group in grouped(rows, told_apart, dropna=False)]
+    sizes = [group.groupby(list(CASE_COLUMNS), dropna=False).ngroups for _, group in groups]
     if len(groups) <= MOST_GROUPS and max(sizes) <= MOST_CASES:
         yield from groups
 
@@ -117,11 +117,11 @@ def _values_table(rows: pd.DataFrame, what: str, quantity: Quantity, name: str) 
     rows = rows.assign(place=rows.groupby(list(CASE_COLUMNS), sort=False, dropna=False).ngroup())
     cases = rows.drop_duplicates(subset="place")
     labels = [label.replace("\n", ", ") for label in case_labels(cases, told=("scenario", "ranks"))]
-    predicted = {(one["place"], one["predictor"]): one[quantity.predicted] for one in rows.to_dict("records")}
+    predicted = {(row["place"], row["predictor"]): row[quantity.predicted] for row in rows.to_dict("records")}
     predictors = list(dict.fromkeys(rows["predictor"]))
     made: list[list[Cell | str]] = [
         [label, number(case[quantity.simulated], "{:.5g}"),
-         *(number(predicted.get((case["place"], one)), "{:.5g}") for one in predictors)]
+         *(number(predicted.get((case["place"], predictor)), "{:.5g}") for predictor in predictors)]
         for label, case in zip(labels, cases.to_dict("records"), strict=True)
     ]  # fmt: skip
     columns = [*words("case"), *numbers(truth_name(rows["truth"]), *predictors)]

@@ -19,7 +19,10 @@ _SCALE = 1.3  # enlarges the small labels for a screen
 
 def platform_pictures(gathered: Gathered) -> Iterator[Picture | str]:
     """Yield a picture of each platform, or a note on platforms that are not drawn."""
-    platforms = {(one.name, one.content_hash): one for one in (case.target.platform for case in gathered.cases)}
+    platforms = {
+        (platform.name, platform.content_hash): platform
+        for platform in (case.target.platform for case in gathered.cases)
+    }
     for place, platform in enumerate(list(platforms.values())[:MOST_PLATFORMS]):
         network = f", network {platform.network}" if platform.network else ""
         hosts, clusters = number_of(len(platform.hosts), "host"), number_of(len(platform.clusters), "cluster")
@@ -42,8 +45,13 @@ def platform_pictures(gathered: Gathered) -> Iterator[Picture | str]:
 
 def _clusters(platform: Platform, title: str, place: int) -> Table:
     rows: list[list[Cell | str]] = [
-        [one.name, number(len(one.hosts), "{:,}"), number(one.cores), number(one.speed_flops / 1e9, "{:.6g}")]
-        for one in platform.clusters
+        [
+            cluster.name,
+            number(len(cluster.hosts), "{:,}"),
+            number(cluster.cores),
+            number(cluster.speed_flops / 1e9, "{:.6g}"),
+        ]
+        for cluster in platform.clusters
     ]
     columns = [*words("cluster"), *numbers("hosts", "cores of each", "speed of a core, Gflop/s")]
     return table(f"platform-{place}-data", f"Clusters of {title}", columns, rows)

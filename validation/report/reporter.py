@@ -91,14 +91,14 @@ class Reporter:
                 case=self._case(answer.target, truth, result.mapping, settings),
                 parts={} if answer.prediction is None else dict(answer.prediction.parts),
                 refusal=answer.refusal,
-                evidence=tuple(one.request.kind for one in answer.evidence),
+                evidence=tuple(piece.request.kind for piece in answer.evidence),
                 no_interval=None if answer.prediction is None else answer.prediction.no_interval,
             )
         )
         self._graph(answer)
-        for one in answer.evidence:
-            if one.request.kind == "run" and isinstance(one.answer, RunRecord):
-                self._run(one.request.target, settings, one.answer, answer.predictor)
+        for piece in answer.evidence:
+            if piece.request.kind == "run" and isinstance(piece.answer, RunRecord):
+                self._run(piece.request.target, settings, piece.answer, answer.predictor)
 
     def _graph(self, answer: Answer) -> None:
         """Keep the first answer of a graph predictor for each program."""

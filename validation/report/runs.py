@@ -31,10 +31,10 @@ def platform_files(gathered: Gathered) -> tuple[dict[str, repeat.PlatformFile], 
     made = {}
     for path, platform in list(platforms.items())[:MOST_FILES]:
         tried = repeat.scenario_words(platform)
-        one = repeat.platform_file(platform, tried)
-        if one.command is None and words and words != tried:
-            one = repeat.platform_file(platform, words)
-        made[str(path)] = one
+        file = repeat.platform_file(platform, tried)
+        if file.command is None and words and words != tried:
+            file = repeat.platform_file(platform, words)
+        made[str(path)] = file
     return made, max(0, len(platforms) - MOST_FILES)
 
 

@@ -70,11 +70,11 @@ def _make_ids_unique(root: _Element, name: str) -> None:
     links = {match for value in values for match in _LINKS.findall(value)}
     links |= {element.get(_HREF, "").removeprefix("#") for element in root.iter()}
     for element in root.iter():
-        own = element.get("id")
-        if own is not None:
+        identifier = element.get("id")
+        if identifier is not None:
             del element.attrib["id"]
-            if own in links:
-                element.set("id", f"{name}-{own}")
+            if identifier in links:
+                element.set("id", f"{name}-{identifier}")
         for key, value in _attributes(element).items():
             if key == _HREF and value.startswith("#"):
                 element.set(key, f"#{name}-{value[1:]}")

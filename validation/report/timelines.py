@@ -106,8 +106,8 @@ def _activity_table(
         return table(name, caption, [*numbers("rank"), *words("host"), *columns], by_rank)
     rows: list[list[Cell | str]] = []
     for cluster in dict.fromkeys(clusters):
-        own = [rank for rank, one in enumerate(clusters) if one == cluster]
-        means_ms = spent_ms[own].mean(axis=0).tolist()
-        rows.append([cluster, number(len(own), "{:,}"), *(number(value) for value in means_ms)])
+        ranks = [rank for rank, rank_cluster in enumerate(clusters) if rank_cluster == cluster]
+        means_ms = spent_ms[ranks].mean(axis=0).tolist()
+        rows.append([cluster, number(len(ranks), "{:,}"), *(number(value) for value in means_ms)])
     caption += ", mean of the ranks of a cluster"
     return table(name, caption, [*words("cluster"), *numbers("ranks"), *columns], rows)

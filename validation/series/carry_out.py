@@ -37,13 +37,15 @@ def carry_out(series: Series, runner: Runner, *collectors: Collector) -> None:
     """
 
     def witness(settings: Settings) -> Witness | None:
-        own = [one for one in (collector.witness(settings) for collector in collectors) if one is not None]
+        witnesses = [
+            witness for witness in (collector.witness(settings) for collector in collectors) if witness is not None
+        ]
 
         def everyone(answer: Answer, truth: RunRecord, result: Result) -> None:
-            for one in own:
-                one(answer, truth, result)
+            for witness in witnesses:
+                witness(answer, truth, result)
 
-        return everyone if own else None
+        return everyone if witnesses else None
 
     # Imported here for a quick start: it is slow to import.
     from validation.comparison.compare import Failure

@@ -52,7 +52,7 @@ class Group:
         for target in targets:
             if self._measured is not None and not self._measured.knows(target):
                 continue
-            for model in (one for one in self._asked(target) if takes(one, target)):
+            for model in (model for model in self._asked(target) if takes(model, target)):
                 with suppress(UserError):  # reported when this target is evaluated
                     yield from self._broker.specs(model.requests([target]))
         if self._measured is None:

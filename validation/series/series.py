@@ -91,11 +91,11 @@ class Series:
         # Imported here for a quick start: it is slow to import.
         from validation.series.group import Group
 
-        found = self._by_group(self.cases)
-        return {key: Group(cases, self.asked, self.measured) for key, cases in found.items()}
+        groups = self._by_group(self.cases)
+        return {key: Group(cases, self.asked, self.measured) for key, cases in groups.items()}
 
     def _by_group(self, cases: Iterable[Case]) -> dict[Hashable, list[Case]]:
-        found: dict[Hashable, list[Case]] = {}
+        groups: dict[Hashable, list[Case]] = {}
         for case in cases:
-            found.setdefault(id(case) if self.alone else (case.settings, case.mapping), []).append(case)
-        return found
+            groups.setdefault(id(case) if self.alone else (case.settings, case.mapping), []).append(case)
+        return groups

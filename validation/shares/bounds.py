@@ -25,5 +25,5 @@ def least_s(spec: RunSpec) -> float:
         return 0.0
     flops = traffic(target.problem, target.nranks).totals(target.iterations).flops
     speeds = (target.platform.host(name).speed_flops for name in target.placement)
-    longest_s = max(float(one) / speed for one, speed in zip(flops, speeds, strict=True))
+    longest_s = max(float(rank_flops) / speed for rank_flops, speed in zip(flops, speeds, strict=True))
     return longest_s * spec.flop_scale * (1 - _ROUNDING)

@@ -87,21 +87,27 @@ def _run(request: SharesComparisonRequest) -> int:
     said.say(*cautions(asked.settings))
     if request.dry_run:
         return _print_plan(request, asked, steps)
-    found = []
+    compared = []
     with runner_from_request(request, cautions=said, saying=False) as runner:
         runner.start(asked.settings.spec(target) for target in asked.targets)
         broker = Broker.of(asked.settings, asked.targets, runner)
         for target in asked.targets:
             advice = advise(target, asked.model, broker)
-            equal, advised = (runner.record(asked.settings.spec(one.target)) for one in (advice.equal, advice.advised))
+            equal, advised = (
+                runner.record(asked.settings.spec(answer.target)) for answer in (advice.equal, advice.advised)
+            )
             best = None if steps is None else searched(target, asked.settings, runner, steps=steps)
-            found.append(Compared(advice, equal, advised, best))
+            compared.append(Compared(advice, equal, advised, best))
     if request.write is not None:
-        write_text("--write", request.write, lines_of_file(found[0].advice.asked()))
+        write_text("--write", request.write, lines_of_file(compared[0].advice.asked()))
     if request.json:
-        print(json.dumps({"compared": [_to_json(one) for one in found], "cautions": said.lines()}))
+        print(json.dumps({"compared": [_to_json(comparison) for comparison in compared], "cautions": said.lines()}))
     else:
-        print("\n\n".join("\n".join([*_lines(one, wide=request.wide), *written_lines(request)]) for one in found))
+        print(
+            "\n\n".join(
+                "\n".join([*_lines(comparison, wide=request.wide), *written_lines(request)]) for comparison in compared
+            )
+        )
     said.say_all()
     return 0
 
@@ -118,29 +124,33 @@ def _print_plan(request: SharesComparisonRequest, asked: SharesQuestion, steps: 
     if steps is not None:
         counts = [number_of_choices(target, steps) for target in asked.targets]
         each = [wall_s([asked.settings.spec(target)], 1) for target in asked.targets]
-        time_s = sum(count * one for count, one in zip(counts, each, strict=True))
+        time_s = sum(count * each_s for count, each_s in zip(counts, each, strict=True))
         others.append(Other("choice of the search at most", "choices of the search at most", sum(counts), time_s))
     return print_plan(request, replace(plan, others=tuple(others)))
 
 
-def _lines(one: Compared, *, wide: bool) -> list[str]:
+def _lines(comparison: Compared, *, wide: bool) -> list[str]:
     """Return a table by cluster, and sentences."""
-    target, then = one.advice.equal.target, one.advice.advised.target
-    waits, waits_then = idle_s(target, one.equal.compute_s), idle_s(then, one.advised.compute_s)
-    searched_head = ["best %"] if one.best else []
+    target, then = comparison.advice.equal.target, comparison.advice.advised.target
+    waits, waits_then = idle_s(target, comparison.equal.compute_s), idle_s(then, comparison.advised.compute_s)
+    searched_head = ["best %"] if comparison.best else []
     rows: list[list[str | Cell]] = [["cluster", "advised %", *searched_head, "idle, equal", "advised"]]
-    for name, share in one.advice.shares.items():
-        best = [f"{100 * one.best.shares[name]:.1f}"] if one.best else []
-        times = [duration(value, like_s=one.equal.time_s) for value in (waits[name], waits_then[name])]
+    for name, share in comparison.advice.shares.items():
+        best = [f"{100 * comparison.best.shares[name]:.1f}"] if comparison.best else []
+        times = [duration(value, like_s=comparison.equal.time_s) for value in (waits[name], waits_then[name])]
         rows.append([name, f"{100 * share:.1f}", *best, *times])
-    said = [f"simulated: {gain_text(one.equal.time_s, one.advised.time_s)}{exponent_text(one.advice.exponent)}"]
-    errors = [_error(answer.prediction, record) for answer, record in _answers(one)]
-    said.append(f"{one.advice.equal.predictor}: error {errors[0]} with equal shares, {errors[1]} with the advised ones")
-    if one.best is not None:
-        best_s = duration(one.best.time_s, like_s=one.equal.time_s)
+    said = [
+        f"simulated: {gain_text(comparison.equal.time_s, comparison.advised.time_s)}{exponent_text(comparison.advice.exponent)}"
+    ]
+    errors = [_error(answer.prediction, record) for answer, record in _answers(comparison)]
+    said.append(
+        f"{comparison.advice.equal.predictor}: error {errors[0]} with equal shares, {errors[1]} with the advised ones"
+    )
+    if comparison.best is not None:
+        best_s = duration(comparison.best.time_s, like_s=comparison.equal.time_s)
         said.append(
-            f"the best of {number_of(one.best.choices, 'choice')}{_left_out(one.best)} takes {best_s}; "
-            f"with the advised shares the time is {percent(one.loss_pct, signed=True)} % off"
+            f"the best of {number_of(comparison.best.choices, 'choice')}{_left_out(comparison.best)} takes {best_s}; "
+            f"with the advised shares the time is {percent(comparison.loss_pct, signed=True)} % off"
         )
     return [str(target), "", *table_lines(rows, left={0}, wide=wide), "", *folded_lines(said)]
 
@@ -152,8 +162,8 @@ def _left_out(best: Searched) -> str:
     return f" ({best.simulated} simulated; the computation alone of the others takes longer)"
 
 
-def _answers(one: Compared) -> list[tuple[Any, RunRecord]]:
-    return [(one.advice.equal, one.equal), (one.advice.advised, one.advised)]
+def _answers(comparison: Compared) -> list[tuple[Any, RunRecord]]:
+    return [(comparison.advice.equal, comparison.equal), (comparison.advice.advised, comparison.advised)]
 
 
 def _error(prediction: Any, record: RunRecord) -> str:
@@ -162,16 +172,16 @@ def _error(prediction: Any, record: RunRecord) -> str:
     return f"{error_cell(100 * (prediction.time_s / record.time_s - 1))} %"
 
 
-def _to_json(one: Compared) -> dict[str, Any]:
-    target, then = one.advice.equal.target, one.advice.advised.target
+def _to_json(comparison: Compared) -> dict[str, Any]:
+    target, then = comparison.advice.equal.target, comparison.advice.advised.target
     return {
-        **to_json(one.advice),
-        "simulated_equal_s": one.equal.time_s,
-        "simulated_advised_s": one.advised.time_s,
-        "simulated_idle_equal_s": idle_s(target, one.equal.compute_s),
-        "simulated_idle_advised_s": idle_s(then, one.advised.compute_s),
-        "search": None if one.best is None else asdict(one.best),
-        "loss_pct": one.loss_pct,
+        **to_json(comparison.advice),
+        "simulated_equal_s": comparison.equal.time_s,
+        "simulated_advised_s": comparison.advised.time_s,
+        "simulated_idle_equal_s": idle_s(target, comparison.equal.compute_s),
+        "simulated_idle_advised_s": idle_s(then, comparison.advised.compute_s),
+        "search": None if comparison.best is None else asdict(comparison.best),
+        "loss_pct": comparison.loss_pct,
     }
 
 

@@ -52,13 +52,13 @@ def number_of_choices(target: Target, steps: int) -> int:
         UserError: There are none, or more than MOST_CHOICES.
     """
     count = len(_clusters(target))
-    found = 0
-    for found, _ in enumerate(choices(count, steps), 1):
-        if found > MOST_CHOICES:
+    number = 0
+    for number, _ in enumerate(choices(count, steps), 1):
+        if number > MOST_CHOICES:
             raise UserError("--search", f"more than {MOST_CHOICES} choices", "Give a larger step")
-    if not found:
+    if not number:
         raise UserError("--search", f"fewer steps than the {count} clusters", "Give a smaller step")
-    return found
+    return number
 
 
 def searched(target: Target, settings: Settings, runner: Runner, *, steps: int) -> Searched:
@@ -78,7 +78,9 @@ def searched(target: Target, settings: Settings, runner: Runner, *, steps: int) 
     """
     number_of_choices(target, steps)
     names = _clusters(target)
-    every = [{name: one / steps for name, one in zip(names, way, strict=True)} for way in choices(len(names), steps)]
+    every = [
+        {name: count / steps for name, count in zip(names, way, strict=True)} for way in choices(len(names), steps)
+    ]
     specs = [settings.spec(with_shares(target, shares)) for shares in every]
     bounds_s = [least_s(spec) for spec in specs]
     order = sorted(range(len(every)), key=bounds_s.__getitem__)

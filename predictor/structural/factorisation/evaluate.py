@@ -97,16 +97,16 @@ def evaluate(problem: Problem, machine: Machine) -> Evaluated:
     whole.append(int(machine.seen_early))
     real = [machine.node_Bps, machine.memory_Bps, machine.gemm_call_s, machine.copy_s_per_byte]
     real += [machine.panel_s_per_byte, machine.cache_bytes, problem.exchanged, problem.operation, machine.back]
-    found = Evaluated(np.zeros(ranks), np.zeros(ranks))
+    evaluated = Evaluated(np.zeros(ranks), np.zeros(ranks))
     given = _PROBLEM.filled(
         whole=np.array(whole, np.int64),
         real=np.minimum(np.array(real, float), _NO_BYTES),
         node=machine.node.astype(np.int64),
         gemm_s=machine.gemm_s.astype(float),
-        end_s=found.end_s,
-        busy_s=found.busy_s,
+        end_s=evaluated.end_s,
+        busy_s=evaluated.busy_s,
         **flattened(machine.curves),
     )
     if LIBRARY.call("factorisation_run", given) == _STUCK:
         raise RuntimeError(f"{problem}: ranks wait for one another")
-    return found
+    return evaluated

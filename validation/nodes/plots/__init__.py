@@ -43,11 +43,11 @@ def write_figures(rows: pd.DataFrame, measurements: pd.DataFrame, folder: Path) 
 
 def _figures(rows: pd.DataFrame, measurements: pd.DataFrame) -> Iterator[tuple[str, Figure | None]]:
     for app in dict.fromkeys(rows["app"]):
-        own = rows[rows["app"] == app]
+        app_rows = rows[rows["app"] == app]
         runs = measurements[measurements["app"] == app] if len(measurements) else measurements
-        yield f"choice-{app}", choice_figure(own)
-        yield f"fits-{app}", fits_figure(own)
-        yield f"fewer-sizes-{app}", fewer_sizes_figure(own)
-        yield f"static-{app}", static_figure(own)
-        yield f"models-{app}", models_figure(own, runs)
+        yield f"choice-{app}", choice_figure(app_rows)
+        yield f"fits-{app}", fits_figure(app_rows)
+        yield f"fewer-sizes-{app}", fewer_sizes_figure(app_rows)
+        yield f"static-{app}", static_figure(app_rows)
+        yield f"models-{app}", models_figure(app_rows, runs)
     yield "delta", delta_figure(rows)

@@ -129,19 +129,19 @@ def epsilon_axis(axes: Axes, epsilons: npt.NDArray[np.float64]) -> None:
 
 def legend_below(figure: Figure, *panels: Axes) -> None:
     """Put one legend of all panels below them, with every label once."""
-    found: dict[str, Artist] = {}
+    handles: dict[str, Artist] = {}
     for axes in panels:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(str(label), handle)
-    if not found:
+            handles.setdefault(str(label), handle)
+    if not handles:
         return
-    entry_in = 0.9 + 0.08 * max(len(label) for label in found)  # handle, spaces and 9 pt letters
+    entry_in = 0.9 + 0.08 * max(len(label) for label in handles)  # handle, spaces and 9 pt letters
     most = max(1, int((figure.get_figwidth() - 0.3) / entry_in))
-    lines = -(-len(found) // most)
-    columns = -(-len(found) // lines)  # as even as possible
+    lines = -(-len(handles) // most)
+    columns = -(-len(handles) // lines)  # as even as possible
     figure.set_figheight(figure.get_figheight() + 0.2 * (lines - 1))  # in, so that the panels keep their size
     figure.legend(
-        list(found.values()), list(found), loc="outside lower center", ncols=columns, fontsize=9, handlelength=3.5
+        list(handles.values()), list(handles), loc="outside lower center", ncols=columns, fontsize=9, handlelength=3.5
     )
 
 

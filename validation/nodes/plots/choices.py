@@ -103,8 +103,8 @@ def draw(axes: Axes, rows: pd.DataFrame, column: str, names: Sequence[str] | Non
     x = of.sizes(rows)
     looks = styles(names or of.models(rows))
     for name in of.models(rows):
-        own = rows[rows["model"] == name]
-        mean, least, most = of.over_seeds(own, column, x)
+        model_rows = rows[rows["model"] == name]
+        mean, least, most = of.over_seeds(model_rows, column, x)
         if np.isfinite(mean).any():
-            axes.plot(x, mean, label=name + of.unanswered(own), **looks[name])
+            axes.plot(x, mean, label=name + of.unanswered(model_rows), **looks[name])
             band(axes, x, least, most, looks[name]["color"])

@@ -33,12 +33,12 @@ def delta_figure(rows: pd.DataFrame) -> Figure | None:
     panels = figure.subplots(lines, columns, squeeze=False, sharey=True)
     looks = {noise: style(number) for number, noise in enumerate(of.noises(shown))}
     for axes, app in zip(panels.flat, apps, strict=False):
-        own = shown[shown["app"] == app]
-        x = of.sizes(own)
+        app_rows = shown[shown["app"] == app]
+        x = of.sizes(app_rows)
         axes.axhspan(-WITHIN, WITHIN, color="0.9", zorder=0)
         axes.axhline(0, color="0.5", linewidth=0.8, zorder=1)
-        for noise in of.noises(own):
-            part = own[own["noise"] == noise]
+        for noise in of.noises(app_rows):
+            part = app_rows[app_rows["noise"] == noise]
             mean, least, most = of.over_seeds(part, "delta", x)
             axes.plot(x, mean, label=_label(noise, part), **looks[noise])
             band(axes, x, least, most, looks[noise]["color"])

@@ -37,11 +37,11 @@ def fewer_sizes_figure(rows: pd.DataFrame) -> Figure | None:
     for row, noise in zip(panels, noises, strict=True):
         shown = rows[rows["model"].isin([*kinds, *fewer]) & (rows["noise"] == noise)]
         for axes, kind in zip(row, kinds, strict=True):
-            own = shown[shown["model"].map(of.all_sizes) == kind]
-            _draw(axes, own, limits)
+            kind_rows = shown[shown["model"].map(of.all_sizes) == kind]
+            _draw(axes, kind_rows, limits)
             size_axis(axes, of.sizes(shown))
             said = f"noise {100 * noise:g} %" if noise else ""
-            axes.set_title(", ".join(filter(None, (kind, said, of.mean_text(own)))), fontsize=10)
+            axes.set_title(", ".join(filter(None, (kind, said, of.mean_text(kind_rows)))), fontsize=10)
         epsilon_axis(row[0], shown["epsilon"].to_numpy(float))
     figure.suptitle(f"{rows['app'].iloc[0]}: models made of fewer sizes", fontsize=11)
     legend_below(figure, *panels.flat)
@@ -53,8 +53,8 @@ def _draw(axes: Axes, rows: pd.DataFrame, limits: list[int | None]) -> None:
     x = of.sizes(rows)
     largest = rows["model"].map(of.largest)
     for number, limit in enumerate(reversed(limits)):
-        own = rows[largest.isna() if limit is None else largest == limit]
-        mean, least, most = of.over_seeds(own, "epsilon", x)
+        limit_rows = rows[largest.isna() if limit is None else largest == limit]
+        mean, least, most = of.over_seeds(limit_rows, "epsilon", x)
         if np.isfinite(mean).any():
             label = "models of all sizes" if limit is None else f"of N to {limit}"
             axes.plot(x, mean, label=label, **style(number))

@@ -89,9 +89,9 @@ def _performance(axes: Axes, case: WorstChoice) -> None:
 
     rate = case.runs.work_flops / case.runs.time_s
     for number, ranks in enumerate(case.ranks):
-        own = _by_size(case, ranks)
-        if len(own):
-            axes.plot(case.runs.size[own], rate[own], label=_label(case, ranks), **style(number))
+        rows = _by_size(case, ranks)
+        if len(rows):
+            axes.plot(case.runs.size[rows], rate[rows], label=_label(case, ranks), **style(number))
     _crosses(axes, case, rate)
     axes.set_ylim(bottom=0)
     axes.yaxis.set_major_formatter(EngFormatter(unit="flop/s"))
@@ -100,10 +100,12 @@ def _performance(axes: Axes, case: WorstChoice) -> None:
 
 def _times(axes: Axes, case: WorstChoice, method: str, grid: npt.NDArray[np.float64]) -> None:
     for number, ranks in enumerate(case.ranks):
-        own, look = _by_size(case, ranks), style(number)
+        rows, look = _by_size(case, ranks), style(number)
         plain = {name: look[name] for name in ("color", "linestyle", "linewidth")}
-        if len(own):
-            axes.plot(case.runs.size[own], case.runs.time_s[own], label=_label(case, ranks), **look | {"linestyle": ""})
+        if len(rows):
+            axes.plot(
+                case.runs.size[rows], case.runs.time_s[rows], label=_label(case, ranks), **look | {"linestyle": ""}
+            )
         else:
             plain["label"] = f"{_label(case, ranks)}, not measured"
         axes.plot(grid, case.times_s(method, grid, ranks), **plain)
@@ -133,8 +135,8 @@ def _crosses(axes: Axes, case: WorstChoice, values: npt.NDArray[np.float64]) -> 
 
 def _by_size(case: WorstChoice, ranks: int) -> npt.NDArray[np.intp]:
     """Return the rows of the runs on P processes, ordered by N."""
-    own = np.flatnonzero(case.runs.total == ranks)
-    return own[np.argsort(case.runs.size[own], kind="stable")]
+    rows = np.flatnonzero(case.runs.total == ranks)
+    return rows[np.argsort(case.runs.size[rows], kind="stable")]
 
 
 def _margins(grid: npt.NDArray[np.float64]) -> tuple[float, float]:

@@ -26,8 +26,8 @@ def is_static(model: str) -> bool:
 
 def largest(model: str) -> int | None:
     """Return the largest N that the models are fitted to: 112 for "NP-T/NNLS, N to 112"; None: all sizes."""
-    found = re.search(_FEWER, model)
-    return None if found is None else int(found[0].split()[-1])
+    match = re.search(_FEWER, model)
+    return None if match is None else int(match[0].split()[-1])
 
 
 def all_sizes(model: str) -> str:

@@ -83,7 +83,7 @@ def worst_case(rows: pd.DataFrame, measurements: pd.DataFrame) -> WorstChoice | 
         return float(abs(ls / nnls - 1))
 
     series = max((Series(i, chosen.shares[i][1]) for i in chosen.used), key=difference)
-    own = (runs.sub_cluster == series.sub_cluster) & (runs.processes[:, series.sub_cluster] == series.processes)
+    in_series = (runs.sub_cluster == series.sub_cluster) & (runs.processes[:, series.sub_cluster] == series.processes)
     return WorstChoice(
         chosen=chosen,
         size=int(worst["size"]),
@@ -91,8 +91,8 @@ def worst_case(rows: pd.DataFrame, measurements: pd.DataFrame) -> WorstChoice | 
         noise=float(noise),
         seed=int(seed),
         series=series,
-        runs=runs.where(own),
-        left_out=None if np.isnan(runs.work_flops).any() else glitches(runs, K)[own],
+        runs=runs.where(in_series),
+        left_out=None if np.isnan(runs.work_flops).any() else glitches(runs, K)[in_series],
         models=models,
     )
 

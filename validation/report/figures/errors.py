@@ -148,11 +148,15 @@ def _points(
     """Plot the points of every predictor in its style, which is the same in all figures of these results."""
     many = len(rows) > _MOST_MARKERS
     for name, number in predictor_numbers(results).items():
-        own = rows["predictor"] == name
-        if not own.any():
+        of_predictor = rows["predictor"] == name
+        if not of_predictor.any():
             continue
         color, marker, _ = style_of(number)
-        groups = [(own, color)] if hollow is None else [(own & ~hollow, color), (own & hollow, "none")]
+        groups = (
+            [(of_predictor, color)]
+            if hollow is None
+            else [(of_predictor & ~hollow, color), (of_predictor & hollow, "none")]
+        )
         label = name
         for chosen, face in groups:
             if not chosen.any():

@@ -52,7 +52,7 @@ def gantt_figure(timeline: Timeline, clusters: Sequence[str]) -> Figure:
     rank_ticks(axes, ranks)
     name_clusters(axes, clusters)
     spent_s = timeline.spent_s.sum(axis=0)
-    handles = [Patch(color=COLORS[one], label=LABELS[one]) for one in Activity if spent_s[one] > 0]
+    handles = [Patch(color=COLORS[activity], label=LABELS[activity]) for activity in Activity if spent_s[activity] > 0]
     figure.legend(handles=handles, loc="outside upper left", ncols=3, fontsize=8.5, frameon=False)
     return figure
 
@@ -66,11 +66,11 @@ def _image(timeline: Timeline) -> npt.NDArray[np.float64]:
     shares = timeline.shares(_BINS)
     begin_s, end_s = timeline.span_s
     middles_s = begin_s + (np.arange(_BINS) + 0.5) * (end_s - begin_s) / _BINS
-    own = (middles_s >= timeline.begin_s[:, None]) & (middles_s <= timeline.end_s[:, None])
-    colors = np.array([to_rgb(COLORS[one]) for one in Activity])
+    inside = (middles_s >= timeline.begin_s[:, None]) & (middles_s <= timeline.end_s[:, None])
+    colors = np.array([to_rgb(COLORS[activity]) for activity in Activity])
     alpha = shares.sum(axis=1).clip(0, 1)
     mixed = np.einsum("rab,ac->rbc", shares, colors) / np.maximum(alpha, 1e-12)[..., None]
-    image = np.concatenate([mixed.clip(0, 1), (alpha * np.where(own, 1.0, _PALE))[..., None]], axis=2)
+    image = np.concatenate([mixed.clip(0, 1), (alpha * np.where(inside, 1.0, _PALE))[..., None]], axis=2)
     per_row = -(-timeline.nranks // MOST_ROWS)
     if per_row == 1:
         return image
@@ -82,7 +82,7 @@ def _image(timeline: Timeline) -> npt.NDArray[np.float64]:
 
 def rank_ticks(axes: Axes, ranks: int) -> None:
     """Write the numbers of at most 16 ranks beside the rows, each of height 1."""
-    step = next(one for one in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096) if ranks / one <= 16)
+    step = next(step for step in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096) if ranks / step <= 16)
     shown = range(0, ranks, step)
     axes.set_yticks([rank + 0.5 for rank in shown], [str(rank) for rank in shown], fontsize=8)
 

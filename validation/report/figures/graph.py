@@ -67,7 +67,7 @@ def _image(timed: TimedGraph) -> npt.NDArray[np.float64]:
 
     shares = _shares(timed)
     weights = shares * np.array(_ALPHA)[None, :, None]
-    colors = np.array([to_rgb(one) for one in _COLORS])
+    colors = np.array([to_rgb(color) for color in _COLORS])
     alpha = weights.sum(axis=1).clip(0, 1)
     mixed = np.einsum("rab,ac->rbc", weights, colors) / np.maximum(alpha, 1e-12)[..., None]
     image = np.concatenate([mixed.clip(0, 1), alpha[..., None]], axis=2)
@@ -87,20 +87,20 @@ def _shares(timed: TimedGraph) -> npt.NDArray[np.float64]:
     first, edges_s = dates.program.first, np.linspace(0, timed.time_s, _BINS + 1)
     computing = np.isin(dates.program.code, (COMPUTE, SLEEP))
     late_s = np.where(computing, 0.0, dates.late_s)
-    found = np.zeros((ranks, 3, _BINS))
+    spent_s = np.zeros((ranks, 3, _BINS))
     for rank in range(ranks):
-        own = slice(first[rank], first[rank + 1])
-        begin_s, end_s, turn_s = dates.begin_s[own], dates.end_s[own], (dates.begin_s + late_s)[own]
+        steps = slice(first[rank], first[rank + 1])
+        begin_s, end_s, turn_s = dates.begin_s[steps], dates.end_s[steps], (dates.begin_s + late_s)[steps]
         clock_s = np.stack([begin_s, turn_s], axis=1).ravel()  # a wait is late, and then for a message
         clock_s = np.append(clock_s, end_s[-1:])
         if len(clock_s) < 2:
             continue
         lasts_s = np.diff(clock_s)
-        what = np.stack([np.full(len(begin_s), 2), np.where(computing[own], 0, 1)], axis=1).ravel()
+        what = np.stack([np.full(len(begin_s), 2), np.where(computing[steps], 0, 1)], axis=1).ravel()
         for kind in range(3):
             until_s = np.append(0.0, np.cumsum(np.where(what == kind, lasts_s, 0.0)))
-            found[rank, kind] = np.diff(np.interp(edges_s, clock_s, until_s))
-    shares: npt.NDArray[np.float64] = found * _BINS / timed.time_s
+            spent_s[rank, kind] = np.diff(np.interp(edges_s, clock_s, until_s))
+    shares: npt.NDArray[np.float64] = spent_s * _BINS / timed.time_s
     return shares
 
 

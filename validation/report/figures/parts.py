@@ -72,8 +72,8 @@ def parts_figure(groups: Sequence[Group]) -> Figure:
     axes.set_xlim(0, limit * 1.28)
     axes.set_xlabel("time, relative to the truth of the same target")
     axes.spines[["top", "right"]].set_visible(False)
-    handles = [Patch(facecolor=_COLORS[one], hatch=_HATCHES[one], label=one, edgecolor="#404040", linewidth=0.5)
-               for one in _COLORS if one in shown]  # fmt: skip
+    handles = [Patch(facecolor=_COLORS[name], hatch=_HATCHES[name], label=name, edgecolor="#404040", linewidth=0.5)
+               for name in _COLORS if name in shown]  # fmt: skip
     figure.legend(handles=handles, loc="outside upper left", ncols=3, fontsize=8.5, frameon=False)
     return figure
 

@@ -114,8 +114,8 @@ class Desk:
             UserError: The suite is wrong.
         """
         check_files(self.project, text)
-        found = self._read("count", text=text, store=str(self.project.store), jobs=self.project.jobs, planned=planned)
-        return Counted(found["runs"], found["predictions"], tuple(found["plan"]))
+        counted = self._read("count", text=text, store=str(self.project.store), jobs=self.project.jobs, planned=planned)
+        return Counted(counted["runs"], counted["predictions"], tuple(counted["plan"]))
 
     def describe(self, applications: Sequence[str], systems: Sequence[str]) -> dict[str, Any]:
         """Return the labels and variables of applications as ``validation.workbench.work.points.describe`` yields them.
@@ -132,8 +132,8 @@ class Desk:
             UserError: The suite is wrong.
         """
         check_files(self.project, text)
-        found = self._read("expand", text=text)
-        cases = [QueuedCase(number, *values) for number, values in enumerate(found["cases"])]
+        expanded = self._read("expand", text=text)
+        cases = [QueuedCase(number, *values) for number, values in enumerate(expanded["cases"])]
         with self._adding:  # the file has to be there before the first run is taken
             number = self.queue.next_number()
             write_whole(self._queued(number), text.encode())
@@ -174,8 +174,8 @@ class Desk:
     def timeline(self, run: int) -> dict[str, Any] | None:
         """Return the timeline of a run as ``work.showing.timeline`` yields it; None: it is not recorded."""
         path = self._timeline(run)
-        found: dict[str, Any] | None = json.loads(path.read_text("utf-8")) if path.is_file() else None
-        return found
+        recorded: dict[str, Any] | None = json.loads(path.read_text("utf-8")) if path.is_file() else None
+        return recorded
 
     def record(self, run: int) -> None:
         """Record the timeline of a run.
@@ -186,8 +186,8 @@ class Desk:
         known = self.queue.run(run)
         text = self.text_of(known["suite"])
         check_files(self.project, text)
-        found = self._show("timeline", text=text, case=known["number"], known=known["platform_hash"])
-        write_whole(_made(self._timeline(run)), json.dumps(found).encode())
+        timeline = self._show("timeline", text=text, case=known["number"], known=known["platform_hash"])
+        write_whole(_made(self._timeline(run)), json.dumps(timeline).encode())
 
     def write_report(self, number: int) -> None:
         """Have the report page of a suite written; ``reports`` tells how far it is.

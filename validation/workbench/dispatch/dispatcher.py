@@ -69,10 +69,10 @@ class Dispatcher:
         with self._lock:
             workers = [worker for suite, worker in self._at_work.values() if chosen(suite)]
         enders = [threading.Thread(target=worker.stop) for worker in workers]
-        for one in enders:
-            one.start()
-        for one in enders:
-            one.join()
+        for ender in enders:
+            ender.start()
+        for ender in enders:
+            ender.join()
 
     def _work(self, place: int) -> None:
         """Make runs until the dispatcher is stopped."""

@@ -97,7 +97,7 @@ class Reports:
     def _work(self) -> None:
         while True:
             with self._lock:
-                waiting = [one for one in self._known.values() if one.state == WAITING]
+                waiting = [report for report in self._known.values() if report.state == WAITING]
                 if not waiting or self._stopped:
                     self._thread = None
                     return

@@ -153,19 +153,19 @@ class ApplicationEdit(TextEdit):
         return first, after.end()
 
     def _span(self, path: Path) -> tuple[int, int]:
-        found = places_of(self.text).values.get(path)
-        if found is None:
+        span = places_of(self.text).values.get(path)
+        if span is None:
             raise UserError("step", "it is not written as a value of a list", "Change the text")
-        return found
+        return span
 
     def _value(self, path: Path) -> Any:
-        found: Any = self.values
+        value: Any = self.values
         try:
             for step in path:
-                found = found[step]
+                value = value[step]
         except (KeyError, IndexError, TypeError):
             raise UserError("step", "there is no such step", "Choose one from the list") from None
-        return found
+        return value
 
     def _list_of(self, path: Path) -> tuple[list[Any], int]:
         steps, number = self._value(path[:-1]), path[-1]
@@ -191,4 +191,6 @@ def step_of(text: str) -> Any:
 
 def path_of(text: str) -> Path:
     """Return the path that a page names, such as ``labels.master.program.0``."""
-    return tuple(int(one) if one.isascii() and one.isdecimal() and len(one) < 9 else one for one in text.split("."))
+    return tuple(
+        int(step) if step.isascii() and step.isdecimal() and len(step) < 9 else step for step in text.split(".")
+    )

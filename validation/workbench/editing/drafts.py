@@ -187,14 +187,14 @@ class Draft:
         if not path.is_file():
             return _State(base=self.file_text())
         try:
-            found = _State(**json.loads(path.read_text("utf-8")))
+            state = _State(**json.loads(path.read_text("utf-8")))
         except (ValueError, TypeError, OSError) as err:
             raise UserError(str(path), "the draft is damaged", f"Remove the folder {self._folder}") from err
         in_file = self.file_text()
-        if in_file is not None and in_file != found.base and self._text_at(found.at) == found.base:
+        if in_file is not None and in_file != state.base and self._text_at(state.at) == state.base:
             shutil.rmtree(self._folder, ignore_errors=True)  # nothing of its own is lost: the file is newer
             return _State(base=in_file)
-        return found
+        return state
 
     def _read_version(self) -> Version:
         if (self._folder / _STATE).is_file():
@@ -212,8 +212,8 @@ class Draft:
     def _version_at(self, number: int) -> Version:
         path = self._folder / f"{number}.json"
         try:
-            found = json.loads(path.read_text("utf-8"))
-            return Version(found["text"], _positions(found["positions"]))
+            data = json.loads(path.read_text("utf-8"))
+            return Version(data["text"], _positions(data["positions"]))
         except (OSError, ValueError, KeyError, TypeError) as err:
             raise UserError(str(path), "the draft is damaged", f"Remove the folder {self._folder}") from err
 
@@ -255,13 +255,13 @@ def begin(project: Project, kind: str, name: str, text: str) -> str:
 
 def unsaved(project: Project, kind: str) -> list[str]:
     """Return the names of the files of a kind whose drafts differ from them, in alphabetical order."""
-    found = []
+    names = []
     folder = drafts_folder(project, kind)
     for path in sorted(folder.iterdir()) if folder.is_dir() else ():
         with suppress(UserError):  # a damaged draft, or one that was discarded in the meantime
             if not Draft(project, kind, path.name).is_saved:
-                found.append(path.name)
-    return found
+                names.append(path.name)
+    return names
 
 
 def _positions(given: Mapping[str, Any]) -> dict[str, tuple[float, float]]:

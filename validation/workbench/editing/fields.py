@@ -75,7 +75,7 @@ _DISK = "disk"
 def fields_of(part: Part) -> list[tuple[Field, str]]:
     """Return the fields of a part and what is in them."""
     if part.kind == "node":
-        inside = any(one.kind == "unit" for one in part.parts)
+        inside = any(inner.kind == "unit" for inner in part.parts)
         fields = [_NAME, Field("count", "Number of equal nodes", "number", hint="1")]
         fields += [_BUS] if inside else [_GPU if "gpu" in part.values else _CPU, *_OF_UNITS]
         fields += _OF_NODES
@@ -83,7 +83,7 @@ def fields_of(part: Part) -> list[tuple[Field, str]]:
         gpu = "gpu" in part.values
         fields = [Field("name", "Name", hint="gpu" if gpu else "cpu"), _GPU if gpu else _CPU]
         fields += [Field("count", "Number of such units in a node", "number", hint="1")]
-        fields += [one for one in _OF_UNITS if not (gpu and one.key == "sockets")]
+        fields += [field for field in _OF_UNITS if not (gpu and field.key == "sockets")]
         fields += [Field("bus", "Bus of its own", "hardware", "networks", hint="of the node")]
     elif part.kind == "link":
         ends = [Field("between.0", "From"), Field("between.1", "To")] if "between" in part.values else [
@@ -91,12 +91,12 @@ def fields_of(part: Part) -> list[tuple[Field, str]]:
         fields = [*ends, *_FIELDS["link"]]
     else:
         fields = list(_FIELDS[part.kind])
-    return [(one, _shown(part, one)) for one in fields]
+    return [(field, _shown(part, field)) for field in fields]
 
 
 def field_of(part: Part, key: str) -> Field | None:
     """Return the field of a key; None: the part has none of this name."""
-    return next((one for one, _ in fields_of(part) if one.key == key), None)
+    return next((field for field, _ in fields_of(part) if field.key == key), None)
 
 
 def typed(field: Field, text: str) -> object:
@@ -137,7 +137,7 @@ def _shown(part: Part, field: Field) -> str:
     if value is None:
         return ""
     if isinstance(value, Mapping):
-        return ", ".join(f"{key} = {one}" for key, one in value.items())
+        return ", ".join(f"{key} = {inner}" for key, inner in value.items())
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -153,10 +153,10 @@ def _number(text: str) -> object:
 def _slots(text: str) -> object:
     if text.lower() == NO_SLOTS:
         return {}
-    found = {}
+    slots = {}
     for word in re.split(r"[,;]", text):
         match = _SLOT.fullmatch(word)
         if match is None:
             return text
-        found[match[1]] = int(match[2])
-    return found
+        slots[match[1]] = int(match[2])
+    return slots

@@ -95,34 +95,34 @@ def _level(d: _Drawing, part: Part, above: str | None, x: float, y: float, name:
 
 def _wan(d: _Drawing, part: Part, box: str, at: tuple[float, float], name: str) -> tuple[str, float, float]:
     x, y = at
-    levels = [one for one in part.parts if one.kind != "link"]
+    levels = [level for level in part.parts if level.kind != "link"]
     begun = len(d.elements)
     hubs, wide, high = {}, 0.0, 0.0
-    for one in levels:
-        hub, width, height = _level(d, one, box, x + wide, y + _HIGH + _GAP, f"{name}/")
-        hubs[one.name] = hub
+    for level in levels:
+        hub, width, height = _level(d, level, box, x + wide, y + _HIGH + _GAP, f"{name}/")
+        hubs[level.name] = hub
         wide, high = wide + width + _GAP, max(high, height)
     wide = max(wide - _GAP, _WIDE)
     mesh = part.values.get("shape") == "mesh"
     kind = "pair" if mesh else ""
-    own = d.leaf(part, name, "mesh: each pair" if mesh else "hub", (x + wide / 2 - _WIDE / 2, y), kind="hub", above=box,
+    middle = d.leaf(part, name, "mesh: each pair" if mesh else "hub", (x + wide / 2 - _WIDE / 2, y), kind="hub", above=box,
                  ending=":net")  # fmt: skip
     d.elements.insert(begun, d.elements.pop())
-    links = [one for one in part.parts if one.kind == "link"]
+    links = [link for link in part.parts if link.kind == "link"]
     drawn: set[frozenset[str]] = set()
     for link in links:
         ends = link.values.get("between", [link.values.get("to"), ""])
         names = [str(end) for end in ends[:2]] if isinstance(ends, list) else []
-        found = [hubs.get(end, own if end == "" else None) for end in names]
-        if len(found) == 2 and found[0] is not None and found[1] is not None:
+        symbols = [hubs.get(end, middle if end == "" else None) for end in names]
+        if len(symbols) == 2 and symbols[0] is not None and symbols[1] is not None:
             drawn.add(frozenset(names))
-            d.line(found[0], found[1], str(link.values.get("network", "own values")), link, kind)
-    for number, one in enumerate(levels):
+            d.line(symbols[0], symbols[1], str(link.values.get("network", "own values")), link, kind)
+    for number, level in enumerate(levels):
         others = [other.name for other in levels[number + 1 :]] if mesh else [""]
         for other in others:
-            if frozenset((one.name, other)) not in drawn:
-                d.line(hubs[one.name], own if other == "" else hubs[other], kind=kind)
-    return own, wide, high + _HIGH + _GAP
+            if frozenset((level.name, other)) not in drawn:
+                d.line(hubs[level.name], middle if other == "" else hubs[other], kind=kind)
+    return middle, wide, high + _HIGH + _GAP
 
 
 def _lan(d: _Drawing, part: Part, box: str, at: tuple[float, float], name: str) -> tuple[str, float, float]:
@@ -146,21 +146,21 @@ def _node(d: _Drawing, part: Part, above: str, at: tuple[float, float], ends: tu
     number = part.values.get("count", 1)
     times = f" \N{MULTIPLICATION SIGN} {number:,}" if isinstance(number, int) and number != 1 else ""
     box = d.box(part, f"{part.name}{times}", above)
-    units = [one for one in part.parts if one.kind == "unit"]
+    units = [unit for unit in part.parts if unit.kind == "unit"]
     first = ""
-    for one in units or [part]:
-        label = _unit_label(d, part, one)
-        unit = d.leaf(one, f"{name}/{one.name}", label, (x, y + _height(label) / 2), above=box,
-                      kind="gpu" if "gpu" in one.values else "cpu", ending="" if units else ":unit")  # fmt: skip
+    for device in units or [part]:
+        label = _unit_label(d, part, device)
+        unit = d.leaf(device, f"{name}/{device.name}", label, (x, y + _height(label) / 2), above=box,
+                      kind="gpu" if "gpu" in device.values else "cpu", ending="" if units else ":unit")  # fmt: skip
         if first:
-            d.line(first, unit, str(one.values.get("bus", part.values.get("bus", ""))))
+            d.line(first, unit, str(device.values.get("bus", part.values.get("bus", ""))))
         first = first or unit
         y += _height(label) + _SPACE
-    for one in part.parts:
-        if one.kind == "disk":
-            place = (x, y + _height(one.name) / 2)
-            d.line(first, d.leaf(one, f"{name}/disk {one.name}", one.name, place, kind="disk", above=box))
-            y += _height(one.name) + _SPACE
+    for inner in part.parts:
+        if inner.kind == "disk":
+            place = (x, y + _height(inner.name) / 2)
+            d.line(first, d.leaf(inner, f"{name}/disk {inner.name}", inner.name, place, kind="disk", above=box))
+            y += _height(inner.name) + _SPACE
     d.line(switch, first)
     return y - at[1]
 

@@ -61,8 +61,8 @@ class Part:
     def all_parts(self) -> Iterator[Part]:
         """Yield this part and the parts in it, in order."""
         yield self
-        for one in self.parts:
-            yield from one.all_parts()
+        for part in self.parts:
+            yield from part.all_parts()
 
 
 def processor(values: Mapping[str, Any]) -> str:
@@ -85,14 +85,16 @@ def tree_of(values: Mapping[str, Any]) -> Part:
 
 def part_at(tree: Part, path: Path) -> Part:
     """Return the innermost part around what has this path."""
-    return max((one for one in tree.all_parts() if path[: len(one.path)] == one.path), key=lambda one: len(one.path))
+    return max(
+        (part for part in tree.all_parts() if path[: len(part.path)] == part.path), key=lambda part: len(part.path)
+    )
 
 
 def part_named(tree: Part, names: Sequence[str]) -> Part:
     """Return the part with these kinds and names, one pair after the other from the outside to the inside."""
     part = tree
     for kind, name in zip(names[::2], names[1::2], strict=True):
-        part = next((one for one in part.all_parts() if (one.kind, one.name) == (kind, name)), part)
+        part = next((inner for inner in part.all_parts() if (inner.kind, inner.name) == (kind, name)), part)
     return part
 
 
@@ -112,24 +114,24 @@ class _Naming:
     def wan(self, values: Mapping[str, Any], path: Path, usual: str | None = None) -> Part:
         made = Part("wan", path, "", values)
         for kind, make in (("wan", self.wan), ("lan", self.lan)):
-            made.parts += [make(one, (*path, kind, number)) for number, one in self._tables(values, kind)]
+            made.parts += [make(table, (*path, kind, number)) for number, table in self._tables(values, kind)]
         made.name = self._name(values, usual, "wan", self._wans)
-        for number, one in self._tables(values, "links"):
-            ends = one.get("between", one.get("to", "?"))
+        for number, link in self._tables(values, "links"):
+            ends = link.get("between", link.get("to", "?"))
             name = " - ".join(map(str, ends)) if isinstance(ends, list) else f"{ends} - hub"
-            made.parts.append(Part("link", (*path, "links", number), name, one))
+            made.parts.append(Part("link", (*path, "links", number), name, link))
         return made
 
     def lan(self, values: Mapping[str, Any], path: Path, usual: str | None = None) -> Part:
         made = Part("lan", path, self._name(values, usual, "lan", self._lans), values)
-        made.parts = [self._node(one, (*path, "node", number)) for number, one in self._tables(values, "node")]
+        made.parts = [self._node(node, (*path, "node", number)) for number, node in self._tables(values, "node")]
         return made
 
     def _node(self, values: Mapping[str, Any], path: Path) -> Part:
         made = Part("node", path, self._name(values, None, "c", self._groups), values)
-        for number, one in self._tables(values, "unit"):
-            kind = "gpu" if "gpu" in one else "cpu"
-            made.parts.append(Part("unit", (*path, "unit", number), str(one.get("name", kind)), one))
+        for number, unit in self._tables(values, "unit"):
+            kind = "gpu" if "gpu" in unit else "cpu"
+            made.parts.append(Part("unit", (*path, "unit", number), str(unit.get("name", kind)), unit))
         disks = values.get("disks", [])
         for number, disk in enumerate(disks if isinstance(disks, list) else ()):
             made.parts.append(Part("disk", (*path, "disks", number), str(disk)))
@@ -137,8 +139,12 @@ class _Naming:
 
     def _tables(self, values: Mapping[str, Any], key: str) -> list[tuple[int, Mapping[str, Any]]]:
         given = values.get(key, [])
-        found = [(n, one) for n, one in enumerate(given) if isinstance(one, Mapping)] if isinstance(given, list) else []
-        return [pair for pair in found if next(self._parts) < _MOST_PARTS]
+        tables = (
+            [(n, table) for n, table in enumerate(given) if isinstance(table, Mapping)]
+            if isinstance(given, list)
+            else []
+        )
+        return [pair for pair in tables if next(self._parts) < _MOST_PARTS]
 
     @staticmethod
     def _name(values: Mapping[str, Any], usual: str | None, prefix: str, numbers: Iterator[int]) -> str:

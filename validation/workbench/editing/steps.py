@@ -77,24 +77,24 @@ class Program:
         """Yield all steps, also those inside others."""
         waiting = list(self.steps)
         while waiting:
-            one = waiting.pop(0)
-            yield one
-            waiting += [step for _, _, steps in one.lists for step in steps]
+            current = waiting.pop(0)
+            yield current
+            waiting += [step for _, _, steps in current.lists for step in steps]
 
 
 def programs_of(values: Mapping[str, Any], places: Places) -> list[Program]:
     """Return the programs of an application's values: those of its labels, then its named steps."""
-    reading, found = _Reading(places), []
+    reading, programs = _Reading(places), []
     for kind, table, key in (("label", "labels", "program"), ("steps", "steps", "do")):
         tables = values.get(table)
-        for name, one in tables.items() if isinstance(tables, Mapping) else ():
-            if not isinstance(one, Mapping):
+        for name, entry in tables.items() if isinstance(tables, Mapping) else ():
+            if not isinstance(entry, Mapping):
                 continue
             path: Path = (table, name, key)
-            about = _about_label(one) if kind == "label" else _about_steps(one)
-            steps = reading.steps(one.get(key), path, "")
-            found.append(Program(kind, name, path, about, places.line_of(path[:2]), steps))
-    return found
+            about = _about_label(entry) if kind == "label" else _about_steps(entry)
+            steps = reading.steps(entry.get(key), path, "")
+            programs.append(Program(kind, name, path, about, places.line_of(path[:2]), steps))
+    return programs
 
 
 def mark_error(programs: list[Program], keys: Path, text: str) -> int | None:
@@ -113,19 +113,19 @@ class _Reading:
         self._places, self._left = places, _MOST_STEPS
 
     def steps(self, given: object, path: Path, place: str) -> list[Step]:
-        found = []
-        for number, one in enumerate(given if isinstance(given, list) else ()):
+        made = []
+        for number, entry in enumerate(given if isinstance(given, list) else ()):
             self._left -= 1
             if self._left < 0:
                 break
             here: Path = (*path, number)
-            step = Step(here, f"{place}{number + 1}", step_words(one), self._places.line_of(here))
-            for key in _INNER if isinstance(one, Mapping) else ():
-                if key in one:
+            step = Step(here, f"{place}{number + 1}", step_words(entry), self._places.line_of(here))
+            for key in _INNER if isinstance(entry, Mapping) else ():
+                if key in entry:
                     inside = f"{step.place}.else." if key == "else" else f"{step.place}."
-                    step.lists.append((key, (*here, key), self.steps(one[key], (*here, key), inside)))
-            found.append(step)
-        return found
+                    step.lists.append((key, (*here, key), self.steps(entry[key], (*here, key), inside)))
+            made.append(step)
+        return made
 
 
 def step_words(step: object) -> str:

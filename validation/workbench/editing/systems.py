@@ -57,9 +57,9 @@ class SystemEdit:
         Raises:
             UserError: There is no such part.
         """
-        for one in self.tree.all_parts():
-            if one.id == name:
-                return one
+        for candidate in self.tree.all_parts():
+            if candidate.id == name:
+                return candidate
         raise UserError(f"part {name!r}", "the system has no such part", "Choose one from the list")
 
     def set_value(self, part: Part, key: str, value: object) -> Path:
@@ -71,11 +71,11 @@ class SystemEdit:
         if inner:
             given = part.values.get(outer)
             if isinstance(given, list):  # the ends of a link
-                ends = [value if number == int(inner) else one for number, one in enumerate(given)]
-                self._edit.set_key(part.path, outer, ["" if one is None else one for one in ends])
+                ends = [value if number == int(inner) else end for number, end in enumerate(given)]
+                self._edit.set_key(part.path, outer, ["" if end is None else end for end in ends])
                 return part.path
             table = {**given, inner: value} if isinstance(given, Mapping) else {inner: value}
-            table = {name: one for name, one in table.items() if one is not None}
+            table = {name: entry for name, entry in table.items() if entry is not None}
             self._edit.set_key(part.path, outer, table or None)
         else:
             self._edit.set_key(part.path, outer, value)
@@ -149,11 +149,15 @@ class SystemEdit:
     def targets(self, part: Part) -> list[Part]:
         """Return the parts with which a part can be connected: what it can be moved into, and ends of new links."""
         kinds = _MOVES.get(part.kind, ())
-        inside = [one for one in self.tree.all_parts() if is_within(one.path, part.path)]
-        found = [one for one in self.tree.all_parts() if one.kind in kinds and one not in inside]
-        found = [one for one in found if one.path != part.path[:-2]]
+        inside = [other for other in self.tree.all_parts() if is_within(other.path, part.path)]
+        reachable = [other for other in self.tree.all_parts() if other.kind in kinds and other not in inside]
+        reachable = [other for other in reachable if other.path != part.path[:-2]]
         above = self._wan_of(part)
-        return found if above is None else found + [one for one in above.parts if one.kind != "link" and one != part]
+        return (
+            reachable
+            if above is None
+            else reachable + [other for other in above.parts if other.kind != "link" and other != part]
+        )
 
     def connect(self, part: Part, target: Part) -> Path:
         """Connect two parts, and return the path of what was changed.
@@ -174,7 +178,7 @@ class SystemEdit:
     def _wan_of(self, part: Part) -> Part | None:
         if part.kind not in ("lan", "wan"):
             return None
-        return next((one for one in self.tree.all_parts() if one.kind == "wan" and part in one.parts), None)
+        return next((wan for wan in self.tree.all_parts() if wan.kind == "wan" and part in wan.parts), None)
 
     def _link(self, above: Part, first: str, second: str) -> dict[str, Any]:
         ends: dict[str, Any] = {"between": [first, second]} if above.values.get("shape") == "mesh" else {"to": first}
@@ -195,11 +199,11 @@ class SystemEdit:
         if kind == "wan":
             return {"name": self._free_name("wan1"), "network": "wan-metro"}
         if kind == "link":
-            levels = [one.name for one in part.parts if one.kind != "link"] + ["", ""]
+            levels = [level.name for level in part.parts if level.kind != "link"] + ["", ""]
             return self._link(part, levels[0], levels[1])
         now = tree_of(self._edit.values)
-        units = [one.values for one in now.all_parts() if one.kind == "unit" and one.path[:-2] == part.path]
-        taken = {str(one.get("name", "gpu" if "gpu" in one else "cpu")) for one in units}
+        units = [unit.values for unit in now.all_parts() if unit.kind == "unit" and unit.path[:-2] == part.path]
+        taken = {str(unit.get("name", "gpu" if "gpu" in unit else "cpu")) for unit in units}
         name = {"name": _free(taken, kind)} if kind in taken else {}
         return {**name, **({"cpu": "xeon-e5-2670"} if kind == "cpu" else {"gpu": "tesla-k40"})}
 
@@ -242,10 +246,12 @@ class SystemEdit:
                 self._edit.set_key(link.path, "between", [name if end == part.name else end for end in ends])
 
     def _free_name(self, name: str) -> str:
-        return _free({one.name for one in tree_of(self._edit.values).all_parts()}, name)
+        return _free({part.name for part in tree_of(self._edit.values).all_parts()}, name)
 
 
 def _free(taken: set[str], name: str) -> str:
     """Return a name that is not taken: the name itself, or with a number after it."""
     stem = re.sub(r"\d+$", "", name) or name
-    return next(one for one in (name, *(f"{stem}{k}" for k in range(2, len(taken) + 3))) if one not in taken)
+    return next(
+        candidate for candidate in (name, *(f"{stem}{k}" for k in range(2, len(taken) + 3))) if candidate not in taken
+    )

@@ -53,11 +53,11 @@ class TomlEdit(TextEdit):
 
     def table(self, path: Path) -> dict[str, Any]:
         """Return the values of a table."""
-        found: Any = self.values
+        values: Any = self.values
         for step in path:
-            found = found[step]
-        assert isinstance(found, dict)
-        return found
+            values = values[step]
+        assert isinstance(values, dict)
+        return values
 
     def set_key(self, path: Path, key: str, value: object) -> None:
         """Give a key of a table a value; None removes the key.
@@ -81,7 +81,7 @@ class TomlEdit(TextEdit):
         """Add a table at the end of a list of tables, and return its path."""
         self._check_written(path, key)
         places = self._places()
-        at = max((one.end for one in places.under(path)), default=len(self.text))
+        at = max((section.end for section in places.under(path)), default=len(self.text))
         header = ".".join([str(step) for step in path if isinstance(step, str)] + [key])
         self._insert(at, f"[[{header}]]\n{tomlkit.dumps(values)}")
         tables = self.table(path).setdefault(key, [])
@@ -110,10 +110,10 @@ class TomlEdit(TextEdit):
         tables, number = self._list_of(path)
         first, last = self._extent(path)
         next_first, next_last = self._extent((*path[:-1], number + 1))
-        one, other = self.text[first.start : last.end], self.text[next_first.start : next_last.end]
+        block, other = self.text[first.start : last.end], self.text[next_first.start : next_last.end]
         between = self.text[last.end : next_first.start]
         other = other if other.endswith("\n") else f"{other}\n"
-        self.text = f"{self.text[: first.start]}{other}{between}{one}{self.text[next_last.end :]}"
+        self.text = f"{self.text[: first.start]}{other}{between}{block}{self.text[next_last.end :]}"
         tables[number], tables[number + 1] = tables[number + 1], tables[number]
 
     def move_table(self, path: Path, above: Path, key: str) -> Path:
@@ -134,7 +134,7 @@ class TomlEdit(TextEdit):
         if not tables:
             del self.table(path[:-2])[str(path[-2])]
         above = _after_removal(above, path)
-        at = max((one.end for one in self._places().under(above)), default=len(self.text))
+        at = max((section.end for section in self._places().under(above)), default=len(self.text))
         self._insert(at, moved)
         there = self.table(above).setdefault(key, [])
         there.append(values)
@@ -163,13 +163,13 @@ class TomlEdit(TextEdit):
     def _extent(self, path: Path) -> tuple[Section, Section]:
         """Return the first and the last section of a table, which are one after the other in the text."""
         places = self._places()
-        found = places.under(path)
-        if not found or found[0].path != path:
+        sections = places.under(path)
+        if not sections or sections[0].path != path:
             raise UserError(_shown(path), "it is written within a value", "Change the text")
-        first = places.sections.index(found[0])
-        if places.sections[first : first + len(found)] != found:
+        first = places.sections.index(sections[0])
+        if places.sections[first : first + len(sections)] != sections:
             raise UserError(_shown(path), "its tables are in several places of the file", "Change the text")
-        return found[0], found[-1]
+        return sections[0], sections[-1]
 
     def _check_written(self, path: Path, key: str) -> None:
         """Refuse a list of tables that is written as a value, and a table that has no header."""
@@ -213,10 +213,10 @@ class TomlEdit(TextEdit):
 
     def _cut(self, sections: list[Section]) -> None:
         """Remove sections, and one of the empty lines around each."""
-        for one in reversed(sections):
-            rest = self.text[one.end :]
+        for section in reversed(sections):
+            rest = self.text[section.end :]
             rest = re.sub(r"\A\r?\n", "", rest) if rest.strip() else rest
-            self.text = self.text[: one.start] + rest
+            self.text = self.text[: section.start] + rest
 
     @staticmethod
     def _renamed(block: str, replaced: int, keys: list[str]) -> str:
@@ -229,10 +229,10 @@ class TomlEdit(TextEdit):
         """
         parts, at = [], 0
         for section in places_of(block).sections[1:]:
-            found = _HEADER.match(block, section.header)
-            assert found is not None
+            header = _HEADER.match(block, section.header)
+            assert header is not None
             rest = [step for step in section.path if isinstance(step, str)][replaced:]
-            parts += [block[at : section.header], found[1], ".".join([*keys, *map(_key, rest)]), found[2]]
+            parts += [block[at : section.header], header[1], ".".join([*keys, *map(_key, rest)]), header[2]]
             at = section.body
         return "".join([*parts, block[at:]])
 

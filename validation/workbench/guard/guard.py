@@ -156,7 +156,7 @@ class _Answering:
             headers += [
                 (name.encode(), text.encode()) for name, text in _HEADERS.items() if name.encode() not in present
             ]
-            headers += [(b"set-cookie", one) for one in self._cookies]
+            headers += [(b"set-cookie", cookie) for cookie in self._cookies]
             message = {**message, "headers": headers}
         await self._send(message)
 
@@ -185,17 +185,17 @@ def _check_origin(headers: dict[str, str]) -> None:
 
 def _single_headers(scope: Scope) -> dict[str, str]:
     """Return the headers by name; one that decides and is there twice is refused."""
-    found: dict[str, str] = {}
+    headers: dict[str, str] = {}
     for raw, value in scope["headers"]:
         name = raw.decode("latin-1").lower()
-        if name in found and name in ("host", "origin", "content-length"):
+        if name in headers and name in ("host", "origin", "content-length"):
             raise Refused(400, f"{name}: the header is there twice. Send it once.")
-        found[name] = f"{found[name]}; {value.decode('latin-1')}" if name in found else value.decode("latin-1")
-    return found
+        headers[name] = f"{headers[name]}; {value.decode('latin-1')}" if name in headers else value.decode("latin-1")
+    return headers
 
 
 def _cookies(header: str) -> dict[str, str]:
     try:
-        return {name: one.value for name, one in SimpleCookie(header).items()}
+        return {name: cookie.value for name, cookie in SimpleCookie(header).items()}
     except CookieError:
         return {}

@@ -85,8 +85,8 @@ def _form_of(given: QueryParams | FormData) -> ApplicationForm:
     texts = {key: str(given[key]) for key in given}
     return ApplicationForm(
         name=texts.get("suite_name", "").strip(),
-        applications=tuple(str(one) for one in given.getlist("applications") if one),
-        systems=tuple(str(one) for one in given.getlist("systems") if one),
+        applications=tuple(str(name) for name in given.getlist("applications") if name),
+        systems=tuple(str(name) for name in given.getlist("systems") if name),
         lists={key: tuple(map(str, given.getlist(key))) for key in LISTS},
         counts={key.removeprefix(COUNT): text for key, text in texts.items() if key.startswith(COUNT) and text.strip()},
         variables={key.removeprefix(SET): text for key, text in texts.items() if key.startswith(SET) and text.strip()},
@@ -107,13 +107,13 @@ def _described(desk: Desk, form: ApplicationForm) -> dict[str, Any]:
             systems.append(name if located(desk.project, name) == name else f"platforms/{name}")
         except UserError as err:
             wrong.append(str(err))
-    found = desk.describe(applications, systems)
-    return {**found, "wrong": [*wrong, *found["wrong"]]}
+    described = desk.describe(applications, systems)
+    return {**described, "wrong": [*wrong, *described["wrong"]]}
 
 
 def _wrong(form: ApplicationForm, described: Mapping[str, Any]) -> dict[str, str]:
     """Return what is wrong with each field, by its name; nothing is said of a field that is right."""
-    found = {}
+    wrong = {}
     checks: tuple[tuple[str, Mapping[str, str], Callable[[str, str], tuple[str, ...]]], ...] = (
         (COUNT, form.counts, counts_of), (SET, form.variables, variables_of)
     )  # fmt: skip
@@ -124,12 +124,12 @@ def _wrong(form: ApplicationForm, described: Mapping[str, Any]) -> dict[str, str
                 if prefix == COUNT:
                     _check_most(name, values, described["most"].get(name, {}))
             except UserError as err:
-                found[prefix + name] = f"{err.problem}. {err.remedy}."
+                wrong[prefix + name] = f"{err.problem}. {err.remedy}."
     try:
         rate_of(form.failure_rate)
     except UserError as err:
-        found[FAILURE_RATE] = f"{err.problem}. {err.remedy}."
-    return found
+        wrong[FAILURE_RATE] = f"{err.problem}. {err.remedy}."
+    return wrong
 
 
 def _check_most(label: str, values: tuple[str, ...], most: Mapping[str, int]) -> None:
@@ -142,18 +142,18 @@ def _check_most(label: str, values: tuple[str, ...], most: Mapping[str, int]) ->
 
 def _counted(request: Request, form: ApplicationForm, described: Mapping[str, Any]) -> dict[str, Any]:
     """Return the size of a suite for the page, or what is wrong with it."""
-    found: dict[str, Any] = {"counted": None, "wrong": "", "described": described, "form": form}
-    found["wrong_fields"] = _wrong(form, described)
+    context: dict[str, Any] = {"counted": None, "wrong": "", "described": described, "form": form}
+    context["wrong_fields"] = _wrong(form, described)
     if not form.applications or not form.systems:
-        return found
+        return context
     desk = desk_of(request)
     try:
-        return {**found, "counted": desk.count(text_of_form(desk.project, form))}
+        return {**context, "counted": desk.count(text_of_form(desk.project, form))}
     except UserError as err:
-        field = FAILURE_RATE if FAILURE_RATE in found["wrong_fields"] else _field_of(err, described)
+        field = FAILURE_RATE if FAILURE_RATE in context["wrong_fields"] else _field_of(err, described)
         if field:
-            found["wrong_fields"].setdefault(field, f"{err.problem}. {err.remedy}.")
-        return {**found, "wrong": "" if field else str(err)}
+            context["wrong_fields"].setdefault(field, f"{err.problem}. {err.remedy}.")
+        return {**context, "wrong": "" if field else str(err)}
 
 
 def _field_of(err: UserError, described: Mapping[str, Any]) -> str:
@@ -175,13 +175,13 @@ def _panel(
     desk = desk_of(request)
     project = desk.project
     described = _described(desk, form)
-    systems = [one for one in listed(project) if not one.name.endswith(".xml")]
+    systems = [entry for entry in listed(project) if not entry.name.endswith(".xml")]
     known = _applications(project)
     extra = {"user": user} if user is not None else {}
-    own = [name for name in names(project) if is_suite_of_applications(project, name)]
+    suites = [name for name in names(project) if is_suite_of_applications(project, name)]
     return page(
         request, "application_panel.html", status=status, applications=known, systems=systems, lists=LISTS,
-        missing=[one for one in form.applications if one not in known],
-        absent=[one for one in form.systems if one not in {entry.name for entry in systems}],
-        saved=own, error=error, given=extra, present=(), **_counted(request, form, described),
+        missing=[name for name in form.applications if name not in known],
+        absent=[name for name in form.systems if name not in {entry.name for entry in systems}],
+        saved=suites, error=error, given=extra, present=(), **_counted(request, form, described),
     )  # fmt: skip

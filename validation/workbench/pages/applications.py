@@ -118,13 +118,13 @@ def _page(
         places = places_of(draft.version.text)
         programs = programs_of(values, places)
         checked = _checked(desk_of(request), draft)
-        wrong = [sentence(one) for one in checked["wrong"]]
-        paths = [tuple(one[3]) for one in checked["wrong"]]
+        wrong = [sentence(error) for error in checked["wrong"]]
+        paths = [tuple(error[3]) for error in checked["wrong"]]
         lines = [
             mark_error(programs, path, said) or places.line_of(path) for path, said in zip(paths, wrong, strict=True)
         ]
     part = given.get("part", "")
-    chosen = {program.id for program in programs} | {step.id for one in programs for step in one.all_steps()}
+    chosen = {program.id for program in programs} | {step.id for program in programs for step in program.all_steps()}
     while part and part not in chosen:
         part = part.rpartition(".")[0]
     part = part or (programs[0].id if programs else "")
@@ -177,8 +177,8 @@ def show_run(request: Request) -> Response:
 def _systems(project: Project) -> tuple[list[str], list[str]]:
     """Return the systems that can be named: files of the project, and scenarios."""
     entries = listed(project)
-    files = [one.name for one in entries if one.is_file and one.name.endswith(".toml")]
-    return files, [one.name for one in entries if not one.is_file]
+    files = [entry.name for entry in entries if entry.is_file and entry.name.endswith(".toml")]
+    return files, [entry.name for entry in entries if not entry.is_file]
 
 
 def _words(
@@ -200,10 +200,10 @@ def _words(
             raise UserError(key, f"{value!r} is not known", f"Choose one of {', '.join(known)}")
         if value != known[0]:
             words.append(f"--{key}={value}")
-    for prefix, option, own in ((_COUNT, "--count", checked["labels"]), (_SET, "--set", checked["variables"])):
+    for prefix, option, defaults in ((_COUNT, "--count", checked["labels"]), (_SET, "--set", checked["variables"])):
         for key, text in given.items():
-            one, value = key.removeprefix(prefix), text.strip()
-            if key.startswith(prefix) and value and value != str(own.get(one)):
-                words.append(f"{option}={one}={value}")
+            variable, value = key.removeprefix(prefix), text.strip()
+            if key.startswith(prefix) and value and value != str(defaults.get(variable)):
+                words.append(f"{option}={variable}={value}")
     shown = name if place == name else f"{project.platforms.name}/{name}"
     return [f"--system={shown}", *words], [f"--system={place}", *words]

@@ -24,8 +24,8 @@ def show(request: Request) -> Response:
     if first is None or second is None:
         return page(request, "compare.html", suites=suites, first=None, second=None, at=(first, second))
     at = number_in(query, "page") or 1
-    found = compared(desk.queue.tables, desk.queue.suite(first).id, desk.queue.suite(second).id)
-    rows = found.ordered(order)
+    comparison = compared(desk.queue.tables, desk.queue.suite(first).id, desk.queue.suite(second).id)
+    rows = comparison.ordered(order)
 
     def address(number: int, sort: str) -> str:
         pairs = (
@@ -34,5 +34,5 @@ def show(request: Request) -> Response:
         return f"/results/compare?{urlencode(pairs)}"
 
     return page(request, "compare.html", suites=suites, first=desk.queue.suite(first), second=desk.queue.suite(second),
-                at=(first, second), found=found, rows=rows[(at - 1) * PAGE : at * PAGE], order=order, number=at,
+                at=(first, second), found=comparison, rows=rows[(at - 1) * PAGE : at * PAGE], order=order, number=at,
                 pages=max(1, -(-len(rows) // PAGE)), address=address)  # fmt: skip

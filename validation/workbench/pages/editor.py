@@ -127,7 +127,7 @@ def draft_fields(
     """
     return {
         "draft": draft, "text": draft.version.text, "stale": draft.is_stale, "saved": draft.is_saved, "folder": folder,
-        "wrong": wrong, "lines": sorted({one for one in lines if one}),
+        "wrong": wrong, "lines": sorted({line for line in lines if line}),
         "most_errors": MOST_ERRORS,
     }  # fmt: skip
 

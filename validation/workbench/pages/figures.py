@@ -59,21 +59,21 @@ def show_figure(request: Request) -> Response:
         measured = lambda row: None  # noqa: E731 - a measured time does not tell the values of a point
     rows = [row for row in rows if row[parameter] is not None or not parameter.startswith(VALUE)]
     told = [key for key in parameters if key != POWER or quantity.key == "energy" or key == parameter]
-    found = series(rows, quantity, parameter, measured, told)
+    plotted = series(rows, quantity, parameter, measured, told)
     drawn = None
-    if found.lines:
+    if plotted.lines:
         titles = parameter, title_of(parameter, view)
-        drawn = _figure(found, quantity, titles, {row["suite"]: row["suite_name"] for row in rows})
+        drawn = _figure(plotted, quantity, titles, {row["suite"]: row["suite_name"] for row in rows})
     address = view.address()
     tabs = [
-        ("show", [(key, one.title, _address("figure", address, key, parameter)) for key, one in QUANTITIES.items()],
+        ("show", [(key, choice.title, _address("figure", address, key, parameter)) for key, choice in QUANTITIES.items()],
          quantity.key),
         ("over", [(key, title_of(key, view), _address("figure", address, quantity.key, key)) for key in parameters],
          parameter),
     ]  # fmt: skip
-    legend = [(symbol(_style(line, found)), line.name) for line in found.lines]
+    legend = [(symbol(_style(line, plotted)), line.name) for line in plotted.lines]
     return page(request, "figure.html", **context, drawn=drawn, legend_entries=legend, tabs=tabs, quantity=quantity,
-                over=title_of(parameter, view), titles=_filter_titles(view), found=found, wrong=wrong,
+                over=title_of(parameter, view), titles=_filter_titles(view), found=plotted, wrong=wrong,
                 kept={"show": quantity.key, "over": parameter},
                 most_cases=MOST_CASES)  # fmt: skip
 
@@ -99,27 +99,27 @@ def _filter_titles(view: ResultsView) -> dict[str, str]:
 def show_front(request: Request) -> Response:
     """Answer with the front of time and energy: the runs that no other run beats in both."""
     view, rows, context = _drawn(request)
-    found = choices_of(rows)
-    fronts = {kind: front(choices) for kind, choices in found.items()}
-    order = {kind: number for number, kind in enumerate(kind for kind in found if kind not in TRUTHS)}
+    by_kind = choices_of(rows)
+    fronts = {kind: front(choices) for kind, choices in by_kind.items()}
+    order = {kind: number for number, kind in enumerate(kind for kind in by_kind if kind not in TRUTHS)}
     drawn, legend = None, []
-    if found:
+    if by_kind:
         curves = []
-        for kind, choices in list(found.items())[: MOST_KINDS + 1]:
+        for kind, choices in list(by_kind.items())[: MOST_KINDS + 1]:
             style = Style(order.get(kind), order.get(kind), kind == MEASURED)
-            marks = [_choice_mark(one) for one in fronts[kind]]
+            marks = [_choice_mark(choice) for choice in fronts[kind]]
             curves.append(Curve(kind, style, marks, stairs=True))
-            if kind in TRUTHS or len(found) == 1:
-                curves.append(Curve(kind, style, [_choice_mark(one) for one in choices], joined=False))
+            if kind in TRUTHS or len(by_kind) == 1:
+                curves.append(Curve(kind, style, [_choice_mark(choice) for choice in choices], joined=False))
             legend.append((symbol(style), f"{kind}: {len(fronts[kind])} of {len(choices)} on the front"))
-        every = [one for choices in found.values() for one in choices]
-        x = number_axis("time, s", [one.time_s for one in every])
-        y = number_axis("energy of the nodes in use, J", [one.energy_j for one in every])
+        every = [choice for choices in by_kind.values() for choice in choices]
+        x = number_axis("time, s", [choice.time_s for choice in every])
+        y = number_axis("energy of the nodes in use, J", [choice.energy_j for choice in every])
         drawn = plot("Energy over time of each run, with the runs that no other one beats", x, y, curves)
     kind = next((kind for kind in (*TRUTHS, *fronts) if kind in fronts), "")
     chosen = fronts.get(kind, [])
     keys = [key for key in parameters_of(view) if key not in ("ranks", MODEL)]
-    listed = [(one, _said_case(one.row, rows, keys)) for one in chosen[:MOST_FRONT]]
+    listed = [(choice, _said_case(choice.row, rows, keys)) for choice in chosen[:MOST_FRONT]]
     return page(request, "front.html", **context, drawn=drawn, legend_entries=legend, listed=listed, kept={},
                 kind=kind, titles=_filter_titles(view), more=max(0, len(chosen) - MOST_FRONT))  # fmt: skip
 
@@ -158,9 +158,9 @@ def _address(page_name: str, address: str, show: str, over: str) -> str:
     return f"/results/{page_name}?{address}{'&' if address else ''}{more}"
 
 
-def _figure(found: Series, quantity: Quantity, over: tuple[str, str], suites: Mapping[Any, str]) -> Markup:
+def _figure(plotted: Series, quantity: Quantity, over: tuple[str, str], suites: Mapping[Any, str]) -> Markup:
     """Return the plot of lines over a parameter with its title; ``suites`` has the names of suites by number."""
-    points = [point for line in found.lines for point in line.points]
+    points = [point for line in plotted.lines for point in line.points]
     parameter, title = over
     word = suites.get if parameter == "suite" else _word
     x, place = _axis(over, list(dict.fromkeys(point.at for point in points)), word)
@@ -175,10 +175,10 @@ def _figure(found: Series, quantity: Quantity, over: tuple[str, str], suites: Ma
     curves = [
         Curve(
             line.name,
-            _style(line, found),
-            [mark(line, point) for point in sorted(line.points, key=lambda one: place(one.at))],
+            _style(line, plotted),
+            [mark(line, point) for point in sorted(line.points, key=lambda point: place(point.at))],
         )
-        for line in found.lines
+        for line in plotted.lines
     ]
     return plot(f"{quantity.title} over {title}, {len(curves)} lines", x, y, curves, line_at=_line_at(quantity))
 
@@ -188,23 +188,23 @@ def _axis(
 ) -> tuple[Axis, Callable[[Any], float]]:
     """Return the axis of a parameter with its title, and a function that returns where on it a value is."""
     parameter, title = over
-    numbers = all(isinstance(one, int | float) for one in values)
+    numbers = all(isinstance(value, int | float) for value in values)
     if parameter == "ranks" or (parameter.startswith(VALUE) and numbers):
-        return count_axis(title, [float(one) for one in values]), float
+        return count_axis(title, [float(value) for value in values]), float
     if parameter in ("class", "efficiency"):
-        values = sorted(values, key=lambda one: (one is None, one))
-    places = {one: float(at) for at, one in enumerate(values)}
-    return name_axis(title, [word(one) or "" for one in values]), places.__getitem__
+        values = sorted(values, key=lambda value: (value is None, value))
+    places = {value: float(at) for at, value in enumerate(values)}
+    return name_axis(title, [word(value) or "" for value in values]), places.__getitem__
 
 
 def _line_at(quantity: Quantity) -> float | None:
     return 0.0 if quantity.key == "error" else None
 
 
-def _style(line: Line, found: Series) -> Style:
+def _style(line: Line, plotted: Series) -> Style:
     """Return the style of a line: of a single case the truth is black, of several each has a colour."""
-    mark = None if line.kind in TRUTHS else found.predictors.index(line.kind)
-    color = mark if len(found.cases) == 1 else found.cases.index(line.case)
+    mark = None if line.kind in TRUTHS else plotted.predictors.index(line.kind)
+    color = mark if len(plotted.cases) == 1 else plotted.cases.index(line.case)
     return Style(color, mark, line.kind == MEASURED)
 
 
@@ -212,11 +212,13 @@ def _word(value: object) -> str:
     return "none" if value is None else f"{value:.10g}" if isinstance(value, float) else str(value)
 
 
-def _choice_mark(one: PlanePoint) -> Mark:
-    row = one.row
+def _choice_mark(choice: PlanePoint) -> Mark:
+    row = choice.row
     unit = "processes" if MODEL in row else "ranks"
-    said = f"{one.kind}, {row['app']} {row['class'] or ''} on {row['ranks']} {unit} of {row['platform']}: "
-    return Mark(one.time_s, one.energy_j, f"{said}{one.time_s:.5g} s, {one.energy_j:.5g} J", f"/results/{row['id']}")
+    said = f"{choice.kind}, {row['app']} {row['class'] or ''} on {row['ranks']} {unit} of {row['platform']}: "
+    return Mark(
+        choice.time_s, choice.energy_j, f"{said}{choice.time_s:.5g} s, {choice.energy_j:.5g} J", f"/results/{row['id']}"
+    )
 
 
 def _said_case(row: Row, rows: Sequence[Row], keys: Sequence[str]) -> str:

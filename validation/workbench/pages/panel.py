@@ -121,12 +121,12 @@ def _panel(
     status: int = 200,
 ) -> Response:  # fmt: skip
     project = desk_of(request).project
-    found = _counted(request, form) if counted and not error else {"counted": None, "wrong": ""}
+    context = _counted(request, form) if counted and not error else {"counted": None, "wrong": ""}
     entries = listed(project)
     named = [entry.name for entry in entries]
     known = {choice.key: set(choice.known) for choice in _choices()}
-    unlisted = {key: [one for one in form.lists.get(key, ()) if one not in known[key]] for key in LISTS}
+    unlisted = {key: [name for name in form.lists.get(key, ()) if name not in known[key]] for key in LISTS}
     extra = {"user": user} if user is not None else {}
     return page(request, "panel.html", status=status, form=form, entries=entries, choices=_choices(),
-                unlisted=unlisted, missing=[one for one in form.platforms if one not in named], saved=names(project),
-                programs=program_files(project), error=error, given=extra, **found)  # fmt: skip
+                unlisted=unlisted, missing=[name for name in form.platforms if name not in named], saved=names(project),
+                programs=program_files(project), error=error, given=extra, **context)  # fmt: skip

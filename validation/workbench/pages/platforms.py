@@ -44,8 +44,8 @@ def show_one(request: Request) -> Response:
     """Answer with the description of a platform."""
     name = request.path_params["name"]
     desk = desk_of(request)
-    found = desk.show(name=located(desk.project, name))
-    return page(request, "platform.html", platform=name, text=found["text"], hosts=found["hosts"],
+    shown = desk.show(name=located(desk.project, name))
+    return page(request, "platform.html", platform=name, text=shown["text"], hosts=shown["hosts"],
                 is_file="." in name, is_toml=name.endswith(".toml"),
                 is_system=is_system(desk.project, name))  # fmt: skip
 
@@ -53,8 +53,8 @@ def show_one(request: Request) -> Response:
 def draw_one(request: Request) -> Response:
     """Answer with the picture of a platform."""
     desk = desk_of(request)
-    found = desk.show(name=located(desk.project, request.path_params["name"]), picture=True)
-    return Response(found["svg"], media_type="image/svg+xml", headers=_PICTURE)
+    shown = desk.show(name=located(desk.project, request.path_params["name"]), picture=True)
+    return Response(shown["svg"], media_type="image/svg+xml", headers=_PICTURE)
 
 
 def download(request: Request) -> Response:
@@ -110,8 +110,8 @@ def _defaults() -> dict[str, str]:
 
 def draw_form(request: Request) -> Response:
     """Answer with the picture of the grid that a form describes."""
-    found = desk_of(request).show(grid=grid_text(_defaults() | dict(request.query_params)), picture=True)
-    return Response(found["svg"], media_type="image/svg+xml", headers=_PICTURE)
+    shown = desk_of(request).show(grid=grid_text(_defaults() | dict(request.query_params)), picture=True)
+    return Response(shown["svg"], media_type="image/svg+xml", headers=_PICTURE)
 
 
 async def make(request: Request) -> Response:

@@ -68,7 +68,7 @@ def shown_columns(view: PointsView, rows: Sequence[Mapping[str, Any]]) -> list[s
 
 def best(view: PointsView, rows: Sequence[Mapping[str, Any]], objectives: Sequence[str]) -> list[Best]:
     """Return the best point by each objective for each model, of rows as ``PointsView.drawn`` returns them."""
-    found = []
+    best_points = []
     keys = [*(VALUE + name for name in view.names), "platform", "app"]
     several = [key for key in keys if len({row[key] for row in rows}) > 1]
     for objective in objectives:
@@ -80,30 +80,30 @@ def best(view: PointsView, rows: Sequence[Mapping[str, Any]], objectives: Sequen
                 row = known[values.index(max(values) if largest else min(values))]
                 said = ", ".join(case_word(key, row) for key in several if row[key] is not None)
                 simulated = row.get(_SIMULATED.get(objective, ""))
-                found.append(Best(title, unit, model, row, said or "the only point", row[column], simulated))
-    return found
+                best_points.append(Best(title, unit, model, row, said or "the only point", row[column], simulated))
+    return best_points
 
 
 def suite_commands(desk: Desk, number: int) -> list[str]:
     """Return the commands that repeat a suite of applications, in the project folder."""
     suite = read_suite(desk.text_of(number))
     names = names_of(desk.queue.tables, number)
-    found = []
+    commands = []
     for application in suite.applications:
         stem = Path(application).stem
         if stem in names:
             words = words_of(suite, application, names[stem], suite.models)
             more = "" if len(suite.applications) == 1 else f"-{stem}"
             vary = any(word.startswith("--vary") for word in words)
-            found += _commands(desk, suite, words, ["--out", f"results-{number}{more}"] if vary else [])
-    return found
+            commands += _commands(desk, suite, words, ["--out", f"results-{number}{more}"] if vary else [])
+    return commands
 
 
-def point_commands(desk: Desk, found: Mapping[str, Any]) -> list[str]:
+def point_commands(desk: Desk, result: Mapping[str, Any]) -> list[str]:
     """Return the commands that repeat one result of a suite of applications, in the project folder."""
-    suite, fields = read_suite(desk.text_of(found["suite"])), found["fields"]
-    values = json.loads(point_of(desk.queue.tables, found["run"]))
-    one = ApplicationSuite(
+    suite, fields = read_suite(desk.text_of(result["suite"])), result["fields"]
+    values = json.loads(point_of(desk.queue.tables, result["run"]))
+    single = ApplicationSuite(
         applications=suite.applications,
         systems=_called(suite.systems, fields["scenario"]),
         powers=(fields["power"],),
@@ -114,18 +114,18 @@ def point_commands(desk: Desk, found: Mapping[str, Any]) -> list[str]:
         failure_rate=suite.failure_rate,
     )
     application = _called(suite.applications, fields["app"])[0]
-    words = words_of(one, application, list(values), [fields["model"]])
-    return _commands(desk, one, words, [])
+    words = words_of(single, application, list(values), [fields["model"]])
+    return _commands(desk, single, words, [])
 
 
 def _commands(desk: Desk, suite: ApplicationSuite, words: Sequence[str], more: Sequence[str]) -> list[str]:
     store = ["--store", str(desk.project.store)] if more else []
-    found = [shlex.join(["gridval", "blocks", "run", *words, "--parts", *store, *more])]
+    commands = [shlex.join(["gridval", "blocks", "run", *words, "--parts", *store, *more])]
     if suite.simulate:
-        out = [f"{one}-simulated" if at else one for at, one in enumerate(more)]
+        out = [f"{word}-simulated" if at else word for at, word in enumerate(more)]
         store = ["--store", str(desk.project.store)]
-        found.append(shlex.join(["gridval", "blocks", "run", "--simulate", *words, *store, *out]))
-    return found
+        commands.append(shlex.join(["gridval", "blocks", "run", "--simulate", *words, *store, *out]))
+    return commands
 
 
 def _called(names: Sequence[str], stem: str) -> tuple[str, ...]:
@@ -135,5 +135,5 @@ def _called(names: Sequence[str], stem: str) -> tuple[str, ...]:
 
 def _given(names: Collection[str], values: Mapping[str, Any]) -> dict[str, tuple[str, ...]]:
     """Return the values of a point that the suite gives, as a command takes them."""
-    own = {name: values[name] for name in names if name in values}
-    return {name: (written(one) if isinstance(one, int | float) else str(one),) for name, one in own.items()}
+    given = {name: values[name] for name in names if name in values}
+    return {name: (written(value) if isinstance(value, int | float) else str(value),) for name, value in given.items()}

@@ -70,8 +70,8 @@ def _runs(request: Request) -> dict[str, Any]:
 def _report(desk: Desk, number: int) -> tuple[float, int] | None:
     """Return when the report page of a suite was written, and its bytes; None: there is none."""
     with suppress(OSError):
-        found = desk.reports.path(number).stat()
-        return found.st_mtime, found.st_size
+        status = desk.reports.path(number).stat()
+        return status.st_mtime, status.st_size
     return None
 
 
@@ -132,8 +132,8 @@ def _streams(request: Request) -> set[object]:
     state = request.app.state
     if not hasattr(state, "streams"):
         state.streams = set()
-    found: set[object] = state.streams
-    return found
+    streams: set[object] = state.streams
+    return streams
 
 
 async def _changes(request: Request, open_now: set[object]) -> AsyncIterator[str]:
