@@ -88,7 +88,7 @@ def answer_to_json(answer: Answer) -> dict[str, Any]:
 class Predictions:
     """Answers about targets that share one placement."""
 
-    found: Sequence[Best]
+    answers: Sequence[Best]
     chosen: bool  # the user has named the predictors; otherwise the best one of each target was asked
     placement: Placement
     written_to: str | None  # file with the placement
@@ -97,7 +97,7 @@ class Predictions:
     def text(self) -> str:
         """Return the answers and the host file as lines of text."""
         lines = [
-            line for best in self.found for line in answer_lines(best.answer, why=None if self.chosen else best.why())
+            line for best in self.answers for line in answer_lines(best.answer, why=None if self.chosen else best.why())
         ]
         written = "" if self.written_to is None else f" (written to {self.written_to})"
         lines += prose_lines(f"host file, in rank order{written}: {' '.join(self.placement)}")
@@ -106,7 +106,8 @@ class Predictions:
     def to_json(self) -> dict[str, Any]:
         """Return the answers and the cautions as JSON values."""
         made = [
-            {**answer_to_json(best.answer), "asked_because": None if self.chosen else best.why()} for best in self.found
+            {**answer_to_json(best.answer), "asked_because": None if self.chosen else best.why()}
+            for best in self.answers
         ]
         return {"predictions": made, "cautions": self.cautions.lines()}
 

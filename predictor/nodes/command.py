@@ -266,7 +266,7 @@ class Results:
     request: NodesRequest
     study: Study
     how: Search
-    found: Sequence[Found]  # the first search, then the searches on the nodes that remained
+    outcomes: Sequence[Found]  # the first search, then the searches on the nodes that remained
     placements: Sequence[Placement]  # of each choice
     cost: Cost  # of all evidence
     ended: str | None  # why there were fewer searches than asked for
@@ -289,7 +289,7 @@ class Results:
                 "flags": list(outcome.choice.flags),
                 "hostfile": list(placement),
             }
-            for outcome, placement in zip(self.found, self.placements, strict=True)
+            for outcome, placement in zip(self.outcomes, self.placements, strict=True)
         ]
         return {
             **settings_to_json(self.request, self.study, self.how),
@@ -303,7 +303,7 @@ class Results:
         """Return the results as text."""
         study = self.study
         lines = [f"{study.problem(given(self.request.size))} on {study.platform.name}, by {driver_name(self.request)}"]
-        for number, (outcome, placement) in enumerate(zip(self.found, self.placements, strict=True)):
+        for number, (outcome, placement) in enumerate(zip(self.outcomes, self.placements, strict=True)):
             choice = outcome.choice
             nodes = ", ".join(
                 f"{pes} {cluster.name} x {processes}"

@@ -76,7 +76,7 @@ class Curves:
     form: tuple[Term, ...]
     fits: Mapping[Series, Fit]
     references: Mapping[Series, Fit] | None = None  # P-T: the N-T model that each model refers to; None: NP-T
-    own: Points | None = None  # P-T: the N-T equation; form "npt:pt-printed": also the N-T models of the measured P
+    points: Points | None = None  # P-T: the N-T equation; form "npt:pt-printed": also the N-T models of the measured P
 
     @cached_property
     def _coefficients(self) -> np.ndarray:
@@ -95,12 +95,12 @@ class Curves:
         weighted = self._coefficients * size_part(self.form, np.array([size]))[:, 0]
         by_ranks = ranks_part(self.form, ranks)
         times_s: np.ndarray
-        if self.references is None or self.own is None:
+        if self.references is None or self.points is None:
             times_s = weighted @ by_ranks
             return times_s
         refers = np.array([term.size == REFERENCE for term in self.form])
         plain_s = weighted[:, ~refers] @ by_ranks[~refers]
-        reference_s = self._reference_s(self.references, self.own, size, ranks)
+        reference_s = self._reference_s(self.references, self.points, size, ranks)
         times_s = plain_s + reference_s * (weighted[:, refers] @ by_ranks[refers])
         return times_s
 

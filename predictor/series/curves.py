@@ -64,9 +64,13 @@ def curves_figure(
     from matplotlib.figure import Figure
 
     known = [
-        quantity for quantity in quantities
-        if any(row[quantity.column] is not None or (quantity.simulated and row.get(quantity.simulated) is not None) for row in rows)
-    ]  # fmt: skip
+        quantity
+        for quantity in quantities
+        if any(
+            row[quantity.column] is not None or (quantity.simulated and row.get(quantity.simulated) is not None)
+            for row in rows
+        )
+    ]
     lines = {text: [rows[at] for at in places] for text, places in lines_of(rows, over, names).items()}
     columns = 2 if len(known) in (2, 4) else min(3, len(known))
     deep = -(-len(known) // columns)

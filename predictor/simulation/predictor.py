@@ -21,7 +21,7 @@ _ABOVE_PEAK = 0.02  # relative: a probe that computes so much faster than the pl
 class SimulationModel:
     """The simulations of all targets."""
 
-    found: dict[Target, Evidence]
+    simulated: dict[Target, Evidence]
     probes: tuple[Evidence, ...]
 
     def predict(self, target: Target) -> Prediction:
@@ -31,9 +31,9 @@ class SimulationModel:
             OutOfRange: The program is the user's own, or computes faster on the machine than its platform allows.
         """
         _check(target)
-        if target not in self.found:
+        if target not in self.simulated:
             _efficiency(_probe_of(target, self.probes))  # raises the reason
-        evidence = self.found[target]
+        evidence = self.simulated[target]
         record, probe = evidence.record, _probe_of(target, self.probes)
         busiest = max(range(record.ranks), key=lambda rank: record.compute_s[rank])
         return Prediction(

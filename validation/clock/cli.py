@@ -128,8 +128,8 @@ def _table(rows: Sequence[FrequencyRow], *, wide: bool) -> list[str]:
         first = 0 if wide else 1
         error, energy_error = error_cell(row.time_error_pct), error_cell(row.energy_error_pct)
         cells.append([row.choice, row.frequency, *times[first:], error, *energies[first:], energy_error])
-    predicted, own_j = (["predicted"], ["predicted J"]) if wide else ([], [])
-    head = ["choice", "GHz", *predicted, "simulated", "error %", *own_j, "simulated J", "error %"]
+    predicted, predicted_j = (["predicted"], ["predicted J"]) if wide else ([], [])
+    head = ["choice", "GHz", *predicted, "simulated", "error %", *predicted_j, "simulated J", "error %"]
     return table_lines([head, *cells], left={0, 1}, wide=wide)
 
 

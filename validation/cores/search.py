@@ -121,8 +121,8 @@ def search_text(searched: Search) -> str:
     """Return a text with the fastest allocation and the advice of every variant."""
     (q, p), study = searched.fastest, searched.study
     head = (
-        f"{study.app}, n = {study.n}, on {study.system.name}: {len(searched.times_s)} allocations simulated, fastest on "
-        f"{q} x {p} (cores per node x nodes), {duration(searched.times_s[q, p])}"
+        f"{study.app}, n = {study.n}, on {study.system.name}: {len(searched.times_s)} allocations simulated, fastest "
+        f"on {q} x {p} (cores per node x nodes), {duration(searched.times_s[q, p])}"
     )
     rows: list[Sequence[str]] = [("variant", "advice among", "q x p", "simulated", "slower than the fastest")]
     rows += [

@@ -24,7 +24,7 @@ def compared_text(comparison: Compared, *, rows: int, wide: bool = False) -> str
     """Return the report: T_exec, elements, critical path, clusters and gains, each predicted and simulated.
 
     Args:
-        found: The comparison.
+        comparison: The comparison.
         rows: How many rows of the what-if table were to be simulated.
         wide: The tables may be wider than the terminal.
     """

@@ -161,7 +161,7 @@ def paper_text(reproduction: Paper, *, wide: bool = False) -> str:
     """Return the tables as text.
 
     Args:
-        found: The tables.
+        reproduction: The tables.
         wide: They may be wider than the terminal.
     """
     parts = []

@@ -102,7 +102,8 @@ def _processes(timed: TimedGraph, what: str, place: int) -> Table:
     columns = numbers("computes, ms", "waits for others, ms", "messages, ms", "ended, ms", "idle, ms")
     rows: list[list[Cell | str]] = [
         [str(process.rank), timed.placement[process.rank],
-         *(_ms(value) for value in (process.compute_s, process.late_s, process.message_s, process.ended_s, process.idle_s))]
+         *(_ms(time_s) for time_s in
+           (process.compute_s, process.late_s, process.message_s, process.ended_s, process.idle_s))]
         for process in timed.processes
     ]  # fmt: skip
     return table(f"graph-{place}-processes", f"{what}: processes", [*numbers("rank"), *words("host"), *columns], rows)
@@ -113,7 +114,8 @@ def _clusters(analysis: Analysis, what: str, place: int) -> Table:
     rows: list[list[Cell | str]] = []
     for times in analysis.timed.cluster_times():
         shares = (
-            times.compute_share, times.late_share, times.message_share, times.ended_share, times.idle_share, times.critical_share
+            times.compute_share, times.late_share, times.message_share,
+            times.ended_share, times.idle_share, times.critical_share,
         )  # fmt: skip
         slack = (_ms(times.least_slack_s), _ms(times.mean_slack_s))
         rows.append(

@@ -139,9 +139,8 @@ def _lines(comparison: Compared, *, wide: bool) -> list[str]:
         best = [f"{100 * comparison.best.shares[name]:.1f}"] if comparison.best else []
         times = [duration(value, like_s=comparison.equal.time_s) for value in (waits[name], waits_then[name])]
         rows.append([name, f"{100 * share:.1f}", *best, *times])
-    said = [
-        f"simulated: {gain_text(comparison.equal.time_s, comparison.advised.time_s)}{exponent_text(comparison.advice.exponent)}"
-    ]
+    gain = gain_text(comparison.equal.time_s, comparison.advised.time_s)
+    said = [f"simulated: {gain}{exponent_text(comparison.advice.exponent)}"]
     errors = [_error(answer.prediction, record) for answer, record in _answers(comparison)]
     said.append(
         f"{comparison.advice.equal.predictor}: error {errors[0]} with equal shares, {errors[1]} with the advised ones"

@@ -105,8 +105,8 @@ def _wan(d: _Drawing, part: Part, box: str, at: tuple[float, float], name: str) 
     wide = max(wide - _GAP, _WIDE)
     mesh = part.values.get("shape") == "mesh"
     kind = "pair" if mesh else ""
-    middle = d.leaf(part, name, "mesh: each pair" if mesh else "hub", (x + wide / 2 - _WIDE / 2, y), kind="hub", above=box,
-                 ending=":net")  # fmt: skip
+    middle = d.leaf(part, name, "mesh: each pair" if mesh else "hub", (x + wide / 2 - _WIDE / 2, y), kind="hub",
+                    above=box, ending=":net")  # fmt: skip
     d.elements.insert(begun, d.elements.pop())
     links = [link for link in part.parts if link.kind == "link"]
     drawn: set[frozenset[str]] = set()

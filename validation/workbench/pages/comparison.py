@@ -34,5 +34,5 @@ def show(request: Request) -> Response:
         return f"/results/compare?{urlencode(pairs)}"
 
     return page(request, "compare.html", suites=suites, first=desk.queue.suite(first), second=desk.queue.suite(second),
-                at=(first, second), found=comparison, rows=rows[(at - 1) * PAGE : at * PAGE], order=order, number=at,
-                pages=max(1, -(-len(rows) // PAGE)), address=address)  # fmt: skip
+                at=(first, second), comparison=comparison, rows=rows[(at - 1) * PAGE : at * PAGE], order=order,
+                number=at, pages=max(1, -(-len(rows) // PAGE)), address=address)  # fmt: skip

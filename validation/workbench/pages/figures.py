@@ -66,14 +66,15 @@ def show_figure(request: Request) -> Response:
         drawn = _figure(plotted, quantity, titles, {row["suite"]: row["suite_name"] for row in rows})
     address = view.address()
     tabs = [
-        ("show", [(key, choice.title, _address("figure", address, key, parameter)) for key, choice in QUANTITIES.items()],
+        ("show",
+         [(key, choice.title, _address("figure", address, key, parameter)) for key, choice in QUANTITIES.items()],
          quantity.key),
         ("over", [(key, title_of(key, view), _address("figure", address, quantity.key, key)) for key in parameters],
          parameter),
     ]  # fmt: skip
     legend = [(symbol(_style(line, plotted)), line.name) for line in plotted.lines]
     return page(request, "figure.html", **context, drawn=drawn, legend_entries=legend, tabs=tabs, quantity=quantity,
-                over=title_of(parameter, view), titles=_filter_titles(view), found=plotted, wrong=wrong,
+                over=title_of(parameter, view), titles=_filter_titles(view), plotted=plotted, wrong=wrong,
                 kept={"show": quantity.key, "over": parameter},
                 most_cases=MOST_CASES)  # fmt: skip
 
