@@ -110,7 +110,7 @@ def _time(record: RunRecord) -> list[str]:
     if how is None:
         return [f"time          {record.time_s:.6g} s simulated, {record.wall_s:.3g} s to simulate"]
     far = set(how.outliers)
-    each = ", ".join(f"{one:.6g}{' (far)' if index in far else ''}" for index, one in enumerate(how.repeats_s))
+    each = ", ".join(f"{time_s:.6g}{' (far)' if index in far else ''}" for index, time_s in enumerate(how.repeats_s))
     of = f"median of {len(how.repeats_s)} repeats" if len(how.repeats_s) > 1 else "one run"
     throttled = [events for events in how.throttled if events >= 0]
     heat = f"{sum(throttled)} events of throttling" if throttled else "no host tells of throttling"
@@ -159,7 +159,7 @@ def _traffic(record: RunRecord) -> list[str]:
         lines.append(line("messages", whole, (sum(record.iteration_messages), sum(record.iteration_bytes))))
     for name, used in record.collectives.items():
         each = record.iteration_collectives.get(name, {"calls": 0, "bytes": []})
-        whole_and_each = [(one["calls"], sum(one["bytes"])) for one in (used, each)]
+        whole_and_each = [(traffic["calls"], sum(traffic["bytes"])) for traffic in (used, each)]
         lines.append(line(name, *whole_and_each))
     return lines
 

@@ -32,5 +32,5 @@ def provided(place: str) -> Any:
     module, _, name = place.partition(":")
     if not is_there(module):
         raise UserError(module, "this add-on is not installed", "Install the whole project, or do without it")
-    found = import_module(module)
-    return getattr(found, name) if name else found
+    module_found = import_module(module)
+    return getattr(module_found, name) if name else module_found

@@ -80,7 +80,7 @@ class UserError(Exception):
 
     def renamed(self, name: str, shown: str) -> Self:
         """Return an error of the same class, with the same fields, that calls a file by another name."""
-        where, problem, remedy = (one.replace(name, shown) for one in (self.where, self.problem, self.remedy))
+        where, problem, remedy = (text.replace(name, shown) for text in (self.where, self.problem, self.remedy))
         place = type(self.where)(where, None, self.keys) if isinstance(self.where, Place) else where
         return self._changed(place, problem, remedy)
 
@@ -125,7 +125,7 @@ def matching(name: str, known: Iterable[str]) -> str | None:
     names = list(known)
     if name in names:
         return name
-    same = [one for one in names if one.casefold() == name.casefold()]
+    same = [known_name for known_name in names if known_name.casefold() == name.casefold()]
     return same[0] if len(same) == 1 else None
 
 
@@ -135,7 +135,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str | None:
     >>> did_you_mean("structual", ["structural", "hcf"])
     'Did you mean structural?'
     """
-    spelled = {one.casefold(): one for one in known}
+    spelled = {known_name.casefold(): known_name for known_name in known}
     close = difflib.get_close_matches(name.casefold(), spelled, n=1, cutoff=0.65)
     return f"Did you mean {spelled[close[0]]}?" if close else None
 
@@ -157,7 +157,7 @@ def nearest(name: str, known: Iterable[str], *, limit: int = 8) -> str:
 
     At most ``limit`` names are listed; similar names are looked for only if there are more.
     """
-    names = [str(one) for one in known]
+    names = [str(name) for name in known]
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.6)
     if close and len(names) > limit:
         return f"Near: {', '.join(close)}"

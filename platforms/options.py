@@ -184,10 +184,10 @@ def platform_from_request(request: PlatformOptions) -> Platform:
     Raises:
         UserError: The options contradict each other, a file is wrong, or several files are named.
     """
-    found = platforms_from_request(request)
-    if len(found) > 1:
-        raise UserError("--platform", f"{len(found)} files, but this command takes one", "Name one of them")
-    return found[0]
+    platforms = platforms_from_request(request)
+    if len(platforms) > 1:
+        raise UserError("--platform", f"{len(platforms)} files, but this command takes one", "Name one of them")
+    return platforms[0]
 
 
 def platforms_from_request(request: PlatformOptions) -> list[Platform]:
@@ -225,8 +225,8 @@ def read_platforms(files: Sequence[str | Path], clusters: str = "") -> list[Plat
     paths = [Path(file) for file in dict.fromkeys(map(str, files))]
     stems = [path.stem for path in paths]
     names = [printable(path.stem if stems.count(path.stem) == 1 else str(path)) for path in paths]
-    found = [read_platform(path, name) for path, name in zip(paths, names, strict=True)]
-    return [regroup(platform, patterns) for platform in found] if patterns else found
+    read = [read_platform(path, name) for path, name in zip(paths, names, strict=True)]
+    return [regroup(platform, patterns) for platform in read] if patterns else read
 
 
 def _files(texts: Sequence[str]) -> list[str]:
@@ -299,8 +299,8 @@ def check_all_usable(platform: Platform, placements: Sequence[Placement]) -> Non
     largest = _largest(placements)
     if len(largest) < len(placements):
         try:
-            for one in largest:
-                check_connected(platform, one)
+            for group_checked in largest:
+                check_connected(platform, group_checked)
             return
         except PlatformError:
             pass  # the first placement without a route is found below, for the message
@@ -317,16 +317,16 @@ def _largest(placements: Sequence[Placement]) -> list[Placement]:
     # Imported here for a quick start: it is slow to import.
     from platforms.read.read import MOST_PAIRWISE
 
-    found: list[tuple[frozenset[str], Placement]] = []
-    distinct = {frozenset(one): one for one in reversed(placements)}
+    largest_by_hosts: list[tuple[frozenset[str], Placement]] = []
+    distinct = {frozenset(placement): placement for placement in reversed(placements)}
     for hosts, placement in sorted(distinct.items(), key=lambda item: -len(item[0])):
         small = len(hosts) <= MOST_PAIRWISE
         if not any(
             hosts <= others and (len(others) <= MOST_PAIRWISE if small else other[0] == placement[0])
-            for others, other in found
+            for others, other in largest_by_hosts
         ):
-            found.append((hosts, placement))
-    return [placement for _, placement in found]
+            largest_by_hosts.append((hosts, placement))
+    return [placement for _, placement in largest_by_hosts]
 
 
 def _placement(request: PlacementOptions, platform: Platform, nranks: int | None) -> Placement:

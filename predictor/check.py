@@ -42,12 +42,12 @@ def _run(request: CheckRequest) -> int:
     if request.dry_run:
         return print_plan(request, plan(chosen))
     with runner_from_request(request) as runner:
-        verdicts = [verdict for one in chosen for verdict in judge(one, runner)]
+        verdicts = [verdict for checked in chosen for verdict in judge(checked, runner)]
     if request.json:
-        print(json.dumps({"verdicts": [as_json(one) for one in verdicts]}))
+        print(json.dumps({"verdicts": [as_json(verdict) for verdict in verdicts]}))
     else:
         print("\n".join(text_lines(verdicts, wide=request.wide)))
-    return FAILED if any(one.outcome == FAILS for one in verdicts) else 0
+    return FAILED if any(verdict.outcome == FAILS for verdict in verdicts) else 0
 
 
 COMMAND = Command(

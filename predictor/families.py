@@ -26,7 +26,7 @@ class Family:
 
     def named(self, family: str) -> dict[str, Variant]:
         """Return the predictors by their names."""
-        return {f"{family}:{name}" if name else family: one for name, one in self.variants.items()}
+        return {f"{family}:{name}" if name else family: variant for name, variant in self.variants.items()}
 
 
 _DPGRAPH = "predictor.dpgraph.predictors"

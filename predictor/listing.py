@@ -37,24 +37,32 @@ class Listing:
 
     def text(self) -> str:
         """Return one line for each predictor."""
-        rows = [[one.name, one.purpose + ("" if one.in_all else " (not in all)")] for one in self.predictors]
+        rows = [
+            [predictor.name, predictor.purpose + ("" if predictor.in_all else " (not in all)")]
+            for predictor in self.predictors
+        ]
         return "\n".join(table_lines([["predictor", "what it is"], *rows], left={0, 1}, wide=self.wide))
 
     def to_json(self) -> dict[str, Any]:
         """Return the predictors as JSON values."""
         return {
             "predictors": [
-                {"predictor": one.name, "place": one.place, "purpose": one.purpose, "in_all": one.in_all}
-                for one in self.predictors
+                {
+                    "predictor": predictor.name,
+                    "place": predictor.place,
+                    "purpose": predictor.purpose,
+                    "in_all": predictor.in_all,
+                }
+                for predictor in self.predictors
             ]
         }
 
 
 def answer(request: ListRequest) -> Listing:
     """Return the predictors of the project, and those of installed packages."""
-    found = [Listed(name, one.place, one.purpose, one.in_all) for name, one in VARIANTS.items()]
-    found += [Listed(name, place, f"of an installed package, {place}", True) for name, place in installed().items()]
-    return Listing(found, request.wide)
+    listed = [Listed(name, variant.place, variant.purpose, variant.in_all) for name, variant in VARIANTS.items()]
+    listed += [Listed(name, place, f"of an installed package, {place}", True) for name, place in installed().items()]
+    return Listing(listed, request.wide)
 
 
 COMMAND = Command("predictor list", ListRequest, answer, __doc__)

@@ -55,8 +55,8 @@ def answer(request: CalibrateRequest) -> Reply:
     # Imported here for a quick start: they are slow to import.
     from apps.calibrate.report import as_json, as_text
 
-    found = calibrated(request)
-    return Reply(found, lambda: as_text(found, wide=request.wide), lambda: as_json(found))
+    calibration = calibrated(request)
+    return Reply(calibration, lambda: as_text(calibration, wide=request.wide), lambda: as_json(calibration))
 
 
 def calibrated(request: CalibrateRequest) -> Calibration:
@@ -131,9 +131,13 @@ def _check(request: CalibrateRequest) -> None:
     for file in _files(request).values():
         check_writable("--out", file)
         read = (
-            request.p2p or request.patterns or [one for one in (request.measured, request.machine) if one is not None]
+            request.p2p
+            or request.patterns
+            or [source for source in (request.measured, request.machine) if source is not None]
         )
-        if os.path.exists(file) and any(os.path.exists(one) and os.path.samefile(file, one) for one in read):
+        if os.path.exists(file) and any(
+            os.path.exists(file_read) and os.path.samefile(file, file_read) for file_read in read
+        ):
             raise UserError(f"--out {request.out}", f"it would replace {file}, which is read", "Choose another name")
 
 
@@ -153,17 +157,17 @@ def _completed(request: CalibrateRequest) -> CalibrateRequest:
     if len(kinds) != 1:
         problem = "none is given" if not kinds else f"{' and '.join(f'--{kind}' for kind in kinds)} are given"
         raise UserError(", ".join(f"--{kind}" for kind in OWN), problem, "Give one of them")
-    own = OWN[kinds[0]]
+    own_options = OWN[kinds[0]]
     defaults: dict[str, Any] = {}
     for name in dict.fromkeys(name for options in OWN.values() for name in options):
         shown, value = f"--{name.replace('_', '-')}", getattr(request, name)
-        if value is not None and name not in own:
+        if value is not None and name not in own_options:
             raise UserError(f"{shown} {value}", f"has no effect with --{kinds[0]}", "Leave it out")
-        if value is None and own.get(name) == NEEDED:
+        if value is None and own_options.get(name) == NEEDED:
             raise UserError(f"--{kinds[0]}", f"{shown} is missing", "Give it: the measured times do not tell it")
         if value is None:
-            defaults[name] = own.get(name)
-    if "nodes" in own and len(request.core_gflops or ()) != 1:
+            defaults[name] = own_options.get(name)
+    if "nodes" in own_options and len(request.core_gflops or ()) != 1:
         raise UserError("--core-gflops", "several speeds for one cluster", "Give one")
     return replace(request, **defaults)
 
@@ -193,7 +197,7 @@ def _provenance(request: CalibrateRequest, fit: Measured, held_out: Measured) ->
 
 def _data(cluster: str, samples: Sequence[Sample]) -> str:
     """Return the measured times as CSV, in the form that the command reads."""
-    rows = [f"{cluster},{one.call},{one.size_bytes},{one.time_s:.9g}\n" for one in samples]
+    rows = [f"{cluster},{sample.call},{sample.size_bytes},{sample.time_s:.9g}\n" for sample in samples]
     return "".join(["cluster,call,size_bytes,time_s\n", *rows])
 
 

@@ -148,7 +148,7 @@ class _Ways:
 
     def rendezvous(self) -> tuple[Array, Array, Array, Array]:
         """Return os (0), or (0), T, and the relative error."""
-        seen = np.log([one for one in (self.half, self.send, self.receive) if one is not None])
+        seen = np.log([threshold for threshold in (self.half, self.send, self.receive) if threshold is not None])
         middle = seen.mean(axis=0)
         return 0 * self.half, 0 * self.half, np.exp(middle), np.abs(seen - middle).mean(axis=0)
 

@@ -26,21 +26,21 @@ class Calibration:
     files: Mapping[str, str]  # platform, data, picture: path
 
 
-def as_json(found: Calibration) -> dict[str, Any]:
+def as_json(calibration: Calibration) -> dict[str, Any]:
     """Return everything as JSON values, in SI units."""
-    thresholds = found.model.thresholds
+    thresholds = calibration.model.thresholds
     return {
-        "cluster": found.cluster.name,
-        "calls": {call: _call_json(found, call) for call in found.fitted},
+        "cluster": calibration.cluster.name,
+        "calls": {call: _call_json(calibration, call) for call in calibration.fitted},
         "thresholds": {
             "async_small_bytes": _threshold(thresholds.async_bytes),
             "async_small_reason": thresholds.async_reason,
             "send_is_detached_bytes": _threshold(thresholds.detached_bytes),
             "send_is_detached_reason": thresholds.detached_reason,
         },
-        "link": {"bandwidth_Bps": found.model.bandwidth_Bps, "latency_s": found.model.latency_s / 2},
-        "options": dict(found.options),
-        "files": dict(found.files),
+        "link": {"bandwidth_Bps": calibration.model.bandwidth_Bps, "latency_s": calibration.model.latency_s / 2},
+        "options": dict(calibration.options),
+        "files": dict(calibration.files),
     }
 
 
@@ -48,9 +48,9 @@ def _threshold(size: int) -> int | None:
     return None if size == NEVER else size
 
 
-def _call_json(found: Calibration, call: str) -> dict[str, Any]:
-    errors = found.errors.get(call)
-    told: dict[str, Any] = {"fitted_sizes": len(found.fitted[call])}
+def _call_json(calibration: Calibration, call: str) -> dict[str, Any]:
+    errors = calibration.errors.get(call)
+    told: dict[str, Any] = {"fitted_sizes": len(calibration.fitted[call])}
     if errors is None:
         return told | {"held_out_sizes": 0}
     largest, size = errors.largest
@@ -64,20 +64,26 @@ def _call_json(found: Calibration, call: str) -> dict[str, Any]:
     }
 
 
-def as_text(found: Calibration, *, wide: bool = False) -> str:
+def as_text(calibration: Calibration, *, wide: bool = False) -> str:
     """Return the summary that the command prints; ``wide``: the table is not folded."""
     rows = [("call", "fitted", "held out", "median error", "largest", "at bytes", "spread", "within")]
-    for call, errors in found.errors.items():
+    for call, errors in calibration.errors.items():
         largest, size = errors.largest
         rows.append(
             (
-                *(call, str(len(found.fitted[call])), str(len(errors.sizes)), f"{errors.median:.1%}", f"{largest:.0%}"),
+                *(
+                    call,
+                    str(len(calibration.fitted[call])),
+                    str(len(errors.sizes)),
+                    f"{errors.median:.1%}",
+                    f"{largest:.0%}",
+                ),
                 *(str(size), f"{errors.spread:.0%}", f"{errors.within_spread:.0%}"),
             )
         )
     return "\n".join(
         [
-            *folded_lines(_description(found)),
+            *folded_lines(_description(calibration)),
             "",
             "Replay in SMPI at sizes that were not fitted, against the measured times:",
             *table_lines(rows, left={0}, wide=wide),
@@ -85,13 +91,13 @@ def as_text(found: Calibration, *, wide: bool = False) -> str:
                 ["spread: half the range of times measured at the ten sizes nearest by; within: replays in that range"]
             ),
             "",
-            *(f"{what}: {path}" for what, path in found.files.items()),
+            *(f"{what}: {path}" for what, path in calibration.files.items()),
         ]
     )
 
 
-def _description(found: Calibration) -> list[str]:
-    cluster, model, thresholds = found.cluster, found.model, found.model.thresholds
+def _description(calibration: Calibration) -> list[str]:
+    cluster, model, thresholds = calibration.cluster, calibration.model, calibration.model.thresholds
     return [
         f"{cluster.name}: {cluster.nodes} nodes of {cluster.cores} cores of {cluster.core_flops / 1e9:g} Gflop/s",
         f"link: {model.bandwidth_Bps / 1e6:.5g} MB/s, route: {model.latency_s * 1e6:.4g} us",

@@ -79,15 +79,15 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
             elif kind != "A" and not os.path.isabs(name) and not os.path.lexists(here / name):
                 made.add(name)  # in the run's folder, by mkdir or rename for example
             elif name not in made and (name not in files or (kind == "D" and files[name] == FOLDER)):
-                files[name] = found = MISSING if kind == "A" else state(name, listed=kind == "D")
+                files[name] = content = MISSING if kind == "A" else state(name, listed=kind == "D")
                 stamp = (int(size), int(seconds) * 10**9 + int(nanoseconds))
                 if kind != "A" and name != "." and _changed(here / name, stamp, listed=kind == "D"):
                     unseen[f"the program reads {name}, which changed meanwhile"] = None
-                if " " in found and not found.startswith(FOLDER):
-                    unseen[f"the program reads {name}, which is {found}"] = None
+                if " " in content and not content.startswith(FOLDER):
+                    unseen[f"the program reads {name}, which is {content}"] = None
     unseen |= {f"the program asks {name}, whose answers change by themselves": None for name in varies}
     hidden, asked, varying, looked, timed = (
-        tuple(map(printable, one)) for one in (unseen, asks, varies, polls, clocks)
+        tuple(map(printable, names)) for names in (unseen, asks, varies, polls, clocks)
     )
     return Inputs(files, environment, hidden, asked, varying, looked, timed, threads)
 

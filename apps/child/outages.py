@@ -27,11 +27,11 @@ def failures_explained(changes: Sequence[Change], done: Finished) -> Iterator[No
     try:
         yield
     except SimulationError as err:
-        harmful = [one for one in changes if one.kind == "state" or one.resource == "link"]
+        harmful = [change for change in changes if change.kind == "state" or change.resource == "link"]
         failed = failure(done)
         if not harmful or (failed is not None and not failed.by_platform):
             raise
-        worst = min(harmful, key=lambda one: (one.kind != "state", one.from_s))
+        worst = min(harmful, key=lambda change: (change.kind != "state", change.from_s))
         lost = "" if worst.kind == "state" else ", and SimGrid loses the messages that are on the link at that time"
         more = f" ({len(harmful) - 1} more like that)" if len(harmful) > 1 else ""
         raise PlatformError(str(err), f"{worst}{lost}{more}", _REMEDY) from err

@@ -91,16 +91,16 @@ def answer(request: EmulateRequest) -> int:
     if not command:
         return 0
     report = run_on_grid(grid, settings, command)
-    found = gates(report, settings.pace)
+    checked_gates = gates(report, settings.pace)
     sys.stdout.flush()
     print(summary(report), file=sys.stderr)
     refused = False
-    for gate in found:
+    for gate in checked_gates:
         if not gate.passed:
             refused |= request.strict and gate.decides
             print(f"{'error' if request.strict and gate.decides else 'caution'}: {gate.caution}.", file=sys.stderr)
     if request.validity:
-        write_text("--validity", request.validity, json.dumps(as_json(report, found), indent=2) + "\n")
+        write_text("--validity", request.validity, json.dumps(as_json(report, checked_gates), indent=2) + "\n")
     return report.status or (DISTURBED if refused else 0)
 
 

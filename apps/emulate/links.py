@@ -73,8 +73,8 @@ def description(grid: Grid, processor: int, queues: str = FIFO) -> str:
     lines = [f"mtu {MTU_BYTES}", f"window {WINDOW_BYTES}", f"queue {QUEUE_BYTES}", f"tick {TICK_S!r}"]
     lines += [f"cpu {processor}", f"node {FRONT} {_NETWORK}1 0"]
     lines += [f"node {host} {_NETWORK}{number} {slots[host]}" for number, host in enumerate(emulated.hosts, 2)]
-    own = {path[0] for path in emulated.paths.values()}
-    lines += [_link(link, queues if number in own else FIFO) for number, link in enumerate(emulated.links)]
+    devices = {path[0] for path in emulated.paths.values()}
+    lines += [_link(link, queues if number in devices else FIFO) for number, link in enumerate(emulated.links)]
     lines.append(_link(_FRONT_LINK, FIFO))
     node = {host: number for number, host in enumerate(emulated.hosts, 1)}
     for number in node.values():

@@ -32,24 +32,26 @@ class Gate:
 
 def gates(report: Report, pace: str) -> list[Gate]:
     """Return the gates of a run; those of ranks only if a program of MPI has run."""
-    found = []
+    checked_gates = []
     if report.ranks:
         short = max(rank.short_s / max(rank.wall_s, 1e-9) for rank in report.ranks)
         text = f"a rank fell behind its node by {100 * short:.2g} % of its time, because this machine was too slow"
-        found.append(Gate("short", short, MOST_SHORT, f"{text} (gate {100 * MOST_SHORT:g} %). Take --slowdown F"))
+        checked_gates.append(
+            Gate("short", short, MOST_SHORT, f"{text} (gate {100 * MOST_SHORT:g} %). Take --slowdown F")
+        )
         if pace == COUNTED:
             untold = float(sum(not rank.operations_told for rank in report.ranks))
             text = f"{number_of(int(untold), 'rank')} told no operations, so that their computing took no time"
             text = f"{text} of its own but that of this machine. Take --pace free"
-            found.append(Gate("untold", untold, 0, text, decides=False))
+            checked_gates.append(Gate("untold", untold, 0, text, decides=False))
     if report.router is not None and report.router.delivered:
         few = report.router.very_late <= FEW_LATE
         late = 0.0 if few else report.router.very_late / report.router.delivered
         text = f"{100 * late:.2g} % of the packets came more than 0.5 ms late (gate {100 * MOST_VERY_LATE:g} %)"
-        found.append(Gate("late", late, MOST_VERY_LATE, f"{text}. Repeat, or take --slowdown F"))
+        checked_gates.append(Gate("late", late, MOST_VERY_LATE, f"{text}. Repeat, or take --slowdown F"))
         lost = f"{number_of(report.router.lost, 'packet')} lost, which no simulation of the grid knows"
-        found.append(Gate("lost", float(report.router.lost), 0, lost))
-    return found
+        checked_gates.append(Gate("lost", float(report.router.lost), 0, lost))
+    return checked_gates
 
 
 def summary(report: Report) -> str:
@@ -67,11 +69,11 @@ def summary(report: Report) -> str:
     return f"emulated grid: {'; '.join(parts)}"
 
 
-def as_json(report: Report, found: list[Gate]) -> dict[str, Any]:
+def as_json(report: Report, checked_gates: list[Gate]) -> dict[str, Any]:
     """Return everything that is known about a run as values of JSON."""
     return {
         "status": report.status,
-        "gates": [{**asdict(gate), "passed": gate.passed} for gate in found],
+        "gates": [{**asdict(gate), "passed": gate.passed} for gate in checked_gates],
         "router": None if report.router is None else asdict(report.router),
         "ranks": [asdict(rank) for rank in report.ranks],
     }

@@ -55,8 +55,8 @@ def _references(spec: RunSpec) -> dict[str, float]:
         return {}
     module = importlib.import_module(f"apps.kernels.{kernel.name}.reference")
     try:
-        found: dict[str, float] = module.references(dict(problem.params), spec.target.nranks)
-        return found
+        references: dict[str, float] = module.references(dict(problem.params), spec.target.nranks)
+        return references
     except MemoryError:
         remedy = "Leave out --mode verify, or choose a smaller problem"
         raise KernelError(str(problem), "not enough memory to compute the reference results", remedy) from None

@@ -227,10 +227,10 @@ def real_name(host: str) -> str:
 
 def launcher_environment(folder: Path) -> dict[str, str]:
     """Return the environment of the launcher itself, with its temporary files in ``folder``."""
-    own = {**clean_environment(), "TMPDIR": str(folder)}
+    variables = {**clean_environment(), "TMPDIR": str(folder)}
     if os.geteuid() == 0:  # Open MPI refuses root without these; the machine's user has asked for the run
-        own |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
-    return own
+        variables |= {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+    return variables
 
 
 def find_launcher(machine: Machine) -> Path:
@@ -240,11 +240,11 @@ def find_launcher(machine: Machine) -> Path:
         UserError: It is missing.
     """
     name = machine.launcher.command[0]
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         remedy = "Install it, or correct the command"
         raise UserError(f"{machine.path}, launcher", f"command {name!r} is not found", remedy)
-    return Path(found).absolute()
+    return Path(path).absolute()
 
 
 def _check(machine: Machine, hosts: Sequence[str]) -> None:
@@ -297,8 +297,8 @@ def _rank_command(
     for library in preload:
         if any(character.isspace() or character == ":" for character in str(library)):
             raise KernelError(f"library {library}", "the loader cannot be told such a name", "Use another cache folder")
-    own = {name: value.replace("{folder}", str(folder)) for name, value in environment.items()}
-    variables = {**dict(machine.environment), **own}
+    of_run = {name: value.replace("{folder}", str(folder)) for name, value in environment.items()}
+    variables = {**dict(machine.environment), **of_run}
     libraries = [*machine.preload, *map(str, preload)]
     if libraries:
         variables["LD_PRELOAD"] = ":".join(libraries)

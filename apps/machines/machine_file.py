@@ -216,7 +216,7 @@ def _check_braces(where: str, key: str, words: Sequence[str]) -> None:
     for word in words:
         for name in _BRACES.findall(word):
             if name not in known:
-                listed = ", ".join(f"{{{one}}}" for one in known)
+                listed = ", ".join(f"{{{name}}}" for name in known)
                 raise PlatformError(where, f"{key} has the unknown placeholder {{{name}}}", f"Known: {listed}")
     if key == "cancel" and words and not any("{job}" in word for word in words):
         raise PlatformError(where, "cancel has no {job}", "Write the name of the job with it")
@@ -304,21 +304,21 @@ def _clusters(table: CheckedTable) -> Iterator[MachineCluster]:
     tables = table.tables("clusters")
     if not tables:
         raise PlatformError(table.where, "it has no clusters", "Give at least one [[clusters]] with its hosts")
-    for one in tables:
-        name = one.text("name")
+    for entry in tables:
+        name = entry.text("name")
         if not _HOST.fullmatch(name) or name in names:
             problem = f"name = {name!r} is {'given twice' if name in names else 'no plain name'}"
-            raise PlatformError(one.where, problem, "Give each cluster a name of letters, digits and - . _")
+            raise PlatformError(entry.where, problem, "Give each cluster a name of letters, digits and - . _")
         names.add(name)
-        hosts = tuple(_hosts(one))
+        hosts = tuple(_hosts(entry))
         for host in hosts:
             if host in seen:
-                raise PlatformError(one.where, f"host {host!r} is in cluster {seen[host]} already", "Name it once")
+                raise PlatformError(entry.where, f"host {host!r} is in cluster {seen[host]} already", "Name it once")
             seen[host] = name
-        cores = one.integer("cores", 1)
+        cores = entry.integer("cores", 1)
         if cores < 1:
-            raise PlatformError(one.of("cores"), f"cores = {cores} is not positive", "Give at least 1")
-        yield MachineCluster(name, hosts, cores, _positive(one, "gflops") * 1e9)
+            raise PlatformError(entry.of("cores"), f"cores = {cores} is not positive", "Give at least 1")
+        yield MachineCluster(name, hosts, cores, _positive(entry, "gflops") * 1e9)
 
 
 def _hosts(table: CheckedTable) -> list[str]:
@@ -338,16 +338,16 @@ def _hosts(table: CheckedTable) -> list[str]:
 
 
 def _expanded(where: str, word: str) -> Iterator[str]:
-    found = _RANGE.fullmatch(word)
-    if found is None:
+    match = _RANGE.fullmatch(word)
+    if match is None:
         yield word
         return
-    first, last = int(found["first"]), int(found["last"])
+    first, last = int(match["first"]), int(match["last"])
     if not first <= last < first + _MOST_HOSTS:
         problem = f"hosts has the range {word!r}, which is empty or longer than {_MOST_HOSTS}"
         raise PlatformError(where, problem, "Correct it")
     for number in range(first, last + 1):
-        yield f"{found['before']}{number:0{len(found['first'])}}{found['after']}"
+        yield f"{match['before']}{number:0{len(match['first'])}}{match['after']}"
 
 
 def without_placeholders(word: str, values: Mapping[str, str]) -> str:

@@ -50,7 +50,7 @@ def _locks(hosts: Iterable[str]) -> list[int]:
     Several hosts of a large machine share a lock, because a process may open few files.
     """
     hashes = (hashlib.sha256(real_name(host).encode()).digest() for host in hosts)
-    return sorted({found[0] % _LOCKS for found in hashes})
+    return sorted({digest[0] % _LOCKS for digest in hashes})
 
 
 def _wait(handle: int, path: Path, machine: Machine, stop: threading.Event) -> None:

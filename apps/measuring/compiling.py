@@ -117,9 +117,13 @@ def code_hash(machine: Machine, problem: Problem) -> str:
 
 def compiler_of(machine: Machine, program: UserProgram) -> str:
     """Return the machine's compiler for the language of a program; raise KernelError if it has none."""
-    suffix, own = program.path.suffix, machine.compilers
+    suffix, compilers = program.path.suffix, machine.compilers
     language, compiler = (
-        ("C", own.c) if suffix == ".c" else ("Fortran", own.fortran) if suffix[1:2] in "fF" else ("C++", own.cxx)
+        ("C", compilers.c)
+        if suffix == ".c"
+        else ("Fortran", compilers.fortran)
+        if suffix[1:2] in "fF"
+        else ("C++", compilers.cxx)
     )
     if compiler is None:
         key = {"C++": "cxx", "Fortran": "fortran"}[language]
@@ -149,8 +153,8 @@ def _wrappers() -> bytes:
 
 @cache
 def _layer_hash() -> str:
-    own = _hash([*_layer_sources(), *_layer_headers()])
-    return hashlib.sha256(own.encode() + _wrappers()).hexdigest()
+    digest = _hash([*_layer_sources(), *_layer_headers()])
+    return hashlib.sha256(digest.encode() + _wrappers()).hexdigest()
 
 
 @cache

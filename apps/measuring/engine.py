@@ -99,7 +99,10 @@ def note_events(
             spec.target.placement,
             environment={"RECORDER_FOLDER": "{folder}", "RECORDER_SPEED_FLOPS": speeds},
             preload=[real_recorder_library([machine.compilers.c], machine.compiled_folder)],
-            collect=[*(f"{rank}.{one}" for rank in range(nranks) for one in RECORDED), "communicators"],  # of one rank
+            collect=[
+                *(f"{rank}.{collector}" for rank in range(nranks) for collector in RECORDED),
+                "communicators",
+            ],  # of one rank
             links=spec.target.problem.program is not None,
             time_limit_s=time_limit_s,
             stop=stop,
@@ -140,9 +143,9 @@ def _repeat(spec: RunSpec, machine: Machine, done: Launched) -> _Repeat:
         notes = parse_notes(done.files[FILE], spec.target.nranks)
     except ValueError as err:
         raise SimulationError(f"{what}: {err}", done.stderr) from err
-    for rank, (wanted, found) in enumerate(zip(spec.target.placement, notes.ranks, strict=True)):
-        if not same_host(wanted, found.host):
-            problem = f"rank {rank} ran on {found.host}, not on {wanted}: the launcher does not keep to its host file"
+    for rank, (wanted, host) in enumerate(zip(spec.target.placement, notes.ranks, strict=True)):
+        if not same_host(wanted, host.host):
+            problem = f"rank {rank} ran on {host.host}, not on {wanted}: the launcher does not keep to its host file"
             raise SimulationError(f"{what}: {problem}", done.stderr)
     if spec.target.problem.program is None and output is None:
         raise SimulationError(f"{what}: ended without a record", done.stderr)
@@ -161,7 +164,7 @@ def same_host(asked: str, told: str) -> bool:
 def _record(
     spec: RunSpec, machine: Machine, repeats: Sequence[_Repeat], *, identity: dict[str, Any], date: str
 ) -> RunRecord:
-    times_s = tuple(one.notes.time_s for one in repeats)
+    times_s = tuple(repeat.notes.time_s for repeat in repeats)
     middle = median_repeat(times_s)
     chosen = repeats[middle]
     measured = Measured(
@@ -169,28 +172,28 @@ def _record(
         repeats_s=times_s,
         outliers=far_repeats(times_s),
         representative=middle,
-        load_before=tuple(max(rank.load_before for rank in one.notes.ranks) for one in repeats),
-        load_after=tuple(max(rank.load_after for rank in one.notes.ranks) for one in repeats),
-        throttled=tuple(one.notes.throttled for one in repeats),
+        load_before=tuple(max(rank.load_before for rank in repeat.notes.ranks) for repeat in repeats),
+        load_after=tuple(max(rank.load_after for rank in repeat.notes.ranks) for repeat in repeats),
+        throttled=tuple(repeat.notes.throttled for repeat in repeats),
         file_s=tuple(rank.file_s for rank in chosen.notes.ranks),
         calls_seen=min(rank.mpi_calls for rank in chosen.notes.ranks),
         mpi=chosen.notes.mpi,
         launcher=(*machine.launcher.command, *machine.launcher.options),
         date=date,
     )
-    wall_s = sum(one.launched.wall_s for one in repeats)
+    wall_s = sum(repeat.launched.wall_s for repeat in repeats)
     record = _of_repeat(spec, chosen, identity=identity)
-    verdicts = {one.output["verified"] for one in repeats if one.output is not None}
+    verdicts = {repeat.output["verified"] for repeat in repeats if repeat.output is not None}
     verified = None if verdicts <= {None} else verdicts == {True}
     return replace(record, measured=measured, wall_s=wall_s, verified=verified)
 
 
-def _of_repeat(spec: RunSpec, one: _Repeat, *, identity: dict[str, Any]) -> RunRecord:
+def _of_repeat(spec: RunSpec, repeat: _Repeat, *, identity: dict[str, Any]) -> RunRecord:
     """Return the record of one run: a kernel counts for itself, and the layer counts for other programs."""
-    ranks = one.notes.ranks
+    ranks = repeat.notes.ranks
     timed: dict[str, Any] = {
-        "time_s": one.notes.time_s,
-        "simulated_s": one.notes.time_s,
+        "time_s": repeat.notes.time_s,
+        "simulated_s": repeat.notes.time_s,
         "compute_s": tuple(rank.compute_s for rank in ranks),
         "comm_s": tuple(rank.mpi_s for rank in ranks),
         "host": spec.target.placement,
@@ -199,14 +202,14 @@ def _of_repeat(spec: RunSpec, one: _Repeat, *, identity: dict[str, Any]) -> RunR
         "timed_wall_s": ranks[0].elapsed_s,
         "source": spec.source,
     }
-    if one.output is not None:
+    if repeat.output is not None:
         printed = from_kernel(
-            one.output,
+            repeat.output,
             spec.target.platform,
             identity=identity,
             wall_s=0.0,
             peak_memory_bytes=0,
-            command=one.launched.command,
+            command=repeat.launched.command,
         )
         return replace(printed, **timed)
     sections, iterations = [rank.section for rank in ranks], [rank.iteration for rank in ranks]
@@ -225,7 +228,7 @@ def _of_repeat(spec: RunSpec, one: _Repeat, *, identity: dict[str, Any]) -> RunR
         checks={},
         wall_s=0.0,
         peak_memory_bytes=0,
-        command=one.launched.command,
+        command=repeat.launched.command,
         **counted,
         **timed,
     )

@@ -107,8 +107,8 @@ def _first_line(machine: Machine, command: Sequence[str]) -> str | None:
 
 
 def _compilers(machine: Machine) -> Iterator[Part]:
-    own = machine.compilers
-    for language, name in (("C", own.c), ("C++", own.cxx), ("Fortran", own.fortran)):
+    compilers = machine.compilers
+    for language, name in (("C", compilers.c), ("C++", compilers.cxx), ("Fortran", compilers.fortran)):
         needed = language == "C"
         if name is None:
             continue
@@ -138,9 +138,9 @@ def _hosts(machine: Machine, layer: Path, probe: Path) -> Iterator[Part]:
     left_out = len(machine.hosts) - len(set(asked))
     rest = f"; {left_out} more are beyond the limit of {machine.limits.ranks} ranks" if left_out else ""
     yield Part("hosts", True, f"{count} reached with {number_of(len(asked), 'rank')} in {done.wall_s:.1f} s{rest}")
-    yield _placement(asked, [str(one["host"]) for one in ranks])
-    yield _libraries(asked, [_library(one) for one in ranks])
-    yield _clocks(asked, [float(one["ahead_s"]) for one in ranks])
+    yield _placement(asked, [str(rank["host"]) for rank in ranks])
+    yield _libraries(asked, [_library(rank) for rank in ranks])
+    yield _clocks(asked, [float(rank["ahead_s"]) for rank in ranks])
     try:
         yield from _measured(parse_notes(done.files[FILE], len(asked)))
     except (KeyError, ValueError):
@@ -151,7 +151,7 @@ def _hosts(machine: Machine, layer: Path, probe: Path) -> Iterator[Part]:
 def _order(machine: Machine) -> tuple[str, ...]:
     """Return hosts for ranks: backwards, and the last one once more if its cores and the limit allow it."""
     hosts = list(reversed(machine.hosts))[: machine.limits.ranks]
-    last = next(one for one in machine.clusters if hosts[0] in one.hosts)
+    last = next(cluster for cluster in machine.clusters if hosts[0] in cluster.hosts)
     again = [hosts[0]] if last.cores > 1 and len(hosts) < machine.limits.ranks else []
     return (*hosts, *again)
 
@@ -208,16 +208,16 @@ def _library(rank: Mapping[str, Any]) -> str:
     return " ".join(str(rank["mpi"]).split()).partition(", ")[0][:60]
 
 
-def _libraries(hosts: Sequence[str], found: Sequence[str]) -> Part:
-    for host, library in zip(hosts, found, strict=True):
-        if library != found[0]:
-            problem = f"{hosts[0]} has {found[0]}, but {host} has {library}"
+def _libraries(hosts: Sequence[str], versions: Sequence[str]) -> Part:
+    for host, library in zip(hosts, versions, strict=True):
+        if library != versions[0]:
+            problem = f"{hosts[0]} has {versions[0]}, but {host} has {library}"
             return Part("MPI library", False, problem, remedy="Install the same MPI library on all hosts")
-    return Part("MPI library", True, found[0])
+    return Part("MPI library", True, versions[0])
 
 
-def _placement(asked: Sequence[str], found: Sequence[str]) -> Part:
-    wrong = [(rank, a, b) for rank, (a, b) in enumerate(zip(asked, found, strict=True)) if not same_host(a, b)]
+def _placement(asked: Sequence[str], hosts: Sequence[str]) -> Part:
+    wrong = [(rank, a, b) for rank, (a, b) in enumerate(zip(asked, hosts, strict=True)) if not same_host(a, b)]
     if not wrong:
         return Part("placement", True, "every rank is on the host that was asked for")
     rank, wanted, got = wrong[0]
@@ -241,5 +241,5 @@ def _measured(notes: Notes) -> Iterator[Part]:
         yield Part("throttling", True, "no host tells of slowed processors", needed=False)
     else:
         yield Part("throttling", True, "the hosts tell of slowed processors", needed=False)
-    load = max(one.load_before for one in notes.ranks)
+    load = max(rank.load_before for rank in notes.ranks)
     yield Part("load", True, f"the busiest host has a load of {load:.2g}", needed=False)

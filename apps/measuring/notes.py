@@ -57,12 +57,12 @@ class Notes:
     @property
     def time_s(self) -> float:
         """Time of the timed section on the slowest rank."""
-        return max(one.elapsed_s for one in self.ranks)
+        return max(rank.elapsed_s for rank in self.ranks)
 
     @property
     def throttled(self) -> int:
         """Events of slowed processors on all hosts; -1 if no host tells."""
-        told = {one.host: one.throttled for one in self.ranks if one.throttled >= 0}
+        told = {rank.host: rank.throttled for rank in self.ranks if rank.throttled >= 0}
         return sum(told.values()) if told else -1
 
 
@@ -74,7 +74,7 @@ def parse_notes(content: bytes, nranks: int) -> Notes:
     """
     try:
         told = json.loads(content)
-        ranks = tuple(_rank(one) for one in told["ranks"])
+        ranks = tuple(_rank(entry) for entry in told["ranks"])
         mpi = " ".join(str(told["mpi"]).split())
     except (KeyError, TypeError, AttributeError) as err:
         raise ValueError(f"the layer's file lacks {err}") from err
@@ -88,11 +88,11 @@ def parse_notes(content: bytes, nranks: int) -> Notes:
 
 def collectives(counts: Sequence[Counts]) -> dict[str, Any]:
     """Return the collectives of all ranks as a record has them; a barrier is among them with no bytes."""
-    names = dict.fromkeys(name for one in counts for name in one.collectives)
+    names = dict.fromkeys(name for count in counts for name in count.collectives)
     return {
         name: {
-            "calls": max(one.collectives.get(name, (0, 0))[0] for one in counts),
-            "bytes": [one.collectives.get(name, (0, 0))[1] for one in counts],
+            "calls": max(count.collectives.get(name, (0, 0))[0] for count in counts),
+            "bytes": [count.collectives.get(name, (0, 0))[1] for count in counts],
         }
         for name in names
     }

@@ -89,12 +89,12 @@ def read_calls(text: str) -> list[Call]:
         if line[1:-1] in _SECTIONS:
             section = line[1:-1]
             continue
-        found = _ROW.fullmatch(line)
-        if found is None or not section:
+        match = _ROW.fullmatch(line)
+        if match is None or not section:
             raise ValueError(f"no function of MPI: {line}")
-        arguments = tuple(_argument(one) for one in found["arguments"].split(", "))
+        arguments = tuple(_argument(word) for word in match["arguments"].split(", "))
         call = Call(
-            found["name"], arguments, found["counted"].strip(), 4 if found["since"] else 3,
+            match["name"], arguments, match["counted"].strip(), 4 if match["since"] else 3,
             kept=section == "persistent", file=section == "files",
         )  # fmt: skip
         calls += _forms(call) if section == "collectives" else [call]
@@ -139,11 +139,11 @@ def _guarded(call: Call) -> Iterator[str]:
 def _in_c(call: Call, *, large: bool) -> str:
     prefix = "MPIX_" if call.extension else "MPI_"
     name = f"{call.name}{'_c' if large else ''}"
-    parameters = ", ".join(f"{_c_type(word, large=large)}{one}" for word, one in call.arguments)
-    passed = ", ".join(one for _, one in call.arguments)
-    own = f"layer_{name}"
+    parameters = ", ".join(f"{_c_type(word, large=large)}{argument}" for word, argument in call.arguments)
+    passed = ", ".join(argument for _, argument in call.arguments)
+    function = f"layer_{name}"
     return _function(
-        call, head=f"int {own}({parameters})", symbol=f'"{prefix}{name}"', counted=call.counted,
+        call, head=f"int {function}({parameters})", symbol=f'"{prefix}{name}"', counted=call.counted,
         made=f"int done = P{prefix}{name}({passed});", request="*r", end="  return done;\n",
     )  # fmt: skip
 
@@ -154,12 +154,14 @@ def _in_fortran(call: Call, *, large: bool, f08: bool) -> str:
     symbol = f'{macro}("{prefix}{name}")' if f08 else f'"{prefix}{name}_"'
     types = [_fortran_type(word, large=large) for word, _ in call.arguments]
     lengths = [f"size_t length{number}" for number, (word, _) in enumerate(call.arguments) if word.startswith("text")]
-    parameters = ", ".join([f"{kind}{one}" for kind, (_, one) in zip(types, call.arguments, strict=True)]
+    parameters = ", ".join([f"{kind}{argument}" for kind, (_, argument) in zip(types, call.arguments, strict=True)]
                            + ["F *error", *lengths])  # fmt: skip
-    passed = ", ".join([one for _, one in call.arguments] + ["error"] + [one.split()[1] for one in lengths])
-    own = f"layer_{prefix}{name}{'_f08' if f08 else ''}{'_large' if large else ''}"
+    passed = ", ".join(
+        [argument for _, argument in call.arguments] + ["error"] + [argument.split()[1] for argument in lengths]
+    )
+    function = f"layer_{prefix}{name}{'_f08' if f08 else ''}{'_large' if large else ''}"
     return _function(
-        call, head=f"void {own}({parameters})", symbol=symbol, counted=_read_by_address(call, f08=f08),
+        call, head=f"void {function}({parameters})", symbol=symbol, counted=_read_by_address(call, f08=f08),
         made=f"static void (*next)({parameters});\n  NEXT(next, {symbol});\n  next({passed});",
         request="PMPI_Request_f2c(*r)", end="",
     )  # fmt: skip

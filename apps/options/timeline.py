@@ -17,7 +17,7 @@ FORMATS = {".json": _CHROME, ".paje": _PAJE, ".trace": _PAJE, ".otf2": OTF2}
 def timeline_formats() -> str:
     """Return the endings and their formats in words."""
     return ", ".join(
-        f"{' or '.join(ending for ending, one in FORMATS.items() if one == name)} for {name}"
+        f"{' or '.join(ending for ending, format_name in FORMATS.items() if format_name == name)} for {name}"
         for name in dict.fromkeys(FORMATS.values())
     )
 

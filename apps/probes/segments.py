@@ -59,11 +59,11 @@ class Curve:
 
     def jumps(self) -> list[tuple[int, float]]:
         """Return the sizes at which segments begin, and the factor by which the time changes there."""
-        found = []
+        bounds = []
         for before, after in pairwise(self.segments):
             start = np.array([float(after.from_bytes)])
-            found.append((after.from_bytes, float((after.at(start) / np.maximum(before.at(start), 1e-300))[0])))
-        return found
+            bounds.append((after.from_bytes, float((after.at(start) / np.maximum(before.at(start), 1e-300))[0])))
+        return bounds
 
 
 def fitted(sizes: Sequence[int] | Array, times_s: Sequence[float] | Array, *, least_per_byte_s: float = 0.0) -> Curve:
@@ -157,8 +157,8 @@ def _segments_needed(x: Array, y: Array, smooth: Array, least_per_byte_s: float)
             for k in range(1, len(ends))
         ]
         errors.append(np.abs(np.log(np.array(rows) / y[left_out])))
-    fewest = min(len(one) for one in errors)
-    table = np.concatenate([one[:fewest] for one in errors], axis=1)
+    fewest = min(len(error) for error in errors)
+    table = np.concatenate([error[:fewest] for error in errors], axis=1)
     means = table.mean(axis=1)
     best = int(np.argmin(means))
     for k in range(best):

@@ -99,11 +99,11 @@ class Kernel:
         Raises:
             KernelError: There is no such module or name.
         """
-        found = self.optional(module, name)
-        if found is None:
+        kernel_module = self.optional(module, name)
+        if kernel_module is None:
             where = str(self.folder / f"{module}.py")
             raise KernelError(where, f"{name!r} is not there", "Add it: docs/architecture.md says what it is")
-        return found
+        return kernel_module
 
 
 @cache

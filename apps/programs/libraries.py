@@ -32,8 +32,8 @@ def libraries(binary: Path) -> dict[str, str]:
     ldd = shutil.which("ldd")
     if ldd is None:
         raise KernelError(where, "the command ldd, which lists its libraries, is missing", "Install it (libc-bin)")
-    own = os.environ.get("LD_LIBRARY_PATH")
-    path = os.pathsep.join([*library_folders(), *([own] if own else [])])
+    folders = os.environ.get("LD_LIBRARY_PATH")
+    path = os.pathsep.join([*library_folders(), *([folders] if folders else [])])
     try:
         done = subprocess.run(
             [ldd, str(binary)], env={**clean_environment(), "LC_ALL": "C", "LD_LIBRARY_PATH": path},
@@ -45,13 +45,13 @@ def libraries(binary: Path) -> dict[str, str]:
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip() or "ldd says nothing").splitlines()[0]
         raise KernelError(where, f"its shared libraries cannot be listed: {said}", "Build it anew")
-    found = {}
+    needed_libraries = {}
     for line in _LINE.finditer(done.stdout):
         if line["path"] == "not found":
-            found[line["name"]] = "missing"
+            needed_libraries[line["name"]] = "missing"
         else:
-            found[line["path"]] = library_mark(Path(line["path"]))
-    return found
+            needed_libraries[line["path"]] = library_mark(Path(line["path"]))
+    return needed_libraries
 
 
 def exported_names(binary: Path) -> set[str]:
@@ -81,11 +81,11 @@ def private_libraries(binary: Path) -> tuple[str, ...]:
 def _binutils(command: str, *options: str, binary: Path) -> str:
     """Return what a command of the package binutils says of a binary."""
     where = f"--program {binary}"
-    found = shutil.which(command)
-    if found is None:
+    path = shutil.which(command)
+    if path is None:
         raise KernelError(where, f"the command {command}, which reads it, is missing", "Install it (binutils)")
     done = subprocess.run(
-        [found, *options, str(binary.absolute())], env={**clean_environment(), "LC_ALL": "C"},
+        [path, *options, str(binary.absolute())], env={**clean_environment(), "LC_ALL": "C"},
         stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="surrogateescape",
         timeout=_TIME_LIMIT_S, check=False,
     )  # fmt: skip

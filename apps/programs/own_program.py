@@ -64,7 +64,7 @@ class UserProgram:
 
     def arguments_for(self, iterations: int) -> tuple[str, ...]:
         """Return the arguments for a run of ``iterations`` iterations; the same for all without a PLACEHOLDER."""
-        return tuple(one.replace(PLACEHOLDER, str(iterations)) for one in self.arguments)
+        return tuple(argument.replace(PLACEHOLDER, str(iterations)) for argument in self.arguments)
 
 
 def read_program(
@@ -200,9 +200,9 @@ def _check_binary(path: Path, content: bytes, where: str, *, real_mpi: bool) -> 
     if not content.startswith(_ELF):
         endings = ", ".join((*_COMPILERS, python_program.SUFFIX))
         raise KernelError(where, "neither a program for this system nor a known kind of source", f"Known: {endings}")
-    own = Path(sys.executable).read_bytes()[:20]
+    header = Path(sys.executable).read_bytes()[:20]
     # ELF header: class and byte order at 4 and 5, type at 16, machine at 18.
-    if (content[4:6], content[18:20]) != (own[4:6], own[18:20]):
+    if (content[4:6], content[18:20]) != (header[4:6], header[18:20]):
         raise KernelError(where, "it is for another processor", "Build it on this machine")
     if real_mpi:
         if b"libsimgrid.so" in content:

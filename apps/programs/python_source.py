@@ -59,7 +59,7 @@ def _defined(tree: ast.Module) -> set[str]:
             case ast.FunctionDef(name=name):
                 names.add(name)
             case ast.Import(names=imported) | ast.ImportFrom(names=imported):
-                names |= {one.asname or one.name for one in imported}
+                names |= {alias.asname or alias.name for alias in imported}
             case ast.Assign(targets=targets):
                 names |= {target.id for target in targets if isinstance(target, ast.Name)}
     return names
@@ -67,7 +67,7 @@ def _defined(tree: ast.Module) -> set[str]:
 
 def _sources(path: Path) -> list[Path]:
     """Return the file, then all files of modules and packages in its folder that it imports, ordered by name."""
-    found, open_ends = {path}, [path]
+    sources, open_ends = {path}, [path]
     while open_ends:
         source = open_ends.pop()
         if source.suffix != SUFFIX:  # compiled
@@ -77,10 +77,10 @@ def _sources(path: Path) -> list[Path]:
         except (SyntaxError, ValueError, RecursionError, MemoryError):  # the run will report the error
             continue
         for module in _imported(tree, source, path.parent):
-            new = set(_files_of(module)) - found
-            found |= new
+            new = set(_files_of(module)) - sources
+            sources |= new
             open_ends += new
-    return [path, *sorted(found - {path})]
+    return [path, *sorted(sources - {path})]
 
 
 def _files_of(module: Path) -> list[Path]:
@@ -94,24 +94,24 @@ def _files_of(module: Path) -> list[Path]:
 
 def _imported(tree: ast.Module, source: Path, root: Path) -> set[Path]:
     """Return the paths, without endings, of all modules and packages that a file may import from the root folder."""
-    found = set()
+    modules = set()
     for node in ast.walk(tree):
         match node:
             case ast.Import(names=imported):
-                for one in imported:
-                    found |= _each_part(root, one.name)
+                for statement in imported:
+                    modules |= _each_part(root, statement.name)
             case ast.ImportFrom(module=name, names=imported, level=level):
                 base = root if level == 0 else source.parents[min(level, len(source.parents)) - 1]
-                found |= _each_part(base, name or "")
+                modules |= _each_part(base, name or "")
                 package = base.joinpath(*(name or "").split("."))
-                for one in imported:
-                    if one.name == "*":
-                        found |= {package / file.name.partition(".")[0] for file in package.glob("*")}
+                for statement in imported:
+                    if statement.name == "*":
+                        modules |= {package / file.name.partition(".")[0] for file in package.glob("*")}
                     else:
-                        found.add(package / one.name)
+                        modules.add(package / statement.name)
                 if level > 0:
-                    found.add(base)
-    return found
+                    modules.add(base)
+    return modules
 
 
 def _each_part(base: Path, name: str) -> set[Path]:

@@ -90,7 +90,7 @@ def read_events(folder: Path, nranks: int, *, measured: bool) -> Recording:
         communicators = _merged_communicators(folder, events)
     else:
         communicators = _communicators(folder / "communicators")
-    marks = [np.flatnonzero(one["kind"] == Kind.MARK) for one in events]
+    marks = [np.flatnonzero(event["kind"] == Kind.MARK) for event in events]
     return Recording(
         events=_framed(events, marks, whole=False),
         counts=by_rank(folder, nranks, "counts", np.dtype(np.int64)),
@@ -121,16 +121,16 @@ def _merged_communicators(folder: Path, events: Sequence[npt.NDArray[np.void]]) 
     numbers: dict[int, int] = {}
     members: list[tuple[int, ...]] = []
     for rank, row in enumerate(events):
-        own = []
+        communicators = []
         for key, *ranks in _communicators(folder / f"{rank}.communicators"):
             if key not in numbers:
                 numbers[key] = len(members)
                 members.append(tuple(ranks))
-            own.append(numbers[key])
+            communicators.append(numbers[key])
         used = row["comm"] >= 0
-        if np.any(row["comm"][used] >= len(own)):
+        if np.any(row["comm"][used] >= len(communicators)):
             raise Incomplete(f"the communicators of rank {rank} were not written completely")
-        row["comm"][used] = np.array(own, np.int32)[row["comm"][used]]
+        row["comm"][used] = np.array(communicators, np.int32)[row["comm"][used]]
     return tuple(members)
 
 
@@ -141,7 +141,7 @@ def read_energies(folder: Path, recording: Recording) -> tuple[npt.NDArray[np.fl
     """
     rows = by_rank(folder, recording.nranks, "energies", np.dtype(np.float64))
     cut = [(len(row) - len(events)) // 2 for row, events in zip(rows, recording.events, strict=True)]  # as in _framed
-    return tuple(row[max(one, 0) : len(row) - max(one, 0)] for row, one in zip(rows, cut, strict=True))
+    return tuple(row[max(margin, 0) : len(row) - max(margin, 0)] for row, margin in zip(rows, cut, strict=True))
 
 
 def without_clocks(recording: Recording) -> Recording:
@@ -217,23 +217,23 @@ def from_bytes(content: bytes, *, nranks: int | None = None) -> Recording:
         ValueError: The content is not a recording, or one of another version or of another number of ranks than
             ``nranks``.
     """
-    found = _unpacked(content)
-    lengths = {len(found[f"event_{name}"]) for name in EVENT_FIELDS}
+    columns = _unpacked(content)
+    lengths = {len(columns[f"event_{name}"]) for name in EVENT_FIELDS}
     if len(lengths) > 1:
         raise ValueError(f"not a recording: columns of {min(lengths)} to {max(lengths)} events")
     everything = np.empty(lengths.pop(), EVENT)
     for name in EVENT_FIELDS:
-        everything[name] = found[f"event_{name}"]
-    events, counts = _parts(everything, found["ends"]), _parts(found["counts"], found["counts_ends"])
+        everything[name] = columns[f"event_{name}"]
+    events, counts = _parts(everything, columns["ends"]), _parts(columns["counts"], columns["counts_ends"])
     if nranks is not None and len(events) != nranks:
         raise ValueError(f"not a recording of {nranks} ranks but of {len(events)}")
     return Recording(
         events=events,
         counts=counts,
-        communicators=tuple(tuple(one.tolist()) for one in _parts(found["members"], found["members_ends"])),
-        paths=tuple(tuple(one.tolist()) for one in _parts(found["paths"], found["paths_ends"])),
-        measured=bool(found["measured"]),
-        held_node_s=float(found["held_node_s"]),
+        communicators=tuple(tuple(members.tolist()) for members in _parts(columns["members"], columns["members_ends"])),
+        paths=tuple(tuple(path.tolist()) for path in _parts(columns["paths"], columns["paths_ends"])),
+        measured=bool(columns["measured"]),
+        held_node_s=float(columns["held_node_s"]),
     )
 
 
@@ -253,22 +253,22 @@ def _unpacked(content: bytes) -> dict[str, npt.NDArray[Any]]:
     """Return the arrays of an archive.  Raise ValueError if their types are not those that ``to_bytes`` writes."""
     try:
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
-            unpacked_bytes = sum(one.file_size for one in archive.infolist())
+            unpacked_bytes = sum(member.file_size for member in archive.infolist())
             if unpacked_bytes > _MOST_UNPACKED_BYTES:
                 raise ValueError(f"it unpacks to {unpacked_bytes} bytes")
             for name in _COLUMNS:
                 _check_length(archive, name)
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
-            found = {name: np.asarray(file[name]) for name in _COLUMNS}
+            columns = {name: np.asarray(file[name]) for name in _COLUMNS}
     except MemoryError:  # no fault of the archive: the lengths of its arrays have been checked
         raise
     except Exception as err:  # NumPy and zipfile do not document what they raise for a broken archive
         raise ValueError(f"not a recording: {err}") from err
     for name, dtype in _COLUMNS.items():
-        array, dimensions = found[name], 0 if name in _SCALARS else 1
+        array, dimensions = columns[name], 0 if name in _SCALARS else 1
         if array.dtype != dtype or array.ndim != dimensions:
             raise ValueError(f"not a recording: {name} is {array.ndim}-dimensional, of {array.dtype}")
-    return found
+    return columns
 
 
 def _check_length(archive: zipfile.ZipFile, name: str) -> None:

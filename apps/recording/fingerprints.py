@@ -48,20 +48,22 @@ class Cut:
 
 def fingerprints_of_marks(moments: Sequence[npt.NDArray[np.void]]) -> Fingerprints | None:
     """Return the fingerprints of the marked iterations, or None where the ranks mark unequal numbers."""
-    ends = [np.flatnonzero(one["op"] == Mark.ITERATION) for one in moments]
+    ends = [np.flatnonzero(marks["op"] == Mark.ITERATION) for marks in moments]
     if len({len(end) for end in ends}) != 1 or not len(ends[0]):
         return None
     frame: Any = np.uint64(0)
     combined, timed = np.zeros(len(ends[0]), np.uint64), 0
-    for one, end in zip(moments, ends, strict=True):
-        others = np.delete(one, end)
-        combined = _mixed(combined ^ one["hash"][end])
-        for place, op, hashed in zip(np.delete(np.arange(len(one)), end), others["op"], others["hash"], strict=True):
+    for marks, end in zip(moments, ends, strict=True):
+        others = np.delete(marks, end)
+        combined = _mixed(combined ^ marks["hash"][end])
+        for place, op, hashed in zip(np.delete(np.arange(len(marks)), end), others["op"], others["hash"], strict=True):
             # Of the other marks, the moments before and after the iterations must be the same; none may be between.
             side = 0 if place < end[0] else 1 if place > end[-1] else 2
             frame = _mixed(frame ^ _mixed(np.uint64(op * 4 + side)) ^ (hashed if place else np.uint64(0)))
-        timed = max(timed, int(one["timed"][end[-1]]))
-    return Fingerprints(combined, int(frame), timed, tuple(difference(one[0], one[-1]) for one in moments))
+        timed = max(timed, int(marks["timed"][end[-1]]))
+    return Fingerprints(
+        combined, int(frame), timed, tuple(difference(snapshots[0], snapshots[-1]) for snapshots in moments)
+    )
 
 
 def fingerprints_of_calls(
@@ -79,15 +81,17 @@ def fingerprints_of_calls(
         if cut.each < 1 or end < begin or (end - begin) % cut.each:
             return None
         others = row[begin:end].reshape(-1, cut.each)
-        own = np.concatenate([[_sum(row[cut.before : begin])], _sum(others)])
-        if combined is not None and len(own) != len(combined):
+        sums = np.concatenate([[_sum(row[cut.before : begin])], _sum(others)])
+        if combined is not None and len(sums) != len(combined):
             return None
-        combined = _mixed(own if combined is None else combined ^ own)
+        combined = _mixed(sums if combined is None else combined ^ sums)
         frame = _mixed(_mixed(frame ^ _sum(row[: cut.before])) ^ _sum(row[end:]))
         timed = max(timed, int((row[:end] == clock).sum()))
     if combined is None:
         return None
-    return Fingerprints(combined, int(frame), timed, tuple(difference(one[0], one[-1]) for one in moments))
+    return Fingerprints(
+        combined, int(frame), timed, tuple(difference(snapshots[0], snapshots[-1]) for snapshots in moments)
+    )
 
 
 def read_calls(folder: Path, nranks: int) -> tuple[npt.NDArray[np.uint64], ...]:
@@ -95,7 +99,7 @@ def read_calls(folder: Path, nranks: int) -> tuple[npt.NDArray[np.uint64], ...]:
     return by_rank(folder, nranks, "hashes", np.dtype(np.uint64))
 
 
-def cuts_at(folder: Path, recording: Recording, found: Iterations) -> tuple[Cut, ...] | None:
+def cuts_at(folder: Path, recording: Recording, iterations: Iterations) -> tuple[Cut, ...] | None:
     """Return where the calls of each rank are cut, for iterations found in the recording in the same folder.
 
     None where the iterations after the first have unequal numbers of calls.
@@ -103,9 +107,9 @@ def cuts_at(folder: Path, recording: Recording, found: Iterations) -> tuple[Cut,
     calls = read_calls(folder, recording.nranks)
     rows = by_rank(folder, recording.nranks, "hashed", np.dtype(np.int64))
     made = []
-    for row, all_calls, events, starts in zip(rows, calls, recording.events, found.starts, strict=True):
-        own = row[(len(row) - len(events)) // 2 :]  # without the recorder's own marks, as in read_events
-        places = own[starts]
+    for row, all_calls, events, starts in zip(rows, calls, recording.events, iterations.starts, strict=True):
+        events_of_program = row[(len(row) - len(events)) // 2 :]  # without the recorder's own marks, as in read_events
+        places = events_of_program[starts]
         lengths = np.diff(places)
         if len(set(lengths[1:].tolist())) != 1:
             return None
@@ -121,9 +125,9 @@ def pattern_of(iterations: npt.NDArray[np.uint64]) -> Pattern | None:
     row, best = iterations[:-1], None
     for period in range(1, min(_MOST_PERIOD, len(row) // 4) + 1):
         odd = np.flatnonzero(row[:-period] != row[period:])
-        found = Pattern(int(odd[-1]) + 1 if len(odd) else 0, period)
-        if 2 * found.first_try <= len(iterations) and (best is None or found.least < best.least):
-            best = found
+        pattern = Pattern(int(odd[-1]) + 1 if len(odd) else 0, period)
+        if 2 * pattern.first_try <= len(iterations) and (best is None or pattern.least < best.least):
+            best = pattern
     return best
 
 
@@ -142,7 +146,7 @@ def departure(short: Fingerprints, full: Fingerprints) -> str | None:
 def to_bytes(calls: Sequence[npt.NDArray[np.uint64]], moments: Sequence[npt.NDArray[np.void]]) -> bytes:
     """Return the notes of a full run as a compressed archive, which ``from_bytes`` reads."""
     file = io.BytesIO()
-    ends = [np.cumsum([len(one) for one in rows], dtype=np.int64) for rows in (calls, moments)]
+    ends = [np.cumsum([len(row) for row in rows], dtype=np.int64) for rows in (calls, moments)]
     kept = np.concatenate(moments).view(np.uint8)
     np.savez_compressed(file, calls=np.concatenate(calls), moments=kept, calls_ends=ends[0], moments_ends=ends[1])
     return file.getvalue()

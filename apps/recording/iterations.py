@@ -72,18 +72,18 @@ def told_apart(recording: Recording, iterations: int) -> Iterations | None:
     An iteration may consist of equal parts, and the calls before the loop may look like an iteration.  The first
     iteration may differ from the others; it then gets everything before the second one in the timed section.
     """
-    found = find_iterations(recording, least=min(LEAST_REPEATS, max(2, iterations - 1)))
-    if found is None:
+    iterations_found = find_iterations(recording, least=min(LEAST_REPEATS, max(2, iterations - 1)))
+    if iterations_found is None:
         return None
-    parts = max(1, round(found.count / iterations))
-    second = found.count - parts * (iterations - 1)
-    if abs(found.count - parts * iterations) > parts or second < 0:
+    parts = max(1, round(iterations_found.count / iterations))
+    second = iterations_found.count - parts * (iterations - 1)
+    if abs(iterations_found.count - parts * iterations) > parts or second < 0:
         return None
     starts = []
-    for events, own in zip(recording.events, found.starts, strict=True):
+    for events, starts_of_rank in zip(recording.events, iterations_found.starts, strict=True):
         begin = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))[0] + 1
-        first = own[second - parts] if second >= parts else begin
-        starts.append(np.concatenate([[first], own[second::parts]]))
+        first = starts_of_rank[second - parts] if second >= parts else begin
+        starts.append(np.concatenate([[first], starts_of_rank[second::parts]]))
     return Iterations(iterations, tuple(starts))
 
 
@@ -183,8 +183,8 @@ class _Calls:
         """Return the longest stretch that repeats with this lag."""
         same = self.symbols[:-lag] == self.symbols[lag:]
         if self.flops_tolerance is not None:
-            one, other = self.flops[:-lag], self.flops[lag:]
-            same &= np.abs(one - other) <= self.flops_tolerance * np.maximum(one, other)
+            first, other = self.flops[:-lag], self.flops[lag:]
+            same &= np.abs(first - other) <= self.flops_tolerance * np.maximum(first, other)
         edges = np.flatnonzero(np.diff(np.concatenate([[0], same.view(np.int8), [0]])))
         if not len(edges):
             return _Repeat(0, 0, lag)

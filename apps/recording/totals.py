@@ -31,13 +31,15 @@ class Totals:
 
     def difference(self, other: Totals) -> str | None:
         """Return the kind of calls in which the two differ most, in words; None where they are equal."""
-        found = []
+        differences = []
         for kind in dict.fromkeys((*self.kinds, *other.kinds)):
-            own, theirs = self.kinds.get(kind, (0, 0)), other.kinds.get(kind, (0, 0))
-            for one, another, unit in zip(own, theirs, ("", "bytes of "), strict=True):
-                if one != another:
-                    found.append((abs(one - another) / max(one, another), f"{one} and {another} {unit}{kind}"))
-        return max(found)[1] if found else None
+            ours, theirs = self.kinds.get(kind, (0, 0)), other.kinds.get(kind, (0, 0))
+            for count, another, unit in zip(ours, theirs, ("", "bytes of "), strict=True):
+                if count != another:
+                    differences.append(
+                        (abs(count - another) / max(count, another), f"{count} and {another} {unit}{kind}")
+                    )
+        return max(differences)[1] if differences else None
 
 
 def totals_of_recording(recording: Recording, iterations: int) -> Totals:
@@ -61,7 +63,7 @@ def computing_apart(recording: Recording, moments: Sequence[npt.NDArray[np.void]
         moments: The moments of the other run's ranks.
         speed_flops: The speed of the other run's hosts.
     """
-    found = []
+    differences = []
     for events, rows in zip(recording.events, moments, strict=True):
         had = events[_timed(events)]
         flops = float(rows[-1]["flops"] - rows[0]["flops"])
@@ -71,11 +73,11 @@ def computing_apart(recording: Recording, moments: Sequence[npt.NDArray[np.void]
             (Kind.COMPUTE, "flops", flops, least_s * speed_flops),
             (Kind.ELAPSE, "s without flops", computed_s - flops / speed_flops, least_s),
         ):
-            one = float(had["amount"][had["kind"] == kind].sum())
-            apart, most = abs(one - another), max(one, another)
+            amount = float(had["amount"][had["kind"] == kind].sum())
+            apart, most = abs(amount - another), max(amount, another)
             if apart > max(least, _SAME * most):
-                found.append((apart / most, f"{one:.3g} and {another:.3g} {unit}"))
-    return max(found)[1] if found else None
+                differences.append((apart / most, f"{amount:.3g} and {another:.3g} {unit}"))
+    return max(differences)[1] if differences else None
 
 
 def totals_of_record(record: RunRecord) -> Totals:

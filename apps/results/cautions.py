@@ -87,7 +87,7 @@ def merged(sentences: Iterable[str]) -> str:
     'compute share 1 to 6 %: outside the regime'
     """
     all_of_them = list(sentences)
-    return _with_ranges(kind_of(all_of_them[0]), [_NUMBER.findall(one) for one in all_of_them])
+    return _with_ranges(kind_of(all_of_them[0]), [_NUMBER.findall(sentence) for sentence in all_of_them])
 
 
 def _line(text: str, kind: _Kind) -> str:

@@ -35,7 +35,7 @@ def _names_link_watts(path: Path, content_hash: str) -> bool:
 
 def plugin_options(energy: Iterable[str]) -> list[str]:
     """Return the SimGrid options that load the plugins and suppress their final list of each host's consumption."""
-    plugins = [_PLUGINS[one] for one in energy]
+    plugins = [_PLUGINS[part] for part in energy]
     return [f"--cfg=plugin:{name}" for name in plugins] + [f"--log={name}.thres:error" for name in plugins]
 
 

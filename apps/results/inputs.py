@@ -52,7 +52,7 @@ def from_json(told: Any) -> Inputs | None:
     files, environment = told["files"], told["environment"]
     if not isinstance(files, dict) or not isinstance(environment, dict):
         return None
-    known = all(isinstance(one, str) for one in files.values())
+    known = all(isinstance(file, str) for file in files.values())
     return Inputs(files, environment, threads=told.get("threads") is True) if known else None
 
 
@@ -66,19 +66,19 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
     polls: dict[str, None] = {}
     clocks: dict[str, None] = {}
     threads = False
-    for one in several:
-        if one is None:
+    for inputs in several:
+        if inputs is None:
             return None
-        for name, known in one.files.items():
+        for name, known in inputs.files.items():
             if files.setdefault(name, known) != known:
                 unseen[f"{name} changed between two runs"] = None
-        environment |= one.environment
-        unseen |= dict.fromkeys(one.unseen)
-        asks |= dict.fromkeys(one.asks)
-        varies |= dict.fromkeys(one.varies)
-        polls |= dict.fromkeys(one.polls)
-        clocks |= dict.fromkeys(one.clocks)
-        threads |= one.threads
+        environment |= inputs.environment
+        unseen |= dict.fromkeys(inputs.unseen)
+        asks |= dict.fromkeys(inputs.asks)
+        varies |= dict.fromkeys(inputs.varies)
+        polls |= dict.fromkeys(inputs.polls)
+        clocks |= dict.fromkeys(inputs.clocks)
+        threads |= inputs.threads
     hidden, asked, varying = tuple(unseen), tuple(asks), tuple(varies)
     return Inputs(files, environment, hidden, asked, varying, tuple(polls), tuple(clocks), threads)
 

@@ -60,6 +60,6 @@ def far_repeats(times_s: Sequence[float]) -> tuple[int, ...]:
     (4,)
     """
     middle = statistics.median(times_s)
-    deviation = _SCALE * statistics.median(abs(one - middle) for one in times_s)
+    deviation = _SCALE * statistics.median(abs(time_s - middle) for time_s in times_s)
     far = max(_FAR * deviation, _NEAR_REL * middle)
-    return tuple(index for index, one in enumerate(times_s) if abs(one - middle) > far)
+    return tuple(index for index, time_s in enumerate(times_s) if abs(time_s - middle) > far)

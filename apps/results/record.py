@@ -261,7 +261,7 @@ def energy_fields(
         "iteration_energy": IterationEnergy(
             host_j=tuple(map(tuple, said.get("iteration_host_j", host_j))),
             # SimGrid leaves out links that have consumed nothing yet.
-            link_j={name: tuple(one.get(name, 0.0) for one in iterations) for name in links or ()}
+            link_j={name: tuple(iteration.get(name, 0.0) for iteration in iterations) for name in links or ()}
             if iterations
             else {},
             full_w={host.name: host.power.full_w for host in platform.hosts if host.power is not None},

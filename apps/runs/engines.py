@@ -71,8 +71,8 @@ def engine_named(name: str) -> Engine:
     Raises:
         UserError: It is of an add-on that is not there.
     """
-    found: Engine = provided(ENGINES[name])
-    return found
+    engine: Engine = provided(ENGINES[name])
+    return engine
 
 
 def run_identity(spec: RunSpec) -> dict[str, Any]:

@@ -96,7 +96,7 @@ def noted_in_full(
             calls, moments = read_notes(folder, spec.target.nranks)
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log) from err
-    notes = Notes(tuple(one[:0] for one in calls) if marked else calls, moments, done.inputs)
+    notes = Notes(tuple(call[:0] for call in calls) if marked else calls, moments, done.inputs)
     if events is not None and read is not None:
         read.append(done.inputs)
     if store is not None:

@@ -66,8 +66,8 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
 
 def _layer_hash() -> str:
     """Return the identity of the recorder of programs in Python."""
-    found: str = provided("apps.s4u.layer:layer_hash")()
-    return found
+    digest: str = provided("apps.s4u.layer:layer_hash")()
+    return digest
 
 
 def kept_options(spec: RunSpec) -> tuple[tuple[str, str], ...]:

@@ -34,9 +34,9 @@ def place() -> dict[str, str]:
 def difference(here: dict[str, str], there: dict[str, str]) -> str | None:
     """Return how another place differs, as words for a message, or None."""
     for name in {**here, **there}:
-        one, other = here.get(name, "none"), there.get(name, "none")
-        if one != other:
-            return f"another {name} ({other}, here {one})"
+        first, other = here.get(name, "none"), there.get(name, "none")
+        if first != other:
+            return f"another {name} ({other}, here {first})"
     return None
 
 

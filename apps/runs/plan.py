@@ -90,7 +90,7 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
     for others, asker in ((evidence, ", ".join(plan.askers)), (plan.others, "")):
         if others:
             listed = " and ".join(map(str, others)) + (f" for {asker}" if asker else "")
-            time_s = sum(one.wall_s for one in others)
+            time_s = sum(step.wall_s for step in others)
             time = f", about {rough_duration(time_s)}" if time_s else ""
             lines.append(f"{'besides these, ' if lines else ''}{listed}{time}")
     return "\n".join([*lines, *([plan.remark] if plan.remark else [])])
@@ -140,14 +140,15 @@ def _recordings(wanted: Sequence[tuple[RunSpec, int]], store: Store | None) -> I
 def _experiments(wanted: Sequence[NetworkPlan | BlockPlan], store: Store | None) -> Iterator[Other]:
     """Yield the measurements of messages and those of blocks, if there are any."""
     for kind, name in ((NetworkPlan, "messages"), (BlockPlan, "blocks")):
-        own = [one for one in wanted if isinstance(one, kind)]
+        experiments = [experiment for experiment in wanted if isinstance(experiment, kind)]
         missing = [
-            one for one in own if store is None or store.get("probe", identity_hash(one.identity())) is None
+            plan for plan in experiments
+            if store is None or store.get("probe", identity_hash(plan.identity())) is None
         ]  # fmt: skip
-        if own:
-            time_s = sum(0.1 + _EXPERIMENT_S * len(one.experiments) for one in missing)
+        if experiments:
+            time_s = sum(0.1 + _EXPERIMENT_S * len(experiment.experiments) for experiment in missing)
             names = f"measurement of {name}", f"measurements of {name}"
-            yield Other(*names, len(own), time_s, len(own) - len(missing))
+            yield Other(*names, len(experiments), time_s, len(experiments) - len(missing))
 
 
 def _kept(spec: RunSpec, store: Store | None) -> RunRecord | None:

@@ -82,13 +82,15 @@ def scaled(recording: Recording, flop_scale: float) -> Recording:
     """Return the recording with its flops multiplied by ``flop_scale``; 0 removes the computation."""
     if flop_scale == 1:
         return recording
-    events = tuple(one.copy() for one in recording.events)
-    for one in events:
-        one["amount"][one["kind"] == Kind.COMPUTE] *= flop_scale
+    events = tuple(event.copy() for event in recording.events)
+    for event in events:
+        event["amount"][event["kind"] == Kind.COMPUTE] *= flop_scale
     if flop_scale == 0:
         events = tuple(
-            one[~((one["kind"] == Kind.COMPUTE) | ((one["kind"] == Kind.ELAPSE) & (one["op"] == Elapse.ON_CORE)))]
-            for one in events
+            event[
+                ~((event["kind"] == Kind.COMPUTE) | ((event["kind"] == Kind.ELAPSE) & (event["op"] == Elapse.ON_CORE)))
+            ]
+            for event in events
         )
     return replace(recording, events=events)
 
@@ -135,16 +137,16 @@ def _record_on_machine(
     # Imported here for a quick start: it is slow to import.
     from apps.recording.iterations import without_marks
 
-    target, own = spec.target, spec.target.problem.program is not None
+    target, is_program = spec.target, spec.target.problem.program is not None
     what = f"{target.problem.on(target.nranks)} on machine {spec.machine.name if spec.machine else ''}"
-    count = target.iterations if own else iterations
+    count = target.iterations if is_program else iterations
     recording = run_recorded(spec, count, what=what, time_limit_s=time_limit_s, stop=stop)
     held_s = max(float(events["clock_s"].max() - events["clock_s"].min()) for events in recording.events)
     for events in recording.events:
         events["amount"][(events["kind"] != Kind.COMPUTE) & (events["kind"] != Kind.ELAPSE)] = 0
         events["clock_s"] = 0
     recording = replace(recording, measured=True, held_node_s=held_s * target.nodes)
-    return without_marks(recording) if own else recording
+    return without_marks(recording) if is_program else recording
 
 
 def _record_marked(plain: RunSpec, iterations: int, time_limit_s: float | None, read: list[Inputs | None]) -> Recording:
@@ -156,8 +158,8 @@ def _record_marked(plain: RunSpec, iterations: int, time_limit_s: float | None, 
     if marked_iterations(recording) == iterations:
         return recording
     unmarked = without_marks(recording)
-    found = told_apart(unmarked, iterations)
-    return unmarked if found is None else with_marks(unmarked, found)
+    iterations_found = told_apart(unmarked, iterations)
+    return unmarked if iterations_found is None else with_marks(unmarked, iterations_found)
 
 
 def _record_like_all(
@@ -198,9 +200,9 @@ def _record_like_all(
     except Incomplete as err:
         raise SimulationError(f"{what}: {err}", done.log) from err
     marked = marked_iterations(recording) == iterations
-    found = None if marked else told_apart(recording, iterations)
-    cuts = None if found is None else cuts_at(notes, recording, found)
-    if not marked and found is None:
+    iterations_found = None if marked else told_apart(recording, iterations)
+    cuts = None if iterations_found is None else cuts_at(notes, recording, iterations_found)
+    if not marked and iterations_found is None:
         return None, None
     if cuts is None:
         seen = fingerprints_of_marks(moments)

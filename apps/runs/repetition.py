@@ -166,10 +166,10 @@ def _messages(record: RunRecord) -> int:
 def _same_counts(record: RunRecord, full: Fingerprints) -> bool:
     """Tell whether a record counts the messages and bytes of the full run."""
     return all(
-        getattr(record, name) == tuple(int(one[name]) for one in full.totals)
+        getattr(record, name) == tuple(int(totals[name]) for totals in full.totals)
         for name in ("messages", "bytes", "self_messages", "self_bytes")
     ) and sum(used["calls"] for used in record.collectives.values()) == int(
-        sum(max(one["calls"][op] for one in full.totals) for op in DATA_OPS)
+        sum(max(totals["calls"][op] for totals in full.totals) for op in DATA_OPS)
     )
 
 

@@ -94,7 +94,10 @@ class Runner:
     def finished(self) -> int:
         """Number of runs that were asked for and have a record, new or from the store."""
         with self._lock:
-            return sum(one.done() and not one.cancelled() and one.exception() is None for one in self._futures.values())
+            return sum(
+                future.done() and not future.cancelled() and future.exception() is None
+                for future in self._futures.values()
+            )
 
     def start(self, specs: Iterable[RunSpec]) -> None:
         """Begin these runs, in their order, as simulation slots become free."""

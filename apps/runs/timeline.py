@@ -82,7 +82,7 @@ class Timeline:
     def _until(self, rank: int, moments_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
         """Return the time that the rank has spent with each activity up to each moment, s: activities x moments."""
         clock_s, lasts_s = self.clock_s[rank], np.diff(self.clock_s[rank])
-        each_s = [np.where(self.activity[rank][:-1] == one, lasts_s, 0.0) for one in Activity]
+        each_s = [np.where(self.activity[rank][:-1] == activity, lasts_s, 0.0) for activity in Activity]
         return np.array([np.interp(moments_s, clock_s, np.append(0.0, np.cumsum(one_s))) for one_s in each_s])
 
 
@@ -134,8 +134,8 @@ def with_iterations(recording: Recording, iterations: int) -> tuple[Recording, i
 
     if marked_iterations(recording) == iterations:
         return recording, iterations
-    found = told_apart(recording, iterations)
-    return (recording, 0) if found is None else (with_marks(recording, found), iterations)
+    iterations_found = told_apart(recording, iterations)
+    return (recording, 0) if iterations_found is None else (with_marks(recording, iterations_found), iterations)
 
 
 def marks_s(events: npt.NDArray[np.void], mark: Mark) -> npt.NDArray[np.float64]:

@@ -130,9 +130,9 @@ def _give_up(err: BaseException, result: Path, path: str | None, who: str) -> No
     """Write where and why the program failed, and end the process: an exception cannot leave the thread of an actor."""
     reason = " ".join(f"{type(err).__name__}: {err}".split())
     frames = traceback.extract_tb(err.__traceback__)
-    own = [frame for frame in frames if path is not None and _beside(frame.filename, path)]
-    if own:
-        reason = f"{Path(own[-1].filename).name}:{own[-1].lineno}: {reason}"
+    frames_of_program = [frame for frame in frames if path is not None and _beside(frame.filename, path)]
+    if frames_of_program:
+        reason = f"{Path(frames_of_program[-1].filename).name}:{frames_of_program[-1].lineno}: {reason}"
     else:
         traceback.print_exception(err)
     by_platform = isinstance(err, simgrid.NetworkFailureException | simgrid.HostFailureException)

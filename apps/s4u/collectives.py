@@ -50,11 +50,11 @@ def reduce(rank: Rank, size_bytes: int, root: int, value: Any, op: Callable[[Any
     sources = [source for source in range(rank.size) if source != root]
     values = rank.waitall([rank.collective_receive(source) for source in sources])
     values.insert(root, value)
-    if any(one is None for one in values):
+    if any(value is None for value in values):
         return None
     total = values[0]
-    for one in values[1:]:
-        total = op(total, one)
+    for other in values[1:]:
+        total = op(total, other)
     return total
 
 

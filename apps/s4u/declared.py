@@ -63,14 +63,14 @@ def _play(parts: Sequence[_Part], rank: Rank) -> None:
 
 def _by_rank(steps: Iterable[Step | Split], nranks: int, parts: dict[Step | Split, _Parts]) -> list[list[_Part]]:
     """Return what each rank does in these steps; ``parts`` keeps the parts of every step."""
-    found: list[list[_Part]] = [[] for _ in range(nranks)]
+    parts_of_rank: list[list[_Part]] = [[] for _ in range(nranks)]
     for step in steps:
         if step not in parts:
             parts[step] = _parts(step, nranks)
-        for own, part in zip(found, parts[step], strict=True):
+        for steps_of_rank, part in zip(parts_of_rank, parts[step], strict=True):
             if part is not None:
-                own.append(part)
-    return found
+                steps_of_rank.append(part)
+    return parts_of_rank
 
 
 def _parts(step: Step | Split, nranks: int) -> _Parts:
@@ -118,8 +118,8 @@ def _exchange_parts(step: Exchange, nranks: int) -> _Parts:
     play = _exchange_at_once if step.at_once else _exchange
     meanwhile = [0.0] * nranks if step.meanwhile is None else step.meanwhile.tolist()
     return [
-        partial(play, receives=own, sends=sent, flops=flops) if own or sent or flops else None
-        for own, sent, flops in zip(receives, sends, meanwhile, strict=True)
+        partial(play, receives=received, sends=sent, flops=flops) if received or sent or flops else None
+        for received, sent, flops in zip(receives, sends, meanwhile, strict=True)
     ]
 
 
@@ -166,11 +166,11 @@ def _sweep(rank: Rank, planes: int, sources: list[int], tag: int, flops: float, 
 
 
 def _all_to_all_parts(step: AllToAll, nranks: int) -> _Parts:
-    found: _Parts = [None] * nranks
+    parts: _Parts = [None] * nranks
     for group, sizes, even in zip(step.group.tolist(), step.size_bytes.tolist(), step.even.tolist(), strict=True):
-        for member, own in zip(group, sizes, strict=True):
-            found[member] = partial(_all_to_all, members=group, sizes_bytes=own, even=even)
-    return found
+        for member, size_bytes in zip(group, sizes, strict=True):
+            parts[member] = partial(_all_to_all, members=group, sizes_bytes=size_bytes, even=even)
+    return parts
 
 
 def _all_to_all(rank: Rank, members: list[int], sizes_bytes: list[int], even: bool) -> None:

@@ -73,7 +73,7 @@ class Meter:
             ranks: the meter of each rank.
             iterations: whether the ranks have marked all iterations.
         """
-        from_s, from_j = self._starts[min(one.starts for one in ranks)]
+        from_s, from_j = self._starts[min(rank.starts for rank in ranks)]
         end_s, end_j = self._end
         hosts = len(self._hosts)
 
@@ -88,10 +88,10 @@ class Meter:
         made: dict[str, Any] = {"span_s": end_s - from_s}
         if "hosts" in self._counts:
             made["hosts"] = dict(zip(self._hosts, since(end_j)[:hosts], strict=True))
-            made["iteration_host_j"] = [one.since(from_j) if iterations else [] for one in ranks]
+            made["iteration_host_j"] = [rank.since(from_j) if iterations else [] for rank in ranks]
         if "links" in self._counts:
             made["links"] = links(end_j)
-            made["iteration_links"] = [links(one) for one in self._iterations_j] if iterations else []
+            made["iteration_links"] = [links(joules) for joules in self._iterations_j] if iterations else []
         return made
 
     def place(self, host: str) -> int | None:
@@ -110,17 +110,17 @@ class Meter:
 
     def _all_hosts(self) -> dict[str, int]:
         listed = self._library.sg_host_list()
-        found = (listed[i] for i in range(self._library.sg_host_count()))
+        hosts = (listed[i] for i in range(self._library.sg_host_count()))
         return {
             self._library.sg_host_get_name(host).decode(): host
-            for host in found
+            for host in hosts
             if self._library.sg_host_get_property_value(host, b"wattage_per_state") is not None
         }
 
     def _all_links(self) -> dict[str, int]:
         listed = self._library.sg_link_list()
-        found = (listed[i] for i in range(self._library.sg_link_count()))
-        return {self._library.sg_link_get_name(link).decode(): link for link in found}
+        links = (listed[i] for i in range(self._library.sg_link_count()))
+        return {self._library.sg_link_get_name(link).decode(): link for link in links}
 
 
 class RankMeter:

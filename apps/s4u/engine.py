@@ -41,8 +41,8 @@ _OURS = tuple(f"{_ROOT / name}{os.sep}" for name in ("platforms", "apps", "predi
 def program_hash(spec: RunSpec) -> str:
     """Return the identity of this layer, and of the program if there is one."""
     program = spec.target.problem.program
-    own = "" if program is None else f"{program.content_hash}-"
-    return f"{own}{layer_hash(_played(spec))[:16]}"
+    prefix = "" if program is None else f"{program.content_hash}-"
+    return f"{prefix}{layer_hash(_played(spec))[:16]}"
 
 
 def _played(spec: RunSpec) -> Kernel | None:

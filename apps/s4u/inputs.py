@@ -46,13 +46,13 @@ def compile_from_sources() -> None:
     Python takes a compiled module for current if the source's size and second of change are the same, so that a number
     that is changed within a second would go unseen.
     """
-    found = SourceFileLoader.path_stats
+    usual_path_stats = SourceFileLoader.path_stats
     installed = tuple(f"{prefix}{os.sep}" for prefix in (sys.prefix, sys.base_prefix))
 
     def path_stats(self: SourceFileLoader, path: str) -> Any:
         if not os.path.abspath(path).startswith(installed):
             raise OSError("nothing compiled is used")  # as importlib's loaders say it
-        return found(self, path)
+        return usual_path_stats(self, path)
 
     SourceFileLoader.path_stats = path_stats  # type: ignore[method-assign]
 

@@ -117,36 +117,38 @@ def output(sections: Sequence[Section], hosts: Sequence[str], timed_wall_s: floa
         timed_wall_s: real time of the timed section, s.
         iterations: the number that was asked for; iterations are reported only where every rank has marked so many.
     """
-    marked = all(len(one.iterations) == iterations for one in sections)
-    each = [one.per_iteration() if marked else Section().per_iteration() for one in sections]
-    ends = [one.ended for one in sections]
+    marked = all(len(section.iterations) == iterations for section in sections)
+    each = [section.per_iteration() if marked else Section().per_iteration() for section in sections]
+    ends = [section.ended for section in sections]
     counted = ("messages", "bytes", "self_messages", "self_bytes")
     return {
         "timed_wall_s": timed_wall_s,
         "verified": None,
         "checks": {},
         "host": list(hosts),
-        "start_s": [one.start_s for one in sections],
+        "start_s": [section.start_s for section in sections],
         "stop_s": [end.clock_s for end in ends],
         "compute_s": [end.compute_s for end in ends],
         "flops": [end.flops for end in ends],
-        "flops_per_iteration": [one.flops for one in each],
+        "flops_per_iteration": [iteration.flops for iteration in each],
         **{name: [getattr(end.counts, name) for end in ends] for name in counted},
-        **{f"iteration_{name}": [getattr(one.counts, name) for one in each] for name in counted},
+        **{f"iteration_{name}": [getattr(iteration.counts, name) for iteration in each] for name in counted},
         "collectives": _collectives([end.counts for end in ends]),
-        "iteration_collectives": _collectives([one.counts for one in each]),
-        "iteration_end_s": [[end.clock_s for end in one.iterations] if marked else [] for one in sections],
-        "iteration_compute_s": [[end.compute_s for end in one.iterations] if marked else [] for one in sections],
+        "iteration_collectives": _collectives([iteration.counts for iteration in each]),
+        "iteration_end_s": [[end.clock_s for end in section.iterations] if marked else [] for section in sections],
+        "iteration_compute_s": [
+            [end.compute_s for end in section.iterations] if marked else [] for section in sections
+        ],
     }
 
 
 def _collectives(counts: Sequence[Counts]) -> dict[str, Any]:
     """Return for each collective that was called the largest number of calls of a rank, and the bytes of each rank."""
-    names = dict.fromkeys(name for one in counts for name, count in one.calls.items() if count)
+    names = dict.fromkeys(name for counted in counts for name, count in counted.calls.items() if count)
     return {
         name: {
-            "calls": max(one.calls.get(name, 0) for one in counts),
-            "bytes": [one.call_bytes.get(name, 0) for one in counts],
+            "calls": max(count.calls.get(name, 0) for count in counts),
+            "bytes": [count.call_bytes.get(name, 0) for count in counts],
         }
         for name in names
     }

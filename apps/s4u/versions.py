@@ -22,8 +22,8 @@ def get_async(mailbox: simgrid.Mailbox) -> tuple[simgrid.Comm, Callable[[], Any]
     Returns:
         The activity to wait for, and a function that gives the payload once, after the activity has ended.
     """
-    found = mailbox.get_async()
-    if isinstance(found, tuple):  # SimGrid 3.34 and earlier
-        activity, payload = found
+    request = mailbox.get_async()
+    if isinstance(request, tuple):  # SimGrid 3.34 and earlier
+        activity, payload = request
         return activity, payload.get
-    return found, found.get_payload
+    return request, request.get_payload

@@ -41,17 +41,19 @@ class Timeline:
 
 def marked_timeline(moments: Sequence[npt.NDArray[np.void]], iterations: int) -> Timeline | None:
     """Return the iterations that the program marks, or None if it does not mark as many as it was asked for."""
-    ends = [one[one["op"] == Mark.ITERATION] for one in moments]
+    ends = [snapshots[snapshots["op"] == Mark.ITERATION] for snapshots in moments]
     if {len(end) for end in ends} != {iterations}:
         return None
     each = []
-    for one, end in zip(moments, ends, strict=True):
-        first = one[one["op"] == Mark.FIRST_ITERATION]
-        before = end[0] if iterations > 1 else first[0] if len(first) else one[0]
+    for snapshots, end in zip(moments, ends, strict=True):
+        first = snapshots[snapshots["op"] == Mark.FIRST_ITERATION]
+        before = end[0] if iterations > 1 else first[0] if len(first) else snapshots[0]
         each.append(difference(before, end[min(1, iterations - 1)]))
 
     def since_start(name: str) -> tuple[tuple[float, ...], ...]:
-        return tuple(tuple((end[name] - one[0][name]).tolist()) for one, end in zip(moments, ends, strict=True))
+        return tuple(
+            tuple((end[name] - snapshots[0][name]).tolist()) for snapshots, end in zip(moments, ends, strict=True)
+        )
 
     return Timeline(
         since_start("clock_s"),
@@ -70,12 +72,12 @@ def found_timeline(
 ) -> Timeline | None:
     """Return the iterations that repeat in the events, or None."""
     recording = read_events(notes, spec.target.nranks, measured=spec.compute == "measured")
-    found = told_apart(recording, iterations)
-    if found is None:
+    iterations_found = told_apart(recording, iterations)
+    if iterations_found is None:
         return None
     energies = read_energies(notes, recording)
     end_s, compute_s, energy_j, each, counts = [], [], [], [], []
-    for rank, (events, starts) in enumerate(zip(recording.events, found.starts, strict=True)):
+    for rank, (events, starts) in enumerate(zip(recording.events, iterations_found.starts, strict=True)):
         ends = starts[1:]
         begin = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))[0]
         end_s.append(tuple((events["clock_s"][ends] - events["clock_s"][begin]).tolist()))
@@ -86,8 +88,10 @@ def found_timeline(
         known = len(energies[rank]) and all(before < after for before, after in pairwise((0.0, *compute_s[-1])))
         energy_j.append(tuple((energies[rank][so_far] - energies[rank][begin]).tolist()) if known else ())
         each.append(_summed(events[starts[-2] : starts[-1]], rank, recording.communicators))
-        counts.append([_summed(events[one:next], rank, recording.communicators) for one, next in pairwise(starts[1:])])
-    cuts = cuts_at(notes, recording, found)
+        counts.append(
+            [_summed(events[start:next], rank, recording.communicators) for start, next in pairwise(starts[1:])]
+        )
+    cuts = cuts_at(notes, recording, iterations_found)
     return Timeline(
         tuple(end_s),
         tuple(compute_s),
@@ -111,21 +115,21 @@ class Seen:
 
     def advance(self, period: int) -> dict[str, Any]:
         """Return the counts of the last ``period`` iterations, the very last left out, as RunRecord has them."""
-        return counts_of([total(one[-1 - period : -1]) for one in self._counts])
+        return counts_of([total(count[-1 - period : -1]) for count in self._counts])
 
 
 def counts_of(moments: Sequence[npt.NDArray[np.void]]) -> dict[str, Any]:
     """Return these counts of every rank, as RunRecord has them; flops are those of each rank."""
     return {
-        **{name: tuple(int(one[name]) for one in moments) for name in _COUNTED},
-        "flops": tuple(float(one["flops"]) for one in moments),
+        **{name: tuple(int(snapshot[name]) for snapshot in moments) for name in _COUNTED},
+        "flops": tuple(float(snapshot["flops"]) for snapshot in moments),
         "collectives": {
             op.name.lower(): {
-                "calls": int(max(one["calls"][op] for one in moments)),
-                "bytes": [int(one["call_bytes"][op]) for one in moments],
+                "calls": int(max(snapshot["calls"][op] for snapshot in moments)),
+                "bytes": [int(snapshot["call_bytes"][op]) for snapshot in moments],
             }
             for op in DATA_OPS
-            if any(one["calls"][op] for one in moments)
+            if any(snapshot["calls"][op] for snapshot in moments)
         },
     }
 
@@ -137,7 +141,7 @@ def total(moments: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
     """Return the sum of these counts, as a MOMENT without times."""
     made = no_moment()
     for name in (*_COUNTED, "flops", "calls", "call_bytes"):
-        made[name] = sum((one[name] for one in moments), made[name])
+        made[name] = sum((snapshot[name] for snapshot in moments), made[name])
     return made
 
 

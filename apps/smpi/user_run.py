@@ -139,11 +139,11 @@ def _check_iterations_known(
 def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Finished, started: Launch) -> RunRecord:
     """Return the record of a run from the recorder's notes."""
     timeline = noted.timeline
-    whole = [difference(one[0], one[-1]) for one in noted.moments]
+    whole = [difference(snapshots[0], snapshots[-1]) for snapshots in noted.moments]
     counts = counts_of(whole)
     each = counts_of([no_moment()] * len(whole) if timeline is None else timeline.each)
-    elapsed_s = [float(one["clock_s"]) for one in whole]
-    compute_s = [float(one["compute_s"]) for one in whole]
+    elapsed_s = [float(change["clock_s"]) for change in whole]
+    compute_s = [float(change["compute_s"]) for change in whole]
     return RunRecord(
         identity=identity,
         time_s=max(elapsed_s),

@@ -53,10 +53,10 @@ def platform_efficiency(
 
 def _operation_s(host: Host, kernel: str, target: Target, ranks: int) -> float:
     """Return the time of an operation of each of so many ranks on a host, s."""
-    found = next((one for one in host.efficiencies if one.kernel == kernel), None)
-    if found is None:
+    known_efficiency = next((efficiency for efficiency in host.efficiencies if efficiency.kernel == kernel), None)
+    if known_efficiency is None:
         problem = f"platform {target.platform.name} gives no efficiency of {kernel} on host {host.name}"
         raise OptionError(_WHERE, problem, "Calibrate it from a machine with --kernels, or give a number or reference")
-    alone_s, busy_s = (1 / (share * host.speed_flops) for share in (found.alone, found.busy))
+    alone_s, busy_s = (1 / (share * host.speed_flops) for share in (known_efficiency.alone, known_efficiency.busy))
     busy = 0.0 if host.cores == 1 else min(1.0, (ranks - 1) / (host.cores - 1))
     return alone_s + busy * (busy_s - alone_s)

@@ -125,25 +125,25 @@ class RunSpec:
             return self._measured_identity(self.machine)
         problem, program = self.target.problem, self.target.problem.program
         if program is not None:
-            own: dict[str, Any] = {"arguments": list(program.arguments), "full_iterations": program.iterations}
+            settings: dict[str, Any] = {"arguments": list(program.arguments), "full_iterations": program.iterations}
             if self.compute == "measured":
-                own["host_speed_flops"] = self.host_speed_flops
+                settings["host_speed_flops"] = self.host_speed_flops
             if program.status:
-                own["status"] = program.status
+                settings["status"] = program.status
         elif problem.open_ended and not self.ends_itself:  # the number comes from a table, not from the parameters
-            own = {"full_iterations": self.target.iterations}
+            settings = {"full_iterations": self.target.iterations}
         else:
-            own = {}
+            settings = {}
         if problem.shares:
-            own["shares"] = list(problem.shares)
+            settings["shares"] = list(problem.shares)
         if problem.iterative and self.iterations != "full":
-            own["extrapolation_rule"] = RULE
+            settings["extrapolation_rule"] = RULE
             if program is not None or not named_kernel(problem.name).uniform:
-                own["repetition_rule"] = REPETITION_RULE
+                settings["repetition_rule"] = REPETITION_RULE
         if self.memory_bus is not None:
-            own |= {"memory_bus": self.memory_bus, "bytes_per_flop": self.moved_bytes_per_flop}
+            settings |= {"memory_bus": self.memory_bus, "bytes_per_flop": self.moved_bytes_per_flop}
         return {
-            **own,
+            **settings,
             "app": problem.name,
             "class": problem.preset,
             "params": dict(problem.params),
@@ -159,10 +159,12 @@ class RunSpec:
 
     def _measured_identity(self, machine: Machine) -> dict[str, Any]:
         problem, program = self.target.problem, self.target.problem.program
-        own = {} if program is None else {"arguments": list(program.arguments), "full_iterations": program.iterations}
+        settings = (
+            {} if program is None else {"arguments": list(program.arguments), "full_iterations": program.iterations}
+        )
         shares = {"shares": list(problem.shares)} if problem.shares else {}
         return {
-            **own,
+            **settings,
             **shares,
             "source": self.source,
             "machine": machine.name,

@@ -210,15 +210,15 @@ def _date(created_s: float) -> str:
 def _show(request: ShowRequest) -> int:
     store = _store(request)
     entries = chosen(store.entries() if store else [], kind=request.kind)
-    found = [entry for entry in entries if entry.key.startswith(request.key)]
-    if store is None or not found:
+    matches = [entry for entry in entries if entry.key.startswith(request.key)]
+    if store is None or not matches:
         raise UserError(f"key {request.key!r}", "no such entry", "See gridval store list")
-    if len(found) > 1:
-        names = ", ".join(f"{entry.key} ({entry.kind})" for entry in found[:8])
+    if len(matches) > 1:
+        names = ", ".join(f"{entry.key} ({entry.kind})" for entry in matches[:8])
         raise UserError(
-            f"key {request.key!r}", f"{len(found)} entries begin so", f"Give more of it, or --kind: {names}"
+            f"key {request.key!r}", f"{len(matches)} entries begin so", f"Give more of it, or --kind: {names}"
         )
-    (entry,) = found
+    (entry,) = matches
     payload: dict[str, Any] | str | None = store.get(entry.kind, entry.key)
     if payload is None and store.get_bytes(entry.kind, entry.identity) is not None:
         payload = f"{entry.size_bytes} bytes of binary data"

@@ -114,7 +114,7 @@ def _reader(hint: Any) -> Callable[[Any], Any]:
     if origin is dict and arguments[0] is str:
         return _dict_reader(arguments[1])
     if origin in (types.UnionType, typing.Union):
-        return _union_reader([_reader(one) for one in arguments])
+        return _union_reader([_reader(argument) for argument in arguments])
     raise TypeError(f"no rule for reading {hint} from JSON")
 
 
@@ -137,7 +137,7 @@ def _tuple_reader(item: Any) -> Callable[[Any], tuple[Any, ...]]:
         if type(data) is not list:
             raise DoesNotFit(f"{type(data).__name__} instead of a list")
         if allowed is None:
-            return tuple([read_item(one) for one in data])
+            return tuple([read_item(item) for item in data])
         if not allowed.issuperset(map(type, data)):  # the fastest check for the long lists of a record
             raise DoesNotFit(f"a list with other items than {item.__name__}")
         return tuple(data)
@@ -151,7 +151,7 @@ def _dict_reader(item: Any) -> Callable[[Any], dict[str, Any]]:
     def read(data: Any) -> dict[str, Any]:
         if type(data) is not dict or not all(type(name) is str for name in data):
             raise DoesNotFit(f"{type(data).__name__} instead of an object")
-        return {name: read_item(one) for name, one in data.items()}
+        return {name: read_item(item) for name, item in data.items()}
 
     return read
 

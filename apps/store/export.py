@@ -99,7 +99,7 @@ def _flat(name: str, value: Any) -> Iterable[tuple[str, Any]]:
     if _all(value, (int, float)):
         return [(f"{name}_sum", sum(value)), (f"{name}_max", max(value))]
     if isinstance(value, list) and all(_all(row, (int, float)) for row in value):
-        return [(f"{name}_max", max((one for row in value for one in row), default=None))]
+        return [(f"{name}_max", max((number for row in value for number in row), default=None))]
     return [(name, _scalar(value))]
 
 
@@ -117,9 +117,9 @@ def _nested_names() -> dict[str, tuple[str, ...]]:
     """Return the record's fields that are dataclasses, with the names of their fields."""
     nested = {}
     for name, hint in typing.get_type_hints(RunRecord).items():
-        for one in (hint, *typing.get_args(hint)):
-            if is_dataclass(one):
-                nested[name] = tuple(field.name for field in fields(one))
+        for part in (hint, *typing.get_args(hint)):
+            if is_dataclass(part):
+                nested[name] = tuple(field.name for field in fields(part))
     return nested
 
 
@@ -132,7 +132,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _all(value: Any, kind: type | tuple[type, ...]) -> bool:
-    return isinstance(value, list) and all(isinstance(one, kind) and not isinstance(one, bool) for one in value)
+    return isinstance(value, list) and all(isinstance(item, kind) and not isinstance(item, bool) for item in value)
 
 
 def _one_type(values: list[Any]) -> list[Any]:

@@ -70,12 +70,12 @@ def remove_abandoned(folder: Path) -> None:
 
 def unnamed(folder: Path, named: set[str]) -> list[tuple[Path, int]]:
     """Return the payload files whose digest is not in ``named``, with their sizes.  The caller holds the write lock."""
-    found = []
+    unnamed_files = []
     for group in _entries(folder / FOLDER):
         for file in _files(Path(group.path)):
             if Path(file.name).stem not in named:
-                found.append((Path(file.path), file.stat().st_size))
-    return found
+                unnamed_files.append((Path(file.path), file.stat().st_size))
+    return unnamed_files
 
 
 def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
@@ -84,7 +84,7 @@ def _files(folder: Path) -> Iterator[os.DirEntry[str]]:
 
 def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
-        with os.scandir(folder) as found:
-            return list(found)
+        with os.scandir(folder) as listing:
+            return list(listing)
     except (FileNotFoundError, NotADirectoryError):
         return []

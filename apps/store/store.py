@@ -79,8 +79,8 @@ class Store:
         Raises:
             StoreError: The database is damaged and cannot be set aside.
         """
-        found = self._read(kind, key)
-        return None if found is None else found[1]
+        payload = self._read(kind, key)
+        return None if payload is None else payload[1]
 
     def get_bytes(self, kind: str, identity: dict[str, Any]) -> bytes | None:
         """Return the bytes that ``put_bytes`` stored under this identity; None as in ``get``.
@@ -88,8 +88,8 @@ class Store:
         They are returned whether or not the inputs have changed; see ``unchanged``.
         """
         asked = without_inputs(identity)
-        found = self._read(kind, identity_hash(asked), binary=True)
-        return found[1] if found is not None and _is_asked(found[0], asked) else None
+        payload = self._read(kind, identity_hash(asked), binary=True)
+        return payload[1] if payload is not None and _is_asked(payload[0], asked) else None
 
     def unchanged(self, kind: str, identity: dict[str, Any]) -> bool:
         """Return whether a stored result may be used again: all that a user's program has read is as it was."""
@@ -179,18 +179,18 @@ class Store:
         """
         key = identity_hash(identity)
         for kind in ("record", "measurement") if inexact else ("record",):
-            found = self._read(kind, key)
-            if found is None or not _is_asked(found[0], identity):
+            payload = self._read(kind, key)
+            if payload is None or not _is_asked(payload[0], identity):
                 continue
             try:
-                record = from_fields(RunRecord, {"identity": deepcopy(identity), **found[1]})
+                record = from_fields(RunRecord, {"identity": deepcopy(identity), **payload[1]})
             except DoesNotFit as err:
                 if kind not in self._other_fields:  # after an update of this project there are many of them
                     self._other_fields.add(kind)
                     self.refuse(kind, key, f"{err}. Nor are others like it")
                 continue
             if record.source == "simulation" and is_users(identity):
-                inputs = from_json((_json_object(found[0]) or {}).get(INPUTS))
+                inputs = from_json((_json_object(payload[0]) or {}).get(INPUTS))
                 if inputs is None or inputs.changed() is not None:
                     continue
                 record = replace(record, inputs=inputs)

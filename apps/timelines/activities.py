@@ -74,7 +74,7 @@ class Activities:
     @property
     def known_iterations(self) -> int:
         """Number of iterations whose moments are known."""
-        return max(0, max(len(one.iteration_s) for one in self.ranks) - 1)
+        return max(0, max(len(rank.iteration_s) for rank in self.ranks) - 1)
 
     @property
     def scope(self) -> str:
@@ -106,8 +106,8 @@ def record_activities(spec: RunSpec, record: RunRecord, *, time_limit_s: float |
         iterations=ended if how is None else how.iterations,
         simulated=ended,
         ranks=tuple(
-            _rank(events, start_s, _iteration_s(own) - start_s if iterations else none)
-            for events, own in zip(recording.events, marked.events, strict=True)
+            _rank(events, start_s, _iteration_s(section) - start_s if iterations else none)
+            for events, section in zip(recording.events, marked.events, strict=True)
         ),
         messages=_messages(recording, start_s),
     )
@@ -120,7 +120,7 @@ def _iteration_s(events: npt.NDArray[np.void]) -> npt.NDArray[np.float64]:
 
 
 def _rank(events: npt.NDArray[np.void], start_s: float, iteration_s: npt.NDArray[np.float64]) -> RankActivities:
-    first, last = (np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == one))[0] for one in _ENDS)
+    first, last = (np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == mark))[0] for mark in _ENDS)
     clock_s = events["clock_s"][first : last + 1] - start_s
     takes_time = np.flatnonzero(np.diff(clock_s) > 0)
     return RankActivities(
@@ -167,8 +167,10 @@ def _messages(recording: Recording, start_s: float) -> Messages:
         sends.append(table[kind == Kind.SEND].assign(source=rank).rename(columns={"peer": "target"}))
         waits = pd.DataFrame({"request": events["request"], "received_s": _later(clock_s)})[kind == Kind.WAIT]
         waits = waits.drop_duplicates("request")
-        own = table[kind == Kind.RECV].assign(target=rank).rename(columns={"peer": "source", "inside": "arrives"})
-        receives.append(own.merge(waits, on="request")[["source", "target", "comm", "tag", "received_s", "arrives"]])
+        receiving = table[kind == Kind.RECV].assign(target=rank).rename(columns={"peer": "source", "inside": "arrives"})
+        receives.append(
+            receiving.merge(waits, on="request")[["source", "target", "comm", "tag", "received_s", "arrives"]]
+        )
     sent, received = pd.concat(sends, ignore_index=True), pd.concat(receives, ignore_index=True)
     for table in (sent, received):  # MPI keeps the order of messages of the same ranks, tag and communicator
         table["place"] = table.groupby(key[:-1]).cumcount()

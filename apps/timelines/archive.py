@@ -47,7 +47,7 @@ class _Writer:
         for rank, host in enumerate(activities.hosts):
             group = known.location_group(f"rank {rank}", system_tree_parent=hosts[host])
             locations.append(known.location(f"rank {rank} on {host}", group=group))
-        self._ranks = [archive.event_writer_from_location(one) for one in locations]
+        self._ranks = [archive.event_writer_from_location(location) for location in locations]
         mpi = {"paradigm": otf2.Paradigm.MPI}
         known.group("locations", group_type=otf2.GroupType.COMM_LOCATIONS, members=tuple(locations), **mpi)
         world = known.group("world", group_type=otf2.GroupType.COMM_GROUP, members=tuple(locations), **mpi)
@@ -56,7 +56,9 @@ class _Writer:
             known.region(name, **({"paradigm": otf2.Paradigm.USER} if number in (COMPUTATION, DISK) else mpi))
             for number, name in enumerate(NAMES)
         ]
-        self._iterations = [known.region(f"iteration {one + 1}") for one in range(activities.known_iterations)]
+        self._iterations = [
+            known.region(f"iteration {iteration + 1}") for iteration in range(activities.known_iterations)
+        ]
 
     def write(self, moment: Moment) -> None:
         """Write a moment to the events of its rank."""

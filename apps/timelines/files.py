@@ -89,5 +89,5 @@ def write_activities(option: str, text: str, activities: Activities) -> str:
             raise UserError(f"{option} {text}", f"cannot be written: {err}", "Choose another place") from err
     else:
         write_lines(option, text, (chrome_lines if Path(text).suffix == ".json" else paje_lines)(activities))
-    count = sum(len(one.begin_s) for one in activities.ranks)
+    count = sum(len(rank.begin_s) for rank in activities.ranks)
     return f"{text} shows {activities.scope}: {count:,} activities, {len(activities.messages.sent_s):,} messages"

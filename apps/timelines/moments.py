@@ -38,12 +38,12 @@ class Moment(NamedTuple):
 def moments(activities: Activities) -> Iterator[Moment]:
     """Yield everything that happens in the run, in the order of time; what belongs together is nested."""
     parts = []
-    for rank, one in enumerate(activities.ranks):
+    for rank, recorded in enumerate(activities.ranks):
         parts += [
-            _part(one.begin_s, Change.ACTIVITY_BEGINS, rank, one.activity),
-            _part(one.end_s, Change.ACTIVITY_ENDS, rank, one.activity),
+            _part(recorded.begin_s, Change.ACTIVITY_BEGINS, rank, recorded.activity),
+            _part(recorded.end_s, Change.ACTIVITY_ENDS, rank, recorded.activity),
         ]
-        begin_s, end_s = one.iteration_s[:-1], one.iteration_s[1:]
+        begin_s, end_s = recorded.iteration_s[:-1], recorded.iteration_s[1:]
         numbers = np.flatnonzero(end_s > begin_s)
         parts += [
             _part(begin_s[numbers], Change.ITERATION_BEGINS, rank, numbers + 1),
@@ -64,4 +64,4 @@ def _part(
     time_s: npt.NDArray[np.float64], *columns: int | npt.NDArray[np.int64]
 ) -> tuple[npt.NDArray[np.float64 | np.int64], ...]:
     """Return columns of equal lengths."""
-    return time_s, *(np.broadcast_to(np.asarray(one, np.int64), time_s.shape) for one in columns)
+    return time_s, *(np.broadcast_to(np.asarray(column, np.int64), time_s.shape) for column in columns)

@@ -74,8 +74,8 @@ def _definitions(activities: Activities) -> Iterator[str]:
     for number, name in enumerate(NAMES):
         yield f"{_VALUE} a{number} A {_text(name)} {_text(_COLORS.get(number, _PINK))}\n"
     for number, color in enumerate(("0.85 0.85 0.85", "0.65 0.65 0.65")):  # so that neighbours differ
-        yield from (f"{_VALUE} i{one} I {_text(f'iteration {one}')} {_text(color)}\n"
-                    for one in range(1, activities.known_iterations + 1) if one % 2 == number)  # fmt: skip
+        yield from (f"{_VALUE} i{iteration} I {_text(f'iteration {iteration}')} {_text(color)}\n"
+                    for iteration in range(1, activities.known_iterations + 1) if iteration % 2 == number)  # fmt: skip
     start = _time(0.0)
     yield f"{_CREATE} {start} g G 0 {_text(f'{activities.what}: {activities.scope}')}\n"
     places = {name: place for place, name in enumerate(dict.fromkeys(activities.clusters))}

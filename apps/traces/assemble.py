@@ -26,7 +26,7 @@ def assembled(trace: Trace, core_flops: Sequence[float]) -> Recording:
         TraceError: Messages or collective calls of the ranks do not fit together.
     """
     estimated = _sized(trace)
-    arrays = [_arrays(one, flops) for one, flops in zip(trace.ranks, core_flops, strict=True)]
+    arrays = [_arrays(rank, flops) for rank, flops in zip(trace.ranks, core_flops, strict=True)]
     events, counts = zip(*arrays, strict=True)
     early = _match(trace, events)
     cautions = list(trace.cautions)
@@ -64,8 +64,8 @@ def _arrays(rank: RankEvents, core_flops: float) -> tuple[npt.NDArray[np.void], 
 def _sized(trace: Trace) -> int:
     """Check the collective calls of all members and set their sizes; return how many were estimated."""
     calls: dict[int, dict[int, list[Collective]]] = {}
-    for rank, one in enumerate(trace.ranks):
-        for call in one.collectives:
+    for rank, recorded in enumerate(trace.ranks):
+        for call in recorded.collectives:
             calls.setdefault(call.row[COMM], {}).setdefault(rank, []).append(call)
     estimated = 0
     for comm, by_rank in calls.items():
@@ -90,7 +90,7 @@ def _sized_call(trace: Trace, members: Sequence[int], together: Sequence[Collect
     op = Op(first[OP])
     if together[0].sent_bytes is not None:
         root = members.index(first[PEER]) if first[PEER] >= 0 else -1
-        sent, received = [one.sent_bytes or 0 for one in together], [one.received_bytes for one in together]
+        sent, received = [side.sent_bytes or 0 for side in together], [side.received_bytes for side in together]
         sizes = sizes_of(op, Bytes(sent, received, root))
         for at, call in enumerate(together):
             call.row[SIZE], call.counts = sizes.size_bytes[at], sizes.counts.get(at, ())
@@ -108,7 +108,7 @@ def _named(call: Collective) -> str:
 
 
 def _receives(events: Sequence[npt.NDArray[np.void]]) -> int:
-    return sum(int((one["kind"] == Kind.RECV).sum()) for one in events)
+    return sum(int((event["kind"] == Kind.RECV).sum()) for event in events)
 
 
 def _match(trace: Trace, events: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.float64]:
@@ -121,22 +121,22 @@ def _match(trace: Trace, events: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[
     """
     ends = []
     for kind in (Kind.SEND, Kind.RECV):
-        rows = [np.flatnonzero(one["kind"] == kind) for one in events]
-        rank = np.repeat(np.arange(len(events)), [len(one) for one in rows])
+        rows = [np.flatnonzero(event["kind"] == kind) for event in events]
+        rank = np.repeat(np.arange(len(events)), [len(row) for row in rows])
         at = np.concatenate(rows)
-        found = np.concatenate([one[row] for one, row in zip(events, rows, strict=True)])
-        source, target = (rank, found["peer"]) if kind is Kind.SEND else (found["peer"], rank)
-        order = np.lexsort((found["tag"], found["comm"], target, source))
-        keys = np.stack([source, target, found["tag"], found["comm"]], axis=1)[order]
-        ends.append((keys.astype(np.int64), rank[order], at[order], found[order]))
+        messages = np.concatenate([event[row] for event, row in zip(events, rows, strict=True)])
+        source, target = (rank, messages["peer"]) if kind is Kind.SEND else (messages["peer"], rank)
+        order = np.lexsort((messages["tag"], messages["comm"], target, source))
+        keys = np.stack([source, target, messages["tag"], messages["comm"]], axis=1)[order]
+        ends.append((keys.astype(np.int64), rank[order], at[order], messages[order]))
     (sent, _, _, sends), (received, rank, at, receives) = ends
     if sent.shape != received.shape or (sent != received).any():
         raise _unmatched(trace, sent, received)
-    for one, row, size_bytes in zip(rank.tolist(), at.tolist(), sends["size_bytes"].tolist(), strict=True):
-        events[one]["size_bytes"][row] = size_bytes
+    for sender, row, size_bytes in zip(rank.tolist(), at.tolist(), sends["size_bytes"].tolist(), strict=True):
+        events[sender]["size_bytes"][row] = size_bytes
     arrived_s = [
-        trace.ranks[one].arrived_s.get(number, np.inf)
-        for one, number in zip(rank.tolist(), receives["request"].tolist(), strict=True)
+        trace.ranks[source].arrived_s.get(number, np.inf)
+        for source, number in zip(rank.tolist(), receives["request"].tolist(), strict=True)
     ]
     early_s = sends["clock_s"] - np.array(arrived_s, np.float64)
     return early_s[early_s > 0]
@@ -146,6 +146,6 @@ def _unmatched(trace: Trace, sent: npt.NDArray[np.int64], received: npt.NDArray[
     """Return the error for messages that are only sent or only received."""
     numbers = [{key: len(list(same)) for key, same in groupby(map(tuple, keys.tolist()))} for keys in (sent, received)]
     key = min(key for key in {*numbers[0], *numbers[1]} if numbers[0].get(key) != numbers[1].get(key))
-    times = [number_of(one.get(key, 0), "message") for one in numbers]
+    times = [number_of(counts.get(key, 0), "message") for counts in numbers]
     problem = f"{times[0]} with tag {key[2]} from rank {key[0]} to rank {key[1]} sent, {times[1]} received"
     return TraceError(trace.where, problem, "Give the trace of the whole run, with the files of all ranks")

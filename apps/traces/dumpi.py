@@ -30,7 +30,7 @@ def read_dumpi(path: Path) -> Trace:
     """
     where = f"--recording {path}"
     paths = _texts(path, where)
-    ranks = [_Rank(one) for one in paths]
+    ranks = [_Rank(path) for path in paths]
     for rank in ranks:
         rank.read()
         if rank.world not in (None, len(paths)):
@@ -54,10 +54,10 @@ def _texts(path: Path, where: str) -> list[Path]:
     if named is None or int(named["rank"]) != 0:
         known = "neither an .otf2 file nor the text of rank 0, whose name ends with its number, as in dumpi-0000.txt"
         raise TraceError(where, known, "Give one of them; dumpi2ascii makes texts of DUMPI's binary files")
-    found, width = [path], len(named["rank"])
-    while (other := path.with_name(f"{named['head']}{len(found):0{width}d}{named['tail']}")).is_file():
-        found.append(other)
-    return found
+    paths, width = [path], len(named["rank"])
+    while (other := path.with_name(f"{named['head']}{len(paths):0{width}d}{named['tail']}")).is_file():
+        paths.append(other)
+    return paths
 
 
 def _to_world(events: RankEvents, numbers: Mapping[int, int], communicators: list[tuple[int, ...]]) -> None:
@@ -88,7 +88,7 @@ class _Rank:
             self._take(call)
         if not self.events.ended:
             raise self.events.broken("it does not come to MPI_Finalize")
-        if any(one.active is not None and one.receives for one in self._requests.values()):
+        if any(request.active is not None and request.receives for request in self._requests.values()):
             raise self.events.broken("some of its receives never end")
         for name, count in self._extras.ignored.items():
             if name in calls.COLLECTIVES or (name in _TOLD and name not in _POLLS):

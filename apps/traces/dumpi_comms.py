@@ -61,10 +61,10 @@ def resolve(where: str, ranks: Sequence[OwnComms]) -> tuple[list[tuple[int, ...]
     Raises:
         TraceError: Some members of a communicator do not take part in a call that makes another one.
     """
-    found = [tuple(range(len(ranks))), *((rank,) for rank in range(len(ranks)))]
+    communicators = [tuple(range(len(ranks))), *((rank,) for rank in range(len(ranks)))]
     known: list[dict[int, int]] = [{0: 0, 1: 1 + rank} for rank in range(len(ranks))]
     turns: dict[tuple[int, int], dict[int, Making]] = {}  # by parent and number of the call on it
-    waiting = {rank: 0 for rank, own in enumerate(ranks) if own.made}  # place of the next making
+    waiting = {rank: 0 for rank, calls in enumerate(ranks) if calls.made}  # place of the next making
     made_on: list[dict[int, int]] = [{} for _ in ranks]
     while waiting:
         before = dict(waiting)
@@ -76,20 +76,20 @@ def resolve(where: str, ranks: Sequence[OwnComms]) -> tuple[list[tuple[int, ...]
             key = parent, made_on[rank].get(parent, 0)
             turn = turns.setdefault(key, {})
             turn[rank] = making
-            if len(turn) < len(found[parent]):
+            if len(turn) < len(communicators[parent]):
                 continue
-            _make(where, found, known, turn, found[parent], waiting)
-            for one in found[parent]:
-                made_on[one][parent] = key[1] + 1
-                waiting[one] += 1
-                if waiting[one] == len(ranks[one].made):
-                    del waiting[one]
+            _make(where, communicators, known, turn, communicators[parent], waiting)
+            for member in communicators[parent]:
+                made_on[member][parent] = key[1] + 1
+                waiting[member] += 1
+                if waiting[member] == len(ranks[member].made):
+                    del waiting[member]
             break  # the places of several ranks have changed
         if waiting == before:
             rank = min(waiting)
             problem = f"rank {rank} calls {ranks[rank].made[waiting[rank]].how}, and other members do not"
             raise TraceError(where, problem, _REMEDY)
-    return found, [dict(one) for one in known]
+    return communicators, [dict(numbers) for numbers in known]
 
 
 _REMEDY = "Give the texts of all ranks of one run"
@@ -97,7 +97,7 @@ _REMEDY = "Give the texts of all ranks of one run"
 
 def _make(
     where: str,
-    found: list[tuple[int, ...]],
+    communicators: list[tuple[int, ...]],
     known: Sequence[dict[int, int]],
     turn: Mapping[int, Making],
     members: Sequence[int],
@@ -118,5 +118,5 @@ def _make(
     for group in groups.values():
         ordered = sorted(group, key=lambda rank: turn[rank].key)  # stable: equal keys keep the parent's order
         for rank in ordered:
-            known[rank][places[rank] + 2] = len(found)
-        found.append(tuple(ordered))
+            known[rank][places[rank] + 2] = len(communicators)
+        communicators.append(tuple(ordered))

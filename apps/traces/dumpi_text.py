@@ -46,10 +46,10 @@ class Call:
 
     def number(self, name: str) -> int:
         """Return an argument that is a number or a handle."""
-        found = self._numbers(name, self._text(name).partition(" (")[0].strip("[]"))
-        if len(found) != 1:
+        numbers = self._numbers(name, self._text(name).partition(" (")[0].strip("[]"))
+        if len(numbers) != 1:
             raise self.broken(f"{name} of {self.name} is no number")
-        return found[0]
+        return numbers[0]
 
     def numbers(self, name: str) -> list[int]:
         """Return an argument that is an array; an empty one if it was not recorded."""
@@ -58,8 +58,8 @@ class Call:
 
     def statuses(self, name: str) -> list[Status]:
         """Return the statuses of the call; none if they were not recorded."""
-        found = _STATUS.findall(self.texts.get(name, ""))
-        return [Status(int(source), int(tag)) for source, tag in found]
+        found_statuses = _STATUS.findall(self.texts.get(name, ""))
+        return [Status(int(source), int(tag)) for source, tag in found_statuses]
 
     def _text(self, name: str) -> str:
         if name not in self.texts:
@@ -68,12 +68,12 @@ class Call:
 
     def _numbers(self, name: str, text: str) -> list[int]:
         try:
-            found = [int(part) for part in text.split(",") if part.strip()]
+            numbers = [int(part) for part in text.split(",") if part.strip()]
         except ValueError:
             raise self.broken(f"{name} of {self.name} is no number") from None
-        if any(abs(one) >= _MOST_NUMBER for one in found):
+        if any(abs(value) >= _MOST_NUMBER for value in numbers):
             raise self.broken(f"{name} of {self.name} is too large")
-        return found
+        return numbers
 
 
 @dataclass
@@ -135,9 +135,9 @@ def calls_in(path: Path) -> Iterator[Call]:
 
 
 def _argument(call: Call, line: str, broken: Callable[[str], UserError]) -> None:
-    found = _ARGUMENT.fullmatch(line)
-    if found is not None:
-        call.texts[found[1]] = found[3].strip()
+    match = _ARGUMENT.fullmatch(line)
+    if match is not None:
+        call.texts[match[1]] = match[3].strip()
     elif line.strip() and not line.startswith(_CONTINUED):
         raise broken(f"neither an argument nor the return of {call.name}")
 

@@ -32,10 +32,10 @@ class Datatypes:
         Raises:
             TraceError: The size is not known.
         """
-        found = self._made.get(number, self._table.get(number))
-        if found is None:
+        size_bytes = self._made.get(number, self._table.get(number))
+        if size_bytes is None:
             raise call.broken(f"the size of datatype {number} of {call.name} is not known")
-        return found
+        return size_bytes
 
     def bytes_of(self, call: Call, count: str, datatype: str) -> int:
         """Return the bytes of these arguments: a number of elements and their type; 0 for no type."""
@@ -45,14 +45,18 @@ class Datatypes:
     def vector(self, call: Call, counts: str, datatype: str) -> list[int]:
         """Return the bytes for each member of an array of numbers of elements."""
         number, elements = call.number(datatype), call.numbers(counts)
-        return [] if number <= _NULL else [self._checked(one * self.size(number, call), call) for one in elements]
+        return (
+            [] if number <= _NULL else [self._checked(element * self.size(number, call), call) for element in elements]
+        )
 
     def vector_of_types(self, call: Call, counts: str, datatypes: str) -> list[int]:
         """Return the bytes for each member, whose types differ."""
         elements, types = call.numbers(counts), call.numbers(datatypes)
         if len(elements) != len(types):
             raise call.broken(f"{call.name} has {len(elements)} counts and {len(types)} datatypes")
-        return [self._checked(one * self.size(kind, call), call) for one, kind in zip(elements, types, strict=True)]
+        return [
+            self._checked(element * self.size(kind, call), call) for element, kind in zip(elements, types, strict=True)
+        ]
 
     def _checked(self, size_bytes: int, call: Call) -> int:
         if not 0 <= size_bytes < _MOST_NUMBER:
@@ -74,7 +78,7 @@ def _struct(name: str) -> Callable[[Call, Datatypes], int]:
         kinds = call.numbers("oldtypes")
         if len(lengths) != len(kinds):
             raise call.broken(f"{call.name} has {len(lengths)} lengths and {len(kinds)} datatypes")
-        return sum(one * types.size(kind, call) for one, kind in zip(lengths, kinds, strict=True))
+        return sum(length * types.size(kind, call) for length, kind in zip(lengths, kinds, strict=True))
 
     return size
 

@@ -51,9 +51,9 @@ def read_apart(path: Path) -> Trace:
             why += ", because memory ran out" if done.memory_ran_out else ""
             raise TraceError(f"--recording {path}", why if said is None else f"{why}: {said[1].rstrip('.!')}", REMEDY)
         with result.open("rb") as file:
-            found: Trace | TraceError = pickle.load(file)  # our own child has written it
-    if not isinstance(found, TraceError):
-        return found
-    if said is not None and isinstance(found, UnreadableArchive):  # the library has printed more than it tells
-        raise UnreadableArchive(found.where, said[1].rstrip(".!"))
-    raise found
+            trace: Trace | TraceError = pickle.load(file)  # our own child has written it
+    if not isinstance(trace, TraceError):
+        return trace
+    if said is not None and isinstance(trace, UnreadableArchive):  # the library has printed more than it tells
+        raise UnreadableArchive(trace.where, said[1].rstrip(".!"))
+    raise trace

@@ -49,7 +49,10 @@ def read_archive(path: Path, where: str) -> Trace:
 def _reading(where: str) -> Iterator[None]:
     """Turn the errors of the library into one of ours, those inside its callbacks included."""
     hidden: list[BaseException] = []
-    before, sys.unraisablehook = sys.unraisablehook, lambda found: hidden.append(found.exc_value or Exception())
+    before, sys.unraisablehook = (
+        sys.unraisablehook,
+        lambda unraisable: hidden.append(unraisable.exc_value or Exception()),
+    )
     try:
         yield
     except TraceError:
@@ -141,11 +144,11 @@ class _Reader:
 
     def trace(self) -> Trace:
         """Return the trace after a check that it is whole and can be represented."""
-        ranks = [one.events for one in self._ranks]
+        ranks = [rank.events for rank in self._ranks]
         unknown, odd = Counter[str](), Counter[str]()
-        for one in ranks:
-            unknown.update(one.unknown)
-            odd.update(one.odd)
+        for events_there in ranks:
+            unknown.update(events_there.unknown)
+            odd.update(events_there.odd)
         calls.refuse_unknown(self._where, unknown)
         for rank in self._ranks:
             rank.finish()

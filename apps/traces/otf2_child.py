@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 def main() -> None:
     """Read an archive and write its trace, or the error, to a file."""
     archive, result, shown = sys.argv[1:]
-    found: Trace | TraceError
+    trace: Trace | TraceError
     try:
-        found = read_archive(Path(archive), f"--recording {shown}")
+        trace = read_archive(Path(archive), f"--recording {shown}")
     except TraceError as err:
-        found = err
+        trace = err
     with Path(result).open("wb") as file:
-        pickle.dump(found, file, protocol=pickle.HIGHEST_PROTOCOL)
+        pickle.dump(trace, file, protocol=pickle.HIGHEST_PROTOCOL)
 
 
 if __name__ == "__main__":

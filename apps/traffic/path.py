@@ -52,7 +52,7 @@ class Path:
         return self.inside_messages + _CROSSINGS * self.inside_large_messages
 
 
-_FIELDS = tuple(one.name for one in fields(Path))
+_FIELDS = tuple(field.name for field in fields(Path))
 
 
 @dataclass(frozen=True)
@@ -107,11 +107,11 @@ def all_to_all_path(block_bytes: float, q: int, p: int) -> Path:
         return (Route(staying=1, beside=inside) if p == 1 else Route(1, q * (ranks - q), 0, inside)).path(block_bytes)
     if chosen == "pairwise":  # with the rank whose number differs in the bits of 1, 2 ...
         return Route(ranks - q, q * (ranks - q), q - 1, q * (q - 1)).path(block_bytes)
-    found, reach = Path(), 1  # Bruck: half of the blocks to the rank 1, 2, 4 ... further on
+    whole_path, reach = Path(), 1  # Bruck: half of the blocks to the rank 1, 2, 4 ... further on
     while reach < ranks:
         blocks = sum(1 for distance in range(1, ranks) if distance & reach)
         across = min(q, reach)
         route = Route(1, across, 0, q - across) if p > 1 else Route(staying=1, beside=q)
-        found += route.path(block_bytes * blocks)
+        whole_path += route.path(block_bytes * blocks)
         reach *= 2
-    return found
+    return whole_path

@@ -47,7 +47,7 @@ def counts_for(items: int, cost: npt.ArrayLike, least: npt.ArrayLike = 1, *, ext
     counts = np.maximum(np.floor(even / costs * (1 - 1e-12) - extra).astype(np.int64), fewest)
     surplus = int(counts.sum()) - items
     if surplus > 0:  # the least items have lifted some parts
-        largest = [(-(count + extra) * one, i) for i, (count, one) in enumerate(zip(counts, costs, strict=True))]
+        largest = [(-(count + extra) * cost, i) for i, (count, cost) in enumerate(zip(counts, costs, strict=True))]
         heapq.heapify(largest)
         while surplus > 0:
             less, i = heapq.heappop(largest)
@@ -55,7 +55,7 @@ def counts_for(items: int, cost: npt.ArrayLike, least: npt.ArrayLike = 1, *, ext
                 counts[i] -= 1
                 surplus -= 1
                 heapq.heappush(largest, (less + costs[i], i))
-    nexts = [((count + 1 + extra) * one, i) for i, (count, one) in enumerate(zip(counts, costs, strict=True))]
+    nexts = [((count + 1 + extra) * cost, i) for i, (count, cost) in enumerate(zip(counts, costs, strict=True))]
     heapq.heapify(nexts)
     for _ in range(-surplus):
         more, i = heapq.heappop(nexts)

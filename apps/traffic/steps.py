@@ -182,8 +182,8 @@ def totals(nranks: int, steps: Iterable[Step] | Mapping[Step, int]) -> Totals:
             flops += times * step.flops
         elif isinstance(step, Exchange):
             flops += times * (0 if step.meanwhile is None else step.meanwhile)
-            own = step.source == step.destination
-            for prefix, chosen in (("", slice(None)), ("self_", own)):
+            to_itself = step.source == step.destination
+            for prefix, chosen in (("", slice(None)), ("self_", to_itself)):
                 who, size_bytes = step.source[chosen], step.size_bytes[chosen]
                 sent[f"{prefix}messages"] += times * np.bincount(who, minlength=nranks)
                 sent[f"{prefix}bytes"] += times * np.bincount(who, size_bytes, nranks).astype(np.int64)

@@ -97,8 +97,8 @@ def read_distribution(table: CheckedTable, quantity: Quantity) -> Distribution |
     if not isinstance(value, dict) or kind not in known:
         remedy = f'Write for example {{ kind = "constant", value = 1 }}; kinds: {", ".join(known)}'
         raise PlatformError(where, f"no kind of distribution in {value!r}", remedy)
-    own = CheckedTable(value, where, {"": ("kind", *(KINDS[kind] or ("values",)))})
-    numbers = _values(own, where) if kind == "values" else tuple(own.number(key) for key in KINDS[kind])
+    checked = CheckedTable(value, where, {"": ("kind", *(KINDS[kind] or ("values",)))})
+    numbers = _values(checked, where) if kind == "values" else tuple(checked.number(key) for key in KINDS[kind])
     _check(where, kind, numbers, quantity)
     return Distribution(kind, numbers, quantity)
 

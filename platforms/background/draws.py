@@ -106,10 +106,12 @@ def drawn(background: Background, grid: LoadableGrid, *, seed: int, stream: int,
     quiet = {name: 1.0 for name in names if not background.shares(name)}
     names = [name for name in names if name not in quiet]
     shares, factors = (
-        {**(dict(zip(names, one.draw(of_links, len(names)), strict=True)) if one else dict.fromkeys(names, 1.0)),
-         **quiet}
-        for one in (background.bandwidth, background.latency)
-    )  # fmt: skip
+        {
+            **(dict(zip(names, law.draw(of_links, len(names)), strict=True)) if law else dict.fromkeys(names, 1.0)),
+            **quiet,
+        }
+        for law in (background.bandwidth, background.latency)
+    )
     return Draw(nodes, shares, factors)
 
 

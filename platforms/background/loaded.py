@@ -36,7 +36,7 @@ def loaded_platform(grid: Loadable, draw: Draw) -> Platform:
     Its file is kept in the cache folder under its content hash.  The links keep their load for the whole run, because
     SimGrid 3.32 loses messages that are on a link whose bandwidth a profile changes.
     """
-    profiles = [Profile(host, tuple(one.dates()), one.period_s) for host, one in draw.nodes.items()]
+    profiles = [Profile(host, tuple(node.dates()), node.period_s) for host, node in draw.nodes.items()]
     loaded = loaded_grid(grid, draw)
     if isinstance(loaded, Site):
         return loaded.written(profiles)

@@ -105,10 +105,10 @@ def _over(route: Route, left: Mapping[str, SiteLink]) -> Route:
     """Return a route over what is left of links, by name."""
     links, added_s = [], 0.0
     for link in route.links:
-        own = left.get(_id_of(link))
-        if own is not None:
-            added_s += own.latency_s - link.latency_s
-            link = replace(link, bandwidth_Bps=own.bandwidth_Bps, latency_s=own.latency_s)
+        link_left = left.get(_id_of(link))
+        if link_left is not None:
+            added_s += link_left.latency_s - link.latency_s
+            link = replace(link, bandwidth_Bps=link_left.bandwidth_Bps, latency_s=link_left.latency_s)
         links.append(link)
     return replace(route, links=tuple(links), latency_s=route.latency_s + added_s)
 
@@ -138,22 +138,22 @@ def site_of(platform: Platform, patterns: Sequence[str] = ()) -> Site:
     """
     _check_file(platform)
     inside, between = _crossed(platform)
-    found = _without_own(platform, [name for name in between if name not in inside])
+    shared_links = _without_own(platform, [name for name in between if name not in inside])
     if patterns:
         for pattern in patterns:
             if not any(fnmatchcase(name, pattern) for name in between):
                 problem = f"links: no link between clusters fits {pattern!r}"
                 known = ", ".join(list(between)[:8]) or "none"
                 raise PlatformError(f"platform {platform.name}", problem, f"Links between them: {known}")
-        found = [name for name in between if any(fnmatchcase(name, pattern) for pattern in patterns)]
-    _check_declared(platform, found)
+        shared_links = [name for name in between if any(fnmatchcase(name, pattern) for pattern in patterns)]
+    _check_declared(platform, shared_links)
     links = tuple(
-        SiteLink(name, one.bandwidth_Bps, one.latency_s, one.name != name, frozenset(between[name][1]))
-        for name in found
-        for one in [between[name][0]]
+        SiteLink(name, link.bandwidth_Bps, link.latency_s, link.name != name, frozenset(between[name][1]))
+        for name in shared_links
+        for link in [between[name][0]]
     )
-    clusters = tuple(SiteCluster(one.name, tuple(host.name for host in one.hosts), one.cores)
-                     for one in platform.clusters)  # fmt: skip
+    clusters = tuple(SiteCluster(cluster.name, tuple(host.name for host in cluster.hosts), cluster.cores)
+                     for cluster in platform.clusters)  # fmt: skip
     return Site(platform, clusters, links, {link.name: link for link in links})
 
 
@@ -173,15 +173,15 @@ def _crossed(platform: Platform) -> tuple[set[str], dict[str, tuple[Link, set[tu
     return inside, {name: (link, pairs[name]) for name, link in links.items()}
 
 
-def _without_own(platform: Platform, found: Sequence[str]) -> list[str]:
+def _without_own(platform: Platform, bridged: Sequence[str]) -> list[str]:
     """Return the links without those of hosts that are clusters by themselves and whose messages cross others too."""
     alone = {cluster.hosts[0].name for cluster in platform.clusters if len(cluster.hosts) == 1}
-    own = set()
+    private = set()
     for (source, _), route in survey(platform).routes.items():
-        names = [name for name in map(_id_of, route.links) if name in found] if route is not None else []
+        names = [name for name in map(_id_of, route.links) if name in bridged] if route is not None else []
         if source in alone and names:
-            own |= {names[0]} if len(names) > 1 else set()
-    return [name for name in found if name not in own] or list(found)
+            private |= {names[0]} if len(names) > 1 else set()
+    return [name for name in bridged if name not in private] or list(bridged)
 
 
 def _check_file(platform: Platform) -> None:

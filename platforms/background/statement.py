@@ -95,12 +95,12 @@ def _background(name: str, values: dict[str, Any], where: str) -> Background:
     top = CheckedTable(values, where, _KEYS)
     wan = top.table("wan", "wan")
     named = top.value("clusters", {})
-    if not isinstance(named, dict) or not all(isinstance(one, dict) for one in named.values()):
+    if not isinstance(named, dict) or not all(isinstance(entry, dict) for entry in named.values()):
         place = inside(where, "", "clusters")
         raise PlatformError(place, "clusters is not a table of tables", "Write for example [clusters.c1]")
     places = {cluster: inside(where, f", clusters.{cluster}", "clusters", cluster) for cluster in named}
     clusters = {
-        cluster: _node_load(CheckedTable(one, places[cluster], _KEYS, "nodes")) for cluster, one in named.items()
+        cluster: _node_load(CheckedTable(entry, places[cluster], _KEYS, "nodes")) for cluster, entry in named.items()
     }
     nodes = _node_load(top.table("nodes", "nodes")) if top.has("nodes") else None
     bandwidth, latency = read_distribution(wan, BANDWIDTH), read_distribution(wan, LATENCY)

@@ -77,9 +77,9 @@ class Command(Generic[_Request]):
             usage=self.usage,
             first=self.first,
         )
-        own = {field.option for field in fields_of(self.request)}
+        known = {field.option for field in fields_of(self.request)}
         for option, help in (choosers or {}).items():
-            if option not in own:
+            if option not in known:
                 made.add_argument(option, action="store_true", help=help)
         add_options(made, self.request)
         return made

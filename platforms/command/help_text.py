@@ -53,20 +53,24 @@ class HelpFormatter(argparse.HelpFormatter):
 
 def name_of(action: argparse.Action) -> str:
     """Return an option's name with two hyphens, or an empty text for an argument without a name."""
-    return next((one for one in action.option_strings if one.startswith("--")), "")
+    return next((word for word in action.option_strings if word.startswith("--")), "")
 
 
 def first_options(actions: Iterable[argparse.Action], first: Sequence[str]) -> list[argparse.Action]:
     """Return the options that a short help shows, in the order of the actions; ``first`` names the most important."""
-    options = [one for one in actions if one.option_strings and one.help != argparse.SUPPRESS]
+    options = [action for action in actions if action.option_strings and action.help != argparse.SUPPRESS]
     if len(options) <= _FEW:
         return options
     rank = {name: number for number, name in enumerate(first)}
-    own = [one for one in options if name_of(one) not in SECTION_OF and not isinstance(one, argparse._HelpAction)]
-    shared = sorted((one for one in options if name_of(one) in rank), key=lambda one: rank[name_of(one)])
-    required = [one for one in options if one.required]
-    chosen = list(dict.fromkeys((*required, *shared, *own)))[: max(MOST_SHOWN, len(required))]
-    return [one for one in options if one in chosen or isinstance(one, argparse._HelpAction)]
+    specific = [
+        option
+        for option in options
+        if name_of(option) not in SECTION_OF and not isinstance(option, argparse._HelpAction)
+    ]
+    shared = sorted((option for option in options if name_of(option) in rank), key=lambda action: rank[name_of(action)])
+    required = [option for option in options if option.required]
+    chosen = list(dict.fromkeys((*required, *shared, *specific)))[: max(MOST_SHOWN, len(required))]
+    return [option for option in options if option in chosen or isinstance(option, argparse._HelpAction)]
 
 
 def help_text(parser: argparse.ArgumentParser, first: Sequence[str], *, whole: bool) -> str:
@@ -78,7 +82,9 @@ def help_text(parser: argparse.ArgumentParser, first: Sequence[str], *, whole: b
         whole: Show all options and what follows them; else only those that matter most.
     """
     shown = parser._actions if whole else first_options(parser._actions, first)
-    hidden = sum(bool(one.option_strings) for one in parser._actions) - sum(bool(one.option_strings) for one in shown)
+    hidden = sum(bool(action.option_strings) for action in parser._actions) - sum(
+        bool(action.option_strings) for action in shown
+    )
     formatter = parser._get_formatter()
     if whole or not hidden:
         formatter.add_usage(parser.usage, parser._actions, parser._mutually_exclusive_groups)
@@ -88,7 +94,9 @@ def help_text(parser: argparse.ArgumentParser, first: Sequence[str], *, whole: b
     for group in sorted(parser._action_groups, key=_order):
         formatter.start_section(group.title)
         formatter.add_text(group.description)
-        formatter.add_arguments([one for one in group._group_actions if one in shown or not one.option_strings])
+        formatter.add_arguments(
+            [action for action in group._group_actions if action in shown or not action.option_strings]
+        )
         formatter.end_section()
     if hidden:
         formatter.add_text(f"{parser.prog} --help-all shows {number_of(hidden, 'more option')}.")
@@ -100,7 +108,7 @@ def help_text(parser: argparse.ArgumentParser, first: Sequence[str], *, whole: b
 def _usage(parser: argparse.ArgumentParser) -> str:
     """Return the usage of a command whose options are too many to be named."""
     formatter = parser._get_formatter()
-    named = [one for one in parser._actions if not one.option_strings or one.required]
+    named = [action for action in parser._actions if not action.option_strings or action.required]
     formatter.add_usage(None, named, [])
     said = formatter.format_help().strip().removeprefix("usage: ")
     last = said.splitlines()[-1]

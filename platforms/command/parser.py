@@ -34,7 +34,7 @@ class CommandParser(argparse.ArgumentParser):
         title = next((SECTION_OF[name] for name in names if name in SECTION_OF), None)
         if title is None:
             return super().add_argument(*names, **options)
-        group = next((one for one in self._action_groups if one.title == title), None)
+        group = next((action_group for action_group in self._action_groups if action_group.title == title), None)
         return (group or self.add_argument_group(title)).add_argument(*names, **options)
 
     def format_help(self) -> str:
@@ -44,11 +44,11 @@ class CommandParser(argparse.ArgumentParser):
     def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
         """Return the values of the options; an option that does not exist ends the command."""
         words = self._with_any_words(sys.argv[1:] if args is None else list(args))
-        found, unknown = self.parse_known_args(words, namespace)
+        values, unknown = self.parse_known_args(words, namespace)
         if unknown:
             asked = _did_you_mean_option(unknown, self)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{'. ' + asked if asked else ''}")
-        return found
+        return values
 
     def _with_any_words(self, words: list[str]) -> list[str]:
         """Return the words of a command line, with values that argparse would take for options tied to theirs."""
@@ -67,7 +67,7 @@ class CommandParser(argparse.ArgumentParser):
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is None or value in action.choices:
             return
-        known = [str(one) for one in action.choices]
+        known = [str(choice) for choice in action.choices]
         asked = did_you_mean(str(value), known)
         said = f"invalid choice: {value!r} (choose from {', '.join(known)}){'. ' + asked if asked else ''}"
         raise argparse.ArgumentError(action, said)

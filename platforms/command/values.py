@@ -70,7 +70,7 @@ def parsed(request: type[_Request], parser: CommandParser, words: Sequence[str])
     given = {field.key: getattr(values, field.key) for field in fields_of(request) if field.key != behind}
     if behind is not None:
         given[behind] = tuple(words[split + 1 :])
-    return request(**{key: tuple(one) if isinstance(one, list) else one for key, one in given.items()})
+    return request(**{key: tuple(value) if isinstance(value, list) else value for key, value in given.items()})
 
 
 def request_of(request: type[_Request], values: Mapping[str, Any], where: str = "") -> _Request:
@@ -93,7 +93,7 @@ def request_of(request: type[_Request], values: Mapping[str, Any], where: str = 
         place = f"{where}, {key}" if where else key
         field = keys.get(key)
         if field is None:
-            raise UserError(place, "no such option", known_names(key, [one.key for one in fields_of(request)]))
+            raise UserError(place, "no such option", known_names(key, [field.key for field in fields_of(request)]))
         if field.key in given:
             raise UserError(place, "is given twice, by two names", "Drop one of them")
         if value is not None:

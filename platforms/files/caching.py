@@ -78,9 +78,9 @@ def sync_folder(folder: Path) -> None:
 
 
 def _wanted_folder() -> Path:
-    own = os.environ.get("GRID_VALIDATOR_CACHE")
+    cache_named = os.environ.get("GRID_VALIDATOR_CACHE")
     try:
-        folder = Path(own).expanduser() if own else user_cache_path(FOLDER_NAME, appauthor=False)
+        folder = Path(cache_named).expanduser() if cache_named else user_cache_path(FOLDER_NAME, appauthor=False)
     except RuntimeError as err:
         raise UserError("cache folder", "there is no home folder", _REMEDY) from err
     return folder.absolute()  # HOME may be relative

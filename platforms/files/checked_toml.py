@@ -108,10 +108,10 @@ def toml_values(text: str, path: str | Path) -> dict[str, Any]:
 
 def _not_toml(path: str | Path, said: str) -> TomlError:
     # The line is in the text of tomllib's error alone.
-    found = re.fullmatch(r"(.*) \(at line (\d+), (column \d+)\)", said, re.DOTALL)
-    if found is None:
+    match = re.fullmatch(r"(.*) \(at line (\d+), (column \d+)\)", said, re.DOTALL)
+    if match is None:
         return TomlError(str(path), f"not TOML: {said}", _CORRECT)
-    return _at_line(path, int(found[2]), f"not TOML: {found[1]} ({found[3]})", _CORRECT)
+    return _at_line(path, int(match[2]), f"not TOML: {match[1]} ({match[3]})", _CORRECT)
 
 
 def _at_line(path: str | Path, line: int, problem: str, remedy: str) -> TomlError:
@@ -125,8 +125,8 @@ def _check_bounds(path: str | Path, table: dict[str, Any]) -> None:
     level: list[Any] = [table]
     for _ in range(MOST_DEPTH):
         inner: list[Any] = []
-        for one in level:
-            for value in one.values() if isinstance(one, dict) else one:
+        for bound in level:
+            for value in bound.values() if isinstance(bound, dict) else bound:
                 if isinstance(value, dict | list):
                     inner.append(value)
                 elif isinstance(value, int) and not -_WHOLE <= value < _WHOLE:
@@ -217,7 +217,7 @@ class CheckedTable:
     def texts(self, key: str, count: int) -> list[str]:
         """Return a list of ``count`` texts."""
         value = self._get(key, _REQUIRED, f"a list of {count} texts")
-        if not (isinstance(value, list) and len(value) == count and all(isinstance(one, str) for one in value)):
+        if not (isinstance(value, list) and len(value) == count and all(isinstance(item, str) for item in value)):
             raise self._not(key, f"a list of {count} texts")
         return value
 
@@ -228,7 +228,7 @@ class CheckedTable:
     def list_of(self, key: str, default: list[Any], kind: type | tuple[type, ...], what: str) -> list[Any]:
         """Return a list of values of one type; ``what`` names them in error messages, such as "names"."""
         value: list[Any] = self._values.get(key, default)
-        fits = isinstance(value, list) and all(isinstance(one, kind) and not isinstance(one, bool) for one in value)
+        fits = isinstance(value, list) and all(isinstance(item, kind) and not isinstance(item, bool) for item in value)
         if not fits:
             raise self._not(key, f"a list of {what}")
         return value
@@ -243,21 +243,21 @@ class CheckedTable:
     def tables(self, key: str, kind: str | None = None) -> list[CheckedTable]:
         """Return the list of tables under this key; ``kind`` is their kind if it differs from the key."""
         value = self._values.get(key, [])
-        if not (isinstance(value, list) and all(isinstance(one, dict) for one in value)):
+        if not (isinstance(value, list) and all(isinstance(item, dict) for item in value)):
             raise self._not(key, "a list of tables")
         return [
-            CheckedTable(one, inside(self.where, f", {key} {i}", key, i - 1), self._keys, kind or key)
-            for i, one in enumerate(value, 1)
+            CheckedTable(item, inside(self.where, f", {key} {i}", key, i - 1), self._keys, kind or key)
+            for i, item in enumerate(value, 1)
         ]
 
     def options(self, key: str) -> dict[str, str]:
         """Return a table of texts, such as SimGrid options."""
         value = self._values.get(key, {})
-        if not (isinstance(value, dict) and all(isinstance(one, str) for one in value.values())):
+        if not (isinstance(value, dict) and all(isinstance(item, str) for item in value.values())):
             raise self._not(key, 'a table of texts, such as "network/crosstraffic" = "no"')
-        for name, one in value.items():
-            if not (name + one).isprintable():  # XML cannot hold such characters
-                problem = f"{name!r} = {one!r} has characters that cannot be shown"
+        for name, item in value.items():
+            if not (name + item).isprintable():  # XML cannot hold such characters
+                problem = f"{name!r} = {item!r} has characters that cannot be shown"
                 raise PlatformError(inside(self.at(key), "", name), problem, "Leave them out")
         return value
 

@@ -28,8 +28,8 @@ def checked_rows(
         UserError: It cannot be read, is not CSV, or lacks a column.
     """
     where = str(path) if where is None else where
-    found, rows = read_table(path, remedy, where=where)
-    check_columns(found, columns, where)
+    columns_found, rows = read_table(path, remedy, where=where)
+    check_columns(columns_found, columns, where)
     return rows
 
 
@@ -60,13 +60,13 @@ def parsed_table(text: str, remedy: str, *, where: str) -> tuple[tuple[str, ...]
         raise UserError(where, f"not CSV: {err}", remedy) from err
 
 
-def check_columns(found: Sequence[str], columns: Sequence[str], where: str) -> None:
+def check_columns(columns_found: Sequence[str], columns: Sequence[str], where: str) -> None:
     """Refuse a table that lacks a column.
 
     Raises:
         UserError: The first one that it lacks.
     """
-    missing = [name for name in columns if name not in found]
+    missing = [name for name in columns if name not in columns_found]
     if missing:
         raise UserError(where, f"no column {missing[0]}", f"Name the columns {', '.join(columns)} in the first line")
 

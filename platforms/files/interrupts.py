@@ -33,11 +33,11 @@ def interrupts_held() -> Iterator[None]:
             waiting.append((number, frame))
 
     try:
-        for one in _SIGNALS:
-            handler = signal.getsignal(one)
+        for signal_number in _SIGNALS:
+            handler = signal.getsignal(signal_number)
             if callable(handler):
-                before[one] = handler
-                signal.signal(one, note)
+                before[signal_number] = handler
+                signal.signal(signal_number, note)
         yield
     finally:
         over = True

@@ -33,11 +33,11 @@ class Places:
 
     def under(self, path: Path) -> list[Section]:
         """Return the sections of a table and of all tables in it."""
-        return [one for one in self.sections if one.path[: len(path)] == path]
+        return [section for section in self.sections if section.path[: len(path)] == path]
 
     def section(self, path: Path) -> Section | None:
         """Return the section of a table; None: the table is written within a value, or is not there."""
-        return next((one for one in self.sections if one.path == path), None)
+        return next((section for section in self.sections if section.path == path), None)
 
     def line_of(self, path: Path) -> int | None:
         """Return the number of the line, from 1, of a value or table, or of the nearest one that contains it."""
@@ -49,12 +49,12 @@ class Places:
 
     def _begin(self, path: Path) -> int | None:
         """Return the position of a value or table; of a table without a header that of the first thing in it."""
-        found = self.section(path)
-        if found is not None:
-            return found.header
+        section = self.section(path)
+        if section is not None:
+            return section.header
         if path in self.values:
             return self.values[path][0]
-        inside = [one.header for one in self.under(path)]
+        inside = [entry.header for entry in self.under(path)]
         inside += [start for other, (start, _) in self.values.items() if other[: len(path)] == path]
         return min(inside, default=None)
 
@@ -107,8 +107,8 @@ class _Scanner:
             self._at += 1
 
     def _to_next_line(self) -> None:
-        found = self._text.find("\n", self._at)
-        self._at = len(self._text) if found < 0 else found + 1
+        end = self._text.find("\n", self._at)
+        self._at = len(self._text) if end < 0 else end + 1
 
     def _read_header(self) -> Path:
         is_list = self._text.startswith("[[", self._at)

@@ -161,15 +161,15 @@ class Grid:
         cluster_of = {host: cluster for cluster in self.clusters for host in cluster.host_names}
         up, down = (_host_links(cluster_of, direction) for direction in ("UP", "DOWN"))
         inner: dict[tuple[str, str], tuple[Link, ...]] = {}  # by clusters: the links that all their routes share
-        found = []
+        routes_found = []
         for a, b in pairs:
             here, there = cluster_of[a], cluster_of[b]
             ends = here.name, there.name
             if ends not in inner:
                 inner[ends] = self._between(here, there)
             links = (up[a], *inner[ends], down[b])
-            found.append(Route(a, b, sum([link.latency_s for link in links]), links))
-        return found
+            routes_found.append(Route(a, b, sum([link.latency_s for link in links]), links))
+        return routes_found
 
     def _between(self, here: GridCluster, there: GridCluster) -> tuple[Link, ...]:
         """Return the links between two nodes of these clusters, without those of the nodes."""

@@ -118,7 +118,7 @@ def _described(entry: CheckedTable, name: str, network: str | None) -> Grid:
     """Return the grid of a scenario file or of an entry of scenarios.toml; ``name`` is used if the entry has none."""
     entry.text("source", "")  # checked only: it informs readers of the file
     net = named_network(entry.text("network", DEFAULT_NETWORK) if network is None else network)
-    clusters = tuple(_cluster(one, i, net.node, net.backbone) for i, one in enumerate(entry.tables("clusters"), 1))
+    clusters = tuple(_cluster(table, i, net.node, net.backbone) for i, table in enumerate(entry.tables("clusters"), 1))
     if not clusters:
         raise PlatformError(entry.where, "no [[clusters]]", "Give at least one, with nodes and speed_gflops")
     shape, links = _wan(entry.table("wan", "wan"), [cluster.name for cluster in clusters], net.wan)
@@ -196,7 +196,7 @@ def _wan(entry: CheckedTable, clusters: list[str], default: Wire) -> tuple[str, 
         raise PlatformError(entry.of("shape"), f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
     return shape, wan_links(
         entry, shape, dict(zip(clusters, clusters, strict=True)), what="cluster", key="cluster", duplex=False,
-        wire=lambda one: wire_of(one, wire_of(entry, default)),
+        wire=lambda table: wire_of(table, wire_of(entry, default)),
     )  # fmt: skip
 
 

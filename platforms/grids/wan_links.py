@@ -38,13 +38,13 @@ def wan_links(
     duplex = entry.boolean("duplex", duplex)
     usual = wire(entry)
     links = {ends: WanLink(*ends, usual, duplex) for ends in wan_ends(shape, list(zones.values()))}
-    own = set()
-    for one in entry.tables("links", "wan.links"):
-        ends = _ends(one, shape, zones, what, key)
-        if ends in own:
-            raise PlatformError(one.where, "this link is given twice", "Keep one")
-        own.add(ends)
-        links[ends] = WanLink(*ends, wire(one), one.boolean("duplex", duplex))
+    private = set()
+    for table in entry.tables("links", "wan.links"):
+        ends = _ends(table, shape, zones, what, key)
+        if ends in private:
+            raise PlatformError(table.where, "this link is given twice", "Keep one")
+        private.add(ends)
+        links[ends] = WanLink(*ends, wire(table), table.boolean("duplex", duplex))
     return tuple(links.values())
 
 
@@ -69,5 +69,5 @@ def _ends(entry: CheckedTable, shape: str, zones: Mapping[str, str], what: str, 
     if len(set(names)) != len(names):
         raise PlatformError(entry.where, f"both ends are the same {what}", "Name two")
     order = list(zones)
-    one, *other = (zones[name] for name in sorted(names, key=order.index))
-    return one, other[0] if other else None
+    first_zone, *other = (zones[name] for name in sorted(names, key=order.index))
+    return first_zone, other[0] if other else None

@@ -96,7 +96,9 @@ def ghz(frequency_hz: float) -> str:
 
 def known_frequencies(speed_flops: float) -> Frequencies | None:
     """Return the levels of the node type whose cores have this speed at their highest frequency, else None."""
-    return next((one for speed, one in _types() if math.isclose(speed, speed_flops, rel_tol=1e-9)), None)
+    return next(
+        (frequencies for speed, frequencies in _types() if math.isclose(speed, speed_flops, rel_tol=1e-9)), None
+    )
 
 
 def known_speeds_flops() -> list[float]:
@@ -122,17 +124,17 @@ def parse_frequency(text: str, clusters: Sequence[tuple[str, Frequencies]]) -> t
         raise PlatformError(
             where, f"{len(parts)} frequencies for {len(clusters)} clusters", "Give one, or one for each"
         )
-    found = []
+    frequencies = []
     for part, (name, levels) in zip(parts, clusters, strict=True):
         if part in ("min", "max"):
-            found.append(levels.min_hz if part == "min" else levels.max_hz)
+            frequencies.append(levels.min_hz if part == "min" else levels.max_hz)
             continue
         try:
             frequency_hz = float(part) * 1e9
         except ValueError:
             raise PlatformError(where, f"{part!r} is not a frequency", "Write GHz, min or max") from None
-        found.append(levels.level_hz(frequency_hz, f"{where}, cluster {name}"))
-    return tuple(found)
+        frequencies.append(levels.level_hz(frequency_hz, f"{where}, cluster {name}"))
+    return tuple(frequencies)
 
 
 @functools.cache

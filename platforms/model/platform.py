@@ -179,7 +179,7 @@ class Platform:
     def changes_for(self, host_names: Iterable[str]) -> tuple[Change, ...]:
         """Return the changes that may affect a run on these hosts: those of the hosts, and those of all links."""
         used = set(host_names) if self.changes else set()
-        return tuple(one for one in self.changes if one.resource == "link" or one.name in used)
+        return tuple(change for change in self.changes if change.resource == "link" or change.name in used)
 
     def __contains__(self, host_name: object) -> bool:
         return host_name in self._by_name

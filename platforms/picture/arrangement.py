@@ -129,7 +129,7 @@ def _home(zone: _Zone, neighbours: list[int]) -> _Zone:
 def _holder(zone: _Zone, vertex: int) -> _Zone:
     if vertex in zone.vertices:
         return zone
-    return next(found for child in zone.zones if (found := _holder_or_none(child, vertex)) is not None)
+    return next(holder for child in zone.zones if (holder := _holder_or_none(child, vertex)) is not None)
 
 
 def _holder_or_none(zone: _Zone, vertex: int) -> _Zone | None:
@@ -166,8 +166,8 @@ def _lay(
     height += 2 * _PADDING + _HEAD
     centres = {vertex: at - (0, _HEAD / 2) for vertex, at in centres.items()}
     boxes = [_moved(box, (0, -_HEAD / 2)) for box in boxes]
-    own = ZoneBox(zone.name, depth, -width / 2, -height / 2, width / 2, height / 2)
-    return _Laid((width, height), centres, [own, *boxes])
+    zone_box = ZoneBox(zone.name, depth, -width / 2, -height / 2, width / 2, height / 2)
+    return _Laid((width, height), centres, [zone_box, *boxes])
 
 
 def _turned_to_neighbours(

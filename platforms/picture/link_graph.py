@@ -41,11 +41,11 @@ class LinkGraph:
 
     def neighbours(self) -> dict[int, list[int]]:
         """Return the neighbours of each vertex, one entry per span."""
-        found: dict[int, list[int]] = {vertex: [] for vertex in self.vertices}
+        joined: dict[int, list[int]] = {vertex: [] for vertex in self.vertices}
         for span in self.spans:
-            found[span.first].append(span.second)
-            found[span.second].append(span.first)
-        return found
+            joined[span.first].append(span.second)
+            joined[span.second].append(span.first)
+        return joined
 
 
 def link_graph(part_of: Mapping[str, int], routes: Sequence[Route]) -> LinkGraph:
@@ -75,7 +75,7 @@ def _inside(part_of: Mapping[str, int], routes: Sequence[Route]) -> dict[str, in
         if part_of[route.source] == part_of[route.destination]:
             for link in route.links:
                 parts[cable(link)].add(part_of[route.source])
-    return {name: next(iter(found)) for name, found in parts.items() if len(found) == 1}
+    return {name: next(iter(zones)) for name, zones in parts.items() if len(zones) == 1}
 
 
 class _Builder:
@@ -231,11 +231,11 @@ def _in_series(spans: list[Span], parts: int, buses: Collection[int]) -> list[Sp
         here = free[0]
         spans = [span for span in spans if span not in at[here]]
         if len(at[here]) == 2:
-            one, other = at[here]
-            a, b = (s.second if s.first == here else s.first for s in (one, other))
+            first, other = at[here]
+            a, b = (s.second if s.first == here else s.first for s in (first, other))
             if a != b:
-                parallel = min(one.parallel, other.parallel)
-                spans.append(Span(a, b, one.links + other.links, parallel, one.latency_s + other.latency_s))
+                parallel = min(first.parallel, other.parallel)
+                spans.append(Span(a, b, first.links + other.links, parallel, first.latency_s + other.latency_s))
         spans = _parallel(spans)
 
 

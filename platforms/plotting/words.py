@@ -43,9 +43,9 @@ def shortened(values: Sequence[object]) -> dict[object, str]:
     {'a/left.toml': 'a/left.toml', 'b/left.toml': 'b/left.toml'}
     """
     distinct = list(dict.fromkeys(values))
-    stems = {one: _stem(one) for one in distinct}
+    stems = {value: _stem(value) for value in distinct}
     often = Counter(stems.values())
-    return {one: stems[one] if often[stems[one]] == 1 else value_text(one) for one in distinct}
+    return {value: stems[value] if often[stems[value]] == 1 else value_text(value) for value in distinct}
 
 
 def texts_of(rows: Sequence[Row], names: Sequence[str]) -> dict[str, dict[object, str]]:

@@ -73,10 +73,10 @@ def changed_platform(
 
 
 def _routes(platform: Platform, hosts: Sequence[str]) -> list[Route]:
-    found = routes_between(platform, [(a, b) for a in hosts for b in hosts if a != b])
+    routes = routes_between(platform, [(a, b) for a in hosts for b in hosts if a != b])
     with suppress(PlatformError):  # not every platform has routes from a host to itself
-        found += [route for route in routes_between(platform, [(host, host) for host in hosts]) if route.links]
-    return found
+        routes += [route for route in routes_between(platform, [(host, host) for host in hosts]) if route.links]
+    return routes
 
 
 def _check(where: str, routes: Sequence[Route], links: Mapping[str, Link]) -> None:

@@ -58,23 +58,23 @@ def regroup(platform: Platform, patterns: Sequence[Pattern], where: str = "--clu
     Raises:
         PlatformError: A host matches no pattern, a pattern gets no host, or no host is left.
     """
-    members: dict[str, list[Host]] = {one.cluster: [] for one in patterns}
+    members: dict[str, list[Host]] = {pattern.cluster: [] for pattern in patterns}
     used, strays = set(), []
     for host in platform.hosts:
-        found = next((one for one in patterns if fnmatchcase(host.name, one.pattern)), None)
-        if found is None:
+        matching_pattern = next((pattern for pattern in patterns if fnmatchcase(host.name, pattern.pattern)), None)
+        if matching_pattern is None:
             strays.append(host.name)
         else:
-            used.add(found)
-            members[found.cluster].append(host)
+            used.add(matching_pattern)
+            members[matching_pattern.cluster].append(host)
     where = f"{where}, platform {platform.name}"
     if strays:
         shown = ", ".join(strays[:_SHOWN]) + (", ..." if len(strays) > _SHOWN else "")
         count = f"{len(strays)} of {len(platform.hosts)} hosts match no pattern"
         raise PlatformError(where, f"{count}: {shown}", f"Add a pattern for them, or leave them out by {LEFT_OUT}=*")
-    for one in patterns:
-        if one not in used:
-            problem = f"no host is left for {one.cluster}={one.pattern}"
+    for pattern in patterns:
+        if pattern not in used:
+            problem = f"no host is left for {pattern.cluster}={pattern.pattern}"
             hosts = ", ".join(host.name for host in platform.hosts[:_SHOWN])
             raise PlatformError(where, problem, f"Hosts are called {hosts} and so on, and the first match wins")
     members.pop(LEFT_OUT, None)

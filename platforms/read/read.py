@@ -61,7 +61,7 @@ def read_platform(path: str | Path, name: str | None = None) -> Platform:
     if not clusters:
         raise PlatformError(str(path), "the platform has no hosts", "Give one with at least one host")
     options = tuple((key, value) for key, value in description["options"])
-    changes = tuple(sorted((Change(**entry) for entry in description["changes"]), key=lambda one: one.from_s))
+    changes = tuple(sorted((Change(**entry) for entry in description["changes"]), key=lambda change: change.from_s))
     return Platform(
         name or printable(path.stem), path, content_hash, clusters,
         options=options, changes=changes, kept=kept, file_hash=file_hash,
@@ -293,18 +293,18 @@ def _memory_Bps(entry: dict[str, Any], where: str) -> float | None:
 
 def _efficiencies(entry: dict[str, Any], where: str) -> tuple[KernelEfficiency, ...]:
     """Return the value of the property kernel_efficiency: ``KERNEL=ALONE:BUSY``, separated by blanks."""
-    found = []
+    efficiencies = []
     for word in (entry["efficiencies"] or "").split():
         match = _EFFICIENCY.fullmatch(word)
         try:
-            shares = [float(one) for one in match.groups()[1:]] if match else []
+            shares = [float(group) for group in match.groups()[1:]] if match else []
         except ValueError:
             shares = []
-        if match is None or not shares or not all(0 < one <= 1 for one in shares):
+        if match is None or not shares or not all(0 < share <= 1 for share in shares):
             problem = f"kernel_efficiency has {word!r}, which is not KERNEL=ALONE:BUSY with shares in (0, 1]"
             raise PlatformError(where, problem, "Write for example cg=0.12:0.05")
-        found.append(KernelEfficiency(match[1], *shares))
-    return tuple(found)
+        efficiencies.append(KernelEfficiency(match[1], *shares))
+    return tuple(efficiencies)
 
 
 def _powers(entry: dict[str, Any], where: str) -> list[Power | None]:

@@ -12,9 +12,9 @@ from platforms.survey.connections import Connection
 from platforms.survey.survey import Survey, Zone
 
 
-def as_json(found: Inspection) -> dict[str, Any]:
+def as_json(inspection: Inspection) -> dict[str, Any]:
     """Return the complete description in SI units; infinite bandwidths are null."""
-    platform, looked_at = found.platform, found.survey
+    platform, looked_at = inspection.platform, inspection.survey
     return {
         "name": platform.name,
         "file": str(platform.path),
@@ -26,7 +26,7 @@ def as_json(found: Inspection) -> dict[str, Any]:
         "links": looked_at.links,
         "clusters": [_cluster_json(cluster, looked_at) for cluster in platform.clusters],
         "zones": _zone_json(looked_at.root),
-        "connections": [_connection_json(one) for one in found.between.values()],
+        "connections": [_connection_json(connection) for connection in inspection.between.values()],
         "sample": {
             "hosts_of_each_cluster_among_themselves": {
                 cluster.name: len(names) for cluster, names in zip(platform.clusters, looked_at.inside, strict=True)
@@ -37,7 +37,7 @@ def as_json(found: Inspection) -> dict[str, Any]:
             "hosts_with_a_way_looked_for": looked_at.checked,
         },
         "changes": [asdict(change) for change in platform.changes],
-        "notes": [asdict(note) for note in found.notes],
+        "notes": [asdict(note) for note in inspection.notes],
     }
 
 
@@ -77,9 +77,9 @@ def _zone_json(zone: Zone) -> dict[str, Any]:
     }
 
 
-def _connection_json(one: Connection) -> dict[str, Any]:
-    values = asdict(one)
-    if one.bandwidth_Bps is not None:
+def _connection_json(connection: Connection) -> dict[str, Any]:
+    values = asdict(connection)
+    if connection.bandwidth_Bps is not None:
         values["bandwidth_Bps"] = {key: _finite(value) for key, value in values["bandwidth_Bps"].items()}
     return values
 

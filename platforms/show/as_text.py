@@ -20,9 +20,9 @@ _MOST_CLUSTERS = 40  # lines in the table of clusters
 _MOST_ZONES = 30  # lines in the table of zones
 
 
-def as_text(found: Inspection, *, wide: bool = False) -> str:
+def as_text(inspection: Inspection, *, wide: bool = False) -> str:
     """Return tables in the units of data sheets: us, Gbit/s, Gflop/s; ``wide``: with levels and memory bandwidths."""
-    platform, looked_at = found.platform, found.survey
+    platform, looked_at = inspection.platform, inspection.survey
     hosts, cores = len(platform.hosts), sum(host.cores for host in platform.hosts)
     network = f", network {platform.network}" if platform.network else ""
     head = [
@@ -37,8 +37,10 @@ def as_text(found: Inspection, *, wide: bool = False) -> str:
     if len(platform.hosts) > 1:
         parts.append(_connections_text(groups, connections(groups, looked_at)))
         parts.append(_sample_text(platform, looked_at, groups))
-    if found.notes:
-        parts.append("\n".join(["worth knowing", *folded_lines(f"  {note.kind}: {note.text}" for note in found.notes)]))
+    if inspection.notes:
+        parts.append(
+            "\n".join(["worth knowing", *folded_lines(f"  {note.kind}: {note.text}" for note in inspection.notes)])
+        )
     return "\n\n".join(parts)
 
 
@@ -107,12 +109,12 @@ def _matrix(
     """Return a table with a row and a column for each group, or one sentence if all values are equal."""
 
     def cell(first: str, second: str) -> str:
-        one = between.get((first, second)) or between.get((second, first))
-        if one is None:
+        connection = between.get((first, second)) or between.get((second, first))
+        if connection is None:
             return "" if first == second else "?"  # a group of a single host has no connections within it
-        if value == "bandwidth_Bps" and one.narrowest == "wifi":
+        if value == "bandwidth_Bps" and connection.narrowest == "wifi":
             return "Wi-Fi"
-        span: Range | None = getattr(one, value)
+        span: Range | None = getattr(connection, value)
         return "no route" if span is None else _span(span, unit)
 
     names = [group.name for group in groups]

@@ -70,14 +70,14 @@ def answer(request: ShowRequest) -> Inspected:
     from platforms.show.inspection import inspect
 
     with doing("looking at the platform"):
-        found = inspect(platform)
+        inspection = inspect(platform)
     if request.picture is not None:
         # Imported here for a quick start: it is slow to import.
         from platforms.picture import platform_figure
 
         with doing("drawing the platform"):
             write_picture("--picture", request.picture, platform_figure(platform))
-    return Inspected(found, request.wide)
+    return Inspected(inspection, request.wide)
 
 
 def with_file(request: FileOptions) -> FileOptions:

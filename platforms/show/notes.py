@@ -25,7 +25,7 @@ class Note:
 
 def notes(platform: Platform, survey: Survey, between: Mapping[tuple[str, str], Connection]) -> list[Note]:
     """Return the notes on a platform; ``between`` are the connections of all clusters."""
-    found = [
+    notes_found = [
         _without_route(platform, survey),
         _some_without_route(survey, between),
         _asymmetric(between),
@@ -38,7 +38,7 @@ def notes(platform: Platform, survey: Survey, between: Mapping[tuple[str, str], 
         _without_watts(platform),
         _disks(survey),
     ]
-    return [note for note in found if note is not None]
+    return [note for note in notes_found if note is not None]
 
 
 def some(names: Iterable[str]) -> str:
@@ -59,7 +59,7 @@ def _without_route(platform: Platform, survey: Survey) -> Note | None:
 
 def _some_without_route(survey: Survey, between: Mapping[tuple[str, str], Connection]) -> Note | None:
     isolated = set(isolated_hosts(survey))
-    lacking = [pair for pair, one in between.items() if one.missing]
+    lacking = [pair for pair, connection in between.items() if connection.missing]
     if not lacking or isolated:
         return None
     names = [first if first == second else f"{first} and {second}" for first, second in lacking]
@@ -69,8 +69,8 @@ def _some_without_route(survey: Survey, between: Mapping[tuple[str, str], Connec
 def _asymmetric(between: Mapping[tuple[str, str], Connection]) -> Note | None:
     names = [
         first if first == second else f"{first} and {second}"
-        for (first, second), one in between.items()
-        if one.asymmetric
+        for (first, second), connection in between.items()
+        if connection.asymmetric
     ]
     if not names:
         return None
@@ -126,7 +126,8 @@ def _split_zones(platform: Platform, survey: Survey) -> Note | None:
         return None
     zone, clusters = next(iter(split.items()))
     more = f", as do {count_text(len(split) - 1, 'more zone')}" if len(split) > 1 else ""
-    text = f"zone {zone} has hosts of several kinds and is several clusters: {some(one.name for one in clusters)}{more}"
+    names = some(cluster.name for cluster in clusters)
+    text = f"zone {zone} has hosts of several kinds and is several clusters: {names}{more}"
     return Note("several kinds", text, tuple(split))
 
 

@@ -103,11 +103,11 @@ def check_passable(compiler: str, files: Sequence[Path]) -> None:
 
 def find_compiler(name: str) -> Path:
     """Return the path of a compiler.  Raise UserError if it is missing."""
-    found = shutil.which(name)
-    if found is None:
+    path = shutil.which(name)
+    if path is None:
         package = {**_PACKAGES, **_MPI_PACKAGES}.get(Path(name).name, Path(name).name)
         raise UserError(f"compiler {name}", "not found", f"Run: apt-get install {package}")
-    return Path(found).absolute()
+    return Path(path).absolute()
 
 
 def file_name(name: str) -> str:
@@ -118,8 +118,8 @@ def file_name(name: str) -> str:
 def real_compiler(program: Path) -> Path:
     """Return the compiler that a script of SimGrid's calls; a compiler that is no such script is returned itself."""
     named = _REAL.search(program.read_bytes()) if program.name in _PACKAGES else None
-    found = shutil.which(os.fsdecode(named[1])) if named else None
-    return Path(found) if found else program
+    path = shutil.which(os.fsdecode(named[1])) if named else None
+    return Path(path) if path else program
 
 
 def compiler_stamps(program: Path) -> list[str]:

@@ -87,7 +87,7 @@ def _instead(contents: Mapping[Path, bytes]) -> list[str]:
     folders = dict.fromkeys(path.parent for path in contents)
     for variable in _FOLDERS:
         folders.update(dict.fromkeys(Path(part) for part in os.environ.get(variable, "").split(os.pathsep) if part))
-    names = {os.fsdecode(one[1] or one[2]) for content in contents.values() for one in _NAMED.finditer(content)}
+    names = {os.fsdecode(match[1] or match[2]) for content in contents.values() for match in _NAMED.finditer(content)}
     wanted: Iterable[str] = (str(folder / name) for folder in folders for name in sorted(names))
     return [name for name in wanted if not os.path.lexists(name)]
 
@@ -111,8 +111,8 @@ def _listed(source: Path, program: Path, flags: Sequence[str]) -> list[Path]:
         if not found_it:
             raise UserError(f"compiling {source.stem}", "the compiler does not list its files", "Rename the source")
         files = [Path(os.path.join(work, name)) for name in _words(listed)]
-        found = [name for name in files if work not in name.parents]
-    return list(dict.fromkeys([source, *found]))
+        found_names = [name for name in files if work not in name.parents]
+    return list(dict.fromkeys([source, *found_names]))
 
 
 def _words(listed: str) -> list[str]:

@@ -64,10 +64,10 @@ def check_simgrid() -> None:
 
 
 def _smpirun() -> Path:
-    found = shutil.which("smpirun")
-    if found is None:
+    path = shutil.which("smpirun")
+    if path is None:
         raise UserError("SimGrid", "smpirun is not on the PATH", INSTALL)
-    return Path(found).resolve()
+    return Path(path).resolve()
 
 
 def compiler_flags() -> list[str]:

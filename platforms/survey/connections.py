@@ -129,17 +129,17 @@ def connections(groups: Sequence[Group], survey: Survey) -> dict[tuple[str, str]
 
 
 def _connection(first: str, second: str, routes: dict[tuple[str, str], Route | None]) -> Connection:
-    found = [route for route in routes.values() if route is not None]
-    asymmetric = sum(a < b and _differ(one, routes.get((b, a))) for (a, b), one in routes.items())
-    common = (first, second, len(routes), len(routes) - len(found), asymmetric)
-    if not found:
+    routes_there = [route for route in routes.values() if route is not None]
+    asymmetric = sum(a < b and _differ(route, routes.get((b, a))) for (a, b), route in routes.items())
+    common = (first, second, len(routes), len(routes) - len(routes_there), asymmetric)
+    if not routes_there:
         return Connection(*common, None, None, None, None)
-    narrow = {_narrowest_sharing(route) for route in found}
+    narrow = {_narrowest_sharing(route) for route in routes_there}
     return Connection(
         *common,
-        Range.of([route.latency_s for route in found]),
-        Range.of([route.bandwidth_Bps for route in found]),
-        Range.of([len(route.links) for route in found]),
+        Range.of([route.latency_s for route in routes_there]),
+        Range.of([route.bandwidth_Bps for route in routes_there]),
+        Range.of([len(route.links) for route in routes_there]),
         narrow.pop() if len(narrow) == 1 else None,
     )
 

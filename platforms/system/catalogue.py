@@ -86,7 +86,7 @@ def found(hardware: Hardware, words: Sequence[str], kind: str | None = None) -> 
         exact = {name: [table[words[0]]] for name, table in tables.items() if words[0] in table}
         if exact:
             return exact
-    matches = {name: [one for one in table.values() if _matches(one, words)] for name, table in tables.items()}
+    matches = {name: [entry for entry in table.values() if _matches(entry, words)] for name, table in tables.items()}
     matches = {name: entries for name, entries in matches.items() if entries}
     if not matches:
         names = [name for table in tables.values() for name in table]
@@ -95,8 +95,8 @@ def found(hardware: Hardware, words: Sequence[str], kind: str | None = None) -> 
     return matches
 
 
-def _matches(one: Entry, words: Sequence[str]) -> bool:
-    text = f"{one.name} {one.title} {one.source}".lower()
+def _matches(entry: Entry, words: Sequence[str]) -> bool:
+    text = f"{entry.name} {entry.title} {entry.source}".lower()
     return all(word.lower() in text for word in words)
 
 
@@ -106,7 +106,7 @@ def answer(request: HardwareRequest) -> Reply:
     return Reply(
         entries,
         lambda: _text(entries, wide=request.wide, sources=request.sources),
-        lambda: {kind: [asdict(one) for one in those] for kind, those in entries.items()},
+        lambda: {kind: [asdict(entry) for entry in those] for kind, those in entries.items()},
     )
 
 
@@ -114,32 +114,32 @@ def _text(entries: Mapping[str, Sequence[Entry]], *, wide: bool, sources: bool) 
     """Return a table for each kind; the sources are shown on demand, and that of a single entry."""
     alone = sum(map(len, entries.values())) == 1
     parts = ["\n".join([kind, *_table(kind, those, wide=wide)]) for kind, those in entries.items()]
-    if any(one.assumed for those in entries.values() for one in those):
+    if any(entry.assumed for those in entries.values() for entry in those):
         parts.append(f"{_MARK} not published: assumed, or common knowledge without a readable source")
     if sources or alone:
-        parts += ["\n".join(_source_lines(one)) for those in entries.values() for one in those]
+        parts += ["\n".join(_source_lines(entry)) for those in entries.values() for entry in those]
     return "\n\n".join(parts)
 
 
 def _table(kind: str, entries: Sequence[Entry], *, wide: bool) -> list[str]:
     columns = _COLUMNS[kind]
     rows = [("name", *columns)]
-    rows += [(one.name, *(_cell(one, *how) for how in columns.values())) for one in entries]
+    rows += [(entry.name, *(_cell(entry, *how) for how in columns.values())) for entry in entries]
     return table_lines(rows, left={0}, wide=wide)
 
 
-def _cell(one: Entry, attribute: str, unit: float, key: str) -> str:
-    value = getattr(one, attribute)
-    return "-" if value is None else f"{value / unit:.6g}{_MARK if key in one.assumed else ''}"
+def _cell(entry: Entry, attribute: str, unit: float, key: str) -> str:
+    value = getattr(entry, attribute)
+    return "-" if value is None else f"{value / unit:.6g}{_MARK if key in entry.assumed else ''}"
 
 
-def _source_lines(one: Entry) -> list[str]:
+def _source_lines(entry: Entry) -> list[str]:
     """Return the title of an entry, what the table does not have, and its source."""
-    title = one.title if one.title == one.name else f"{one.name}: {one.title}"
+    title = entry.title if entry.title == entry.name else f"{entry.name}: {entry.title}"
     more = ""
-    if isinstance(one, Processor) and one.thread_slowdown is not None:
-        more = f" A thread takes {one.thread_slowdown:.4g} times as long while all {one.threads} threads are busy."
-    return prose_lines(f"{title}.{more} {' '.join(one.source.split())}")
+    if isinstance(entry, Processor) and entry.thread_slowdown is not None:
+        more = f" A thread takes {entry.thread_slowdown:.4g} times as long while all {entry.threads} threads are busy."
+    return prose_lines(f"{title}.{more} {' '.join(entry.source.split())}")
 
 
 COMMAND = Command(

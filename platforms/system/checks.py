@@ -69,7 +69,7 @@ def _check_wan(level: Level, where: str) -> None:
     if any(below.shape == "mesh" and below.levels for below in level.levels):
         raise PlatformError(where, "a mesh below another level has no hub that a link could lead to", "Make it a star")
     ends = [(link.first, link.second) for link in level.links]
-    if sorted(ends, key=str) != sorted(wan_ends(level.shape, [one.zone for one in level.levels]), key=str):
+    if sorted(ends, key=str) != sorted(wan_ends(level.shape, [inner.zone for inner in level.levels]), key=str):
         raise PlatformError(where, f"its links are not those of a {level.shape}", "Give each exactly once")
     for link in level.links:
         check_wire(link.wire, inside(where, f", link {link.name}"))

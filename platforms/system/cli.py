@@ -116,7 +116,7 @@ def network_watts_of(system: System) -> float | None:
         None if lan.hardware is None else lan.hardware.watts(sum(node.count for node in lan.nodes))
         for lan in system.top.lans()
     ]
-    known = [one for one in watts if one is not None]
+    known = [watt for watt in watts if watt is not None]
     return sum(known) if len(known) == len(watts) else None
 
 
@@ -137,8 +137,13 @@ def price_of(system: System) -> float | None:
 def _plan_values(plan: Schedule) -> dict[str, Any]:
     placed = {
         label: [
-            {"group": one.group.name, "first_unit": one.first, "units": one.units, "per_unit": one.per_unit}
-            for one in several
+            {
+                "group": placement.group.name,
+                "first_unit": placement.first,
+                "units": placement.units,
+                "per_unit": placement.per_unit,
+            }
+            for placement in several
         ]
         for label, several in plan.placed.items()
     }
@@ -172,9 +177,9 @@ def _system_text(system: System) -> str:
 def _plan_text(plan: Schedule) -> str:
     rows: list[tuple[str, ...]] = [("label", "units", "from", "number", "each", "processes")]
     for label, several in plan.placed.items():
-        for one in several:
-            numbers = (one.first, one.units, one.per_unit, one.processes)
-            rows.append((label, one.group.name, *(f"{number:,}" for number in numbers)))
+        for placement in several:
+            numbers = (placement.first, placement.units, placement.per_unit, placement.processes)
+            rows.append((label, placement.group.name, *(f"{number:,}" for number in numbers)))
     return f"placed {plan.policy}\n\n{_aligned(rows)}"
 
 

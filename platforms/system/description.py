@@ -102,13 +102,13 @@ def read_system(path: str | Path, hardware: Iterable[str | Path] = ()) -> System
     """
     path = Path(path)
     top = read_checked(path, _KEYS, "system file")
-    own = [path.parent / name for name in top.list_of("hardware", [], str, "file names")]
+    hardware_files = [path.parent / name for name in top.list_of("hardware", [], str, "file names")]
     if top.has("wan") == top.has("lan"):
         raise PlatformError(str(path), "no top level", "Give either [wan] or [lan]")
     precision = top.text("precision", PRECISIONS[0])
     if precision not in PRECISIONS:
         raise PlatformError(top.at("precision"), f"no {precision!r}", f"Known: {', '.join(PRECISIONS)}")
-    reading = _Reading(read_hardware([*own, *hardware]), precision)
+    reading = _Reading(read_hardware([*hardware_files, *hardware]), precision)
     try:
         level = reading.wan(top.table("wan", "wan"), 0) if top.has("wan") else reading.lan(top.table("lan", "lan"), 0)
         options = tuple((reading.options(top.where, top.has("options")) | top.options("options")).items())
@@ -145,8 +145,8 @@ class _Reading:
 
     def wan(self, entry: CheckedTable, depth: int) -> Level:
         """Return the level of a [wan] table; ``depth`` is 0 at the top."""
-        levels = [self.wan(one, depth + 1) for one in entry.tables("wan")]
-        levels += [self.lan(one, depth + 1) for one in entry.tables("lan")]
+        levels = [self.wan(table, depth + 1) for table in entry.tables("wan")]
+        levels += [self.lan(table, depth + 1) for table in entry.tables("lan")]
         if len(levels) == 1:  # nothing to join
             return levels[0]
         name = _name(entry, "wan" if depth == 0 else None, "wan", self._wans)
@@ -164,7 +164,7 @@ class _Reading:
         if network != OWN:
             self._families.setdefault(self.hardware.network(network, entry.where).options_of, network)
         link = Wire(between_nodes.bandwidth_Bps, between_nodes.latency_s / 2)
-        nodes = tuple(self._node(one, link) for one in entry.tables("node"))
+        nodes = tuple(self._node(table, link) for table in entry.tables("node"))
         fabric = None
         if entry.has("fabric"):
             given = entry.table("fabric", "values")
@@ -181,8 +181,8 @@ class _Reading:
         share = 2 if shape == "star" else 1  # a message crosses two links of a star
         usual = wire_of_network(entry, self.hardware)
 
-        def wire(one: CheckedTable) -> Wire:
-            whole = wire_of_network(one, self.hardware, usual)
+        def wire(table: CheckedTable) -> Wire:
+            whole = wire_of_network(table, self.hardware, usual)
             return Wire(whole.bandwidth_Bps, whole.latency_s / share)
 
         return wan_links(entry, shape, zones, what="level", key="to", duplex=True, wire=wire)

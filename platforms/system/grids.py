@@ -27,7 +27,9 @@ def as_grid(system: System) -> Grid | None:
 
 def of_grid(grid: Grid) -> System:
     """Return a grid as a system; each node takes as many processes of any label as it has cores."""
-    lans = tuple(Level(one.name, "lan", nodes=(_node(one),), fabric=one.backbone) for one in grid.clusters)
+    lans = tuple(
+        Level(cluster.name, "lan", nodes=(_node(cluster),), fabric=cluster.backbone) for cluster in grid.clusters
+    )
     if len(lans) == 1:
         top = lans[0]
     else:

@@ -84,7 +84,7 @@ class System:
         SimGrid may list the links of a route in another order.  No SimGrid process is started.
         """
         ways = [(a, b, self.way(*self.find(a), *self.find(b))) for a, b in pairs]
-        return [Route(a, b, one.latency_s, one.links) for a, b, one in ways]
+        return [Route(a, b, route.latency_s, route.links) for a, b, route in ways]
 
     def disks_for(self, group: UnitGroup) -> tuple[UnitGroup, DiskArray] | None:
         """Return the disk that a process on such a unit uses, and the group of units whose nodes have it.
@@ -92,10 +92,10 @@ class System:
         It is a disk of the unit's own node, else the first disk of its LAN, else the first of the system; None if the
         system has no disks.
         """
-        others = [one for one in self.groups if one.lan is group.lan] + list(self.groups)
-        for one in [group, *others]:
-            if one.node.disks:
-                return one, one.node.disks[0]
+        others = [other_group for other_group in self.groups if other_group.lan is group.lan] + list(self.groups)
+        for candidate in [group, *others]:
+            if candidate.node.disks:
+                return candidate, candidate.node.disks[0]
         return None
 
     @cached_property

@@ -107,9 +107,9 @@ class Schedule:
         where = f"member {member} of label {label!r}"
         if label not in self.placed:
             raise PlatformError(where, "no such label", nearest(label, self.placed))
-        for one in self.placed[label]:
-            if one.has(member):
-                return one.group, one.unit_of(member)
+        for placement in self.placed[label]:
+            if placement.has(member):
+                return placement.group, placement.unit_of(member)
         raise PlatformError(where, "no such member", f"Give one from 0 to {self.counts[label] - 1}")
 
     def loads(self) -> tuple[Load, ...]:
@@ -117,14 +117,18 @@ class Schedule:
         return tuple(load for group in self.system.groups for load in self._loads_of(group))
 
     def _loads_of(self, group: UnitGroup) -> list[Load]:
-        here = [one for several in self.placed.values() for one in several if one.group is group]
-        ends = {0, group.units} | {one.first for one in here} | {one.first + one.units for one in here}
+        here = [placement for several in self.placed.values() for placement in several if placement.group is group]
+        ends = (
+            {0, group.units}
+            | {placement.first for placement in here}
+            | {placement.first + placement.units for placement in here}
+        )
         loads: list[Load] = []
         for first, end in pairwise(sorted(ends)):
             on_each: dict[str, int] = {}
-            for one in here:
-                if one.first <= first < one.first + one.units:
-                    on_each[one.label] = on_each.get(one.label, 0) + one.per_unit
+            for placement in here:
+                if placement.first <= first < placement.first + placement.units:
+                    on_each[placement.label] = on_each.get(placement.label, 0) + placement.per_unit
             load = Load(group, first, end - first, tuple(on_each.items()))
             if loads and loads[-1].processes == load.processes:
                 loads[-1] = replace(loads[-1], units=loads[-1].units + load.units)
@@ -145,12 +149,12 @@ class Schedule:
         hosts: list[str] = []
         for label, several in self.placed.items():
             of_label = [""] * self.counts[label]
-            for one in several:
-                for unit in range(one.units):
-                    begin = one.index + unit * one.unit_step
-                    end = begin + one.per_unit * one.process_step
-                    name = one.group.host(one.first + unit)
-                    of_label[begin : end : one.process_step] = [name] * one.per_unit
+            for placement_there in several:
+                for unit in range(placement_there.units):
+                    begin = placement_there.index + unit * placement_there.unit_step
+                    end = begin + placement_there.per_unit * placement_there.process_step
+                    name = placement_there.group.host(placement_there.first + unit)
+                    of_label[begin : end : placement_there.process_step] = [name] * placement_there.per_unit
             hosts += of_label
         return tuple(hosts)
 
@@ -208,19 +212,21 @@ class _Slots:
     def of(self, label: str) -> list[_Piece]:
         """Return the free slots for a label, in the order of the units."""
         pieces: list[_Piece] = []
-        for one in (one for several in self._free.values() for one in several):
-            slots = _slots(one.slots, label)
+        for space in (space for several in self._free.values() for space in several):
+            slots = _slots(space.slots, label)
             last = pieces[-1] if pieces else None
-            if last and last.group is one.group and last.slots == slots and last.first + last.units == one.first:
-                pieces[-1] = replace(last, units=last.units + one.units)
+            if last and last.group is space.group and last.slots == slots and last.first + last.units == space.first:
+                pieces[-1] = replace(last, units=last.units + space.units)
             elif slots:
-                pieces.append(_Piece(one.group, one.first, one.units, slots))
+                pieces.append(_Piece(space.group, space.first, space.units, slots))
         return pieces
 
     def take(self, placed: Sequence[Placed]) -> None:
         """Remove the slots that these processes occupy."""
-        for one in placed:
-            self._free[id(one.group)] = [part for free in self._free[id(one.group)] for part in _less(free, one)]
+        for placement in placed:
+            self._free[id(placement.group)] = [
+                part for free in self._free[id(placement.group)] for part in _less(free, placement)
+            ]
 
 
 @dataclass(frozen=True)
@@ -235,8 +241,8 @@ class _Free:
 
 def _slots(slots: Mapping[str, int], label: str) -> int:
     """Return how many of these slots a label may use: its own and those for any label."""
-    own = 0 if label == ANY else slots.get(label, 0)
-    return own + slots.get(ANY, 0)
+    reserved = 0 if label == ANY else slots.get(label, 0)
+    return reserved + slots.get(ANY, 0)
 
 
 def _less(free: _Free, taken: Placed) -> Iterator[_Free]:
@@ -247,12 +253,12 @@ def _less(free: _Free, taken: Placed) -> Iterator[_Free]:
         return
     if free.first < begin:
         yield replace(free, units=begin - free.first)
-    own = 0 if taken.label == ANY else min(free.slots.get(taken.label, 0), taken.per_unit)
+    reserved = 0 if taken.label == ANY else min(free.slots.get(taken.label, 0), taken.per_unit)
     left = dict(free.slots)
-    if own:
-        left[taken.label] -= own
-    if taken.per_unit > own:
-        left[ANY] -= taken.per_unit - own
+    if reserved:
+        left[taken.label] -= reserved
+    if taken.per_unit > reserved:
+        left[ANY] -= taken.per_unit - reserved
     yield replace(free, first=begin, units=end - begin, slots=left)
     if end < free.first + free.units:
         yield replace(free, first=end, units=free.first + free.units - end)
@@ -318,7 +324,7 @@ POLICIES: dict[str, Callable[[str, int, Sequence[_Piece]], Iterator[Placed]]] = 
 
 def _too_few(system: System, label: str, count: int, slots: int) -> PlatformError:
     where = f"system {system.name!r}, label {label!r}"
-    labels = dict.fromkeys(one for group in system.groups for one, _ in group.unit.slots)
+    labels = dict.fromkeys(label for group in system.groups for label, _ in group.unit.slots)
     if not labels:
         return PlatformError(where, "no unit has slots for any label", "Give units slots, such as { slave = 4 }")
     if label not in labels and ANY not in labels:

@@ -40,7 +40,7 @@ def units_of(node: CheckedTable, hardware: Hardware, precision: str) -> tuple[Co
         unit = _unit(entry, hardware, precision)
         if entry is not node:
             own_bus = wire_under(entry, "bus", hardware, None)
-            first_cpu = unit.kind == "cpu" and not any(one.kind == "cpu" for one in units)
+            first_cpu = unit.kind == "cpu" and not any(unit.kind == "cpu" for unit in units)
             unit = replace(unit, name=entry.text("name", unit.kind), bus=own_bus or (None if first_cpu else bus))
         elif unit.kind == "gpu":
             unit = replace(unit, bus=bus)

@@ -28,7 +28,7 @@ def way(top: Level, here: UnitGroup, i: int, there: UnitGroup, j: int) -> LinkPa
     if here.lan is there.lan:
         return LinkPath("lan", here.lan.name, _within(here, i, there, j))
     up, down = _path(top, here.lan), _path(top, there.lan)
-    shared = sum(one is other for one, other in zip(up, down, strict=False))  # levels that contain both
+    shared = sum(level is other for level, other in zip(up, down, strict=False))  # levels that contain both
     links = _leaving(here, i)
     for level, below in reversed(list(pairwise(up))[shared:]):
         links += hub_link(level, below, forward=True)
@@ -186,7 +186,7 @@ def _path(top: Level, lan: Level) -> tuple[Level, ...]:
     if top is lan:
         return (top,)
     for below in top.levels:
-        found = _path(below, lan)
-        if found:
-            return (top, *found)
+        path = _path(below, lan)
+        if path:
+            return (top, *path)
     return ()

@@ -79,9 +79,9 @@ def _mesh(parent: Element, level: Level) -> str:
     gateways = [_level(zone, below) for below in level.levels]
     for link in level.links:
         _wan_link(zone, link)
-    for (first, one), (second, other) in combinations(zip(level.levels, gateways, strict=True), 2):
+    for (first, gateway), (second, other) in combinations(zip(level.levels, gateways, strict=True), 2):
         there, back = between(level, first, second), between(level, second, first)
-        _joined(zone, (first.zone, second.zone), (one, other), there, back)
+        _joined(zone, (first.zone, second.zone), (gateway, other), there, back)
     return ""
 
 
@@ -162,8 +162,10 @@ def _node(parent: Element, lan: Level, node: Node, number: int) -> str:
     gateway = f"{node_zone(node, number)}_router" if root is None else root.host(number)
     if root is None:
         _sub(zone, "router", id=gateway)
-    for one, other in product(units, repeat=2):
-        _route(zone, "route", within_node(one, number, other), src=one.host(number), dst=other.host(number))
+    for first_unit, other in product(units, repeat=2):
+        _route(
+            zone, "route", within_node(first_unit, number, other), src=first_unit.host(number), dst=other.host(number)
+        )
     if root is None:
         for group in units:
             up, down = (bus_link(group, number, way) for way in ("UP", "DOWN"))

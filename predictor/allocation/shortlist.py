@@ -26,8 +26,8 @@ def shortlist(
         OutOfRange: No configuration has a time.
     """
     left_s = np.array(times_s, float)
-    found: list[ChosenConfiguration] = []
-    while len(found) < count and (not found or not np.isnan(left_s).all()):
-        found.append(exhaustive(space, left_s, table_s=table_s))
-        left_s[space.total == found[-1].configuration.total] = np.nan
-    return found
+    configurations: list[ChosenConfiguration] = []
+    while len(configurations) < count and (not configurations or not np.isnan(left_s).all()):
+        configurations.append(exhaustive(space, left_s, table_s=table_s))
+        left_s[space.total == configurations[-1].configuration.total] = np.nan
+    return configurations

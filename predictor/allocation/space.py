@@ -103,8 +103,8 @@ class Space:
         ways = np.array([1], dtype=object)  # Python integers, which are exact for any number
         for i in range(self.limits.sub_clusters):
             pes, processes = self.options(i)
-            own = np.bincount(pes * processes, minlength=self.limits.most_processes[i] + 1).astype(object)
-            ways = np.convolve(ways, own)
+            counts = np.bincount(pes * processes, minlength=self.limits.most_processes[i] + 1).astype(object)
+            ways = np.convolve(ways, counts)
         return np.where(self.allowed, ways, 0)
 
     def __len__(self) -> int:
@@ -119,10 +119,10 @@ class Space:
         known = [self.limits.allow(configuration) for configuration in configurations]
         keys = np.array([self._key(c) if k else -1 for c, k in zip(configurations, known, strict=True)], int)
         rows = np.searchsorted(self._arrays[3], keys)
-        found = np.zeros(len(keys), bool)
+        chosen = np.zeros(len(keys), bool)
         inside = rows < len(self)
-        found[inside] = self._arrays[3][rows[inside]] == keys[inside]
-        return np.where(found, rows, -1)
+        chosen[inside] = self._arrays[3][rows[inside]] == keys[inside]
+        return np.where(chosen, rows, -1)
 
     def _key(self, configuration: Configuration) -> int:
         """Return the index of a configuration among all within the limits, allowed or not."""

@@ -93,7 +93,7 @@ def answers_or_reasons(model: Predictor, targets: Sequence[Target], broker: Gath
     try:
         return predict(model, targets, broker)
     except (UserError, SimulationError) as err:
-        return [Answer(model.name, one, prediction=None, error=err, evidence=(), wall_s=0.0) for one in targets]
+        return [Answer(model.name, target, prediction=None, error=err, evidence=(), wall_s=0.0) for target in targets]
 
 
 def _uneven(model: Predictor, target: Target) -> OutOfRange | None:
@@ -110,7 +110,7 @@ def _made(fitted: Model, targets: Sequence[Target]) -> Iterator[tuple[Prediction
     if isinstance(fitted, ModelOfMany):
         all_made = fitted.predict_many(targets)
         each_s = (time.perf_counter() - started) / max(1, len(targets))
-        yield from ((one, each_s) for one in all_made)
+        yield from ((answers, each_s) for answers in all_made)
         return
     for target in targets:
         started = time.perf_counter()

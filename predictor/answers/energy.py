@@ -96,7 +96,7 @@ def run_energy(
     if watts is None:
         return None
     if powers is not None:
-        watts = {name: powers.get(target.platform.cluster_of(name).name, own) for name, own in watts.items()}
+        watts = {name: powers.get(target.platform.cluster_of(name).name, default) for name, default in watts.items()}
     return _energy_of(target.platform, watts, time_s, loads)
 
 
@@ -116,7 +116,7 @@ def _energy_of(platform: Platform, watts: Mapping[str, Power], time_s: float, lo
     each = [
         host_energy(power, platform.host(name).cores, time_s, loads.get(name, idle)) for name, power in watts.items()
     ]
-    return Energy(math.fsum(one.low_j for one in each), math.fsum(one.high_j for one in each))
+    return Energy(math.fsum(energy.low_j for energy in each), math.fsum(energy.high_j for energy in each))
 
 
 def with_energy(prediction: Prediction, target: Target) -> Prediction:

@@ -93,11 +93,11 @@ def with_error_range(prediction: Prediction, predictor: str, target: Target) -> 
     if outside is not None:
         flag = f"{outside[0]}: outside the validity map, {outside[1]}"
         return replace(prediction, flags=(*prediction.flags, flag), no_error_range="outside the validity map")
-    found = error_range(predictor, app, share, ranks=target.nranks)
-    prediction = replace(prediction, error_range=found)
-    if found is None or prediction.low_s is not None or prediction.high_s is not None:
+    error = error_range(predictor, app, share, ranks=target.nranks)
+    prediction = replace(prediction, error_range=error)
+    if error is None or prediction.low_s is not None or prediction.high_s is not None:
         return prediction
-    low_s, high_s = true_times(prediction.time_s, found)
+    low_s, high_s = true_times(prediction.time_s, error)
     return replace(prediction, low_s=low_s, high_s=high_s)
 
 

@@ -44,21 +44,23 @@ def _wrapped(text: str, *, first: bool) -> list[str]:
 
 def evidence_share(answer: Answer, prediction: Prediction) -> float:
     """Return the node-seconds of the evidence, with one repeat of each run, over those of one predicted run."""
-    once_s = sum(one.once_node_s for one in answer.evidence) if _repeats(answer) > 1 else prediction.cost.node_s
+    once_s = sum(item.once_node_s for item in answer.evidence) if _repeats(answer) > 1 else prediction.cost.node_s
     return once_s / (answer.target.nodes * prediction.time_s) if prediction.time_s > 0 else 0.0
 
 
 def _repeats(answer: Answer) -> int:
     """Return how often each run of the evidence was made, which is once unless a real machine made it."""
-    records = [one.answer for one in answer.evidence if isinstance(one.answer, RunRecord)]
-    return max((len(one.measured.repeats_s) for one in records if one.measured is not None), default=1)
+    records = [item.answer for item in answer.evidence if isinstance(item.answer, RunRecord)]
+    return max((len(record.measured.repeats_s) for record in records if record.measured is not None), default=1)
 
 
 def _is_measured(answer: Answer) -> bool:
     """Return whether runs or recordings of the evidence were made on a real machine."""
-    found = [one.answer for one in answer.evidence]
-    runs = any(one.source == "measurement" for one in found if isinstance(one, RunRecord))
-    return runs or any(not math.isnan(one.held_node_s) for one in found if isinstance(one, Recording))
+    gathered = [item.answer for item in answer.evidence]
+    runs = any(record.source == "measurement" for record in gathered if isinstance(record, RunRecord))
+    return runs or any(
+        not math.isnan(recording.held_node_s) for recording in gathered if isinstance(recording, Recording)
+    )
 
 
 def _details(prediction: Prediction, answer: Answer) -> Iterator[str]:
@@ -102,28 +104,28 @@ def _headline(prediction: Prediction) -> str:
 
 
 def _is_biased(prediction: Prediction) -> bool:
-    found = _expected(prediction)
-    return found is not None and not found[0] <= prediction.time_s <= found[1]
+    expected = _expected(prediction)
+    return expected is not None and not expected[0] <= prediction.time_s <= expected[1]
 
 
 def _range(prediction: Prediction) -> Iterator[str]:
     """Yield a line about the range of the true time."""
-    found = _expected(prediction)
-    if found is None:
+    expected = _expected(prediction)
+    if expected is None:
         yield f"error not known: {prediction.no_error_range}"
         return
-    range_ = range_text(*(_time(end_s, prediction) for end_s in found))
+    range_ = range_text(*(_time(end_s, prediction) for end_s in expected))
     errors = prediction.error_range
-    own = _time(prediction.time_s, prediction)
+    time_text = _time(prediction.time_s, prediction)
     if prediction.interval is not None:
         yield _calibrated(prediction, prediction.interval, range_)
     elif errors is None:
-        said = f"the model's own time of {own} lies outside" if _is_biased(prediction) else f"true time {range_}"
+        said = f"the model's own time of {time_text} lies outside" if _is_biased(prediction) else f"true time {range_}"
         yield f"{said}, by the model itself; error not known: {prediction.no_error_range}"
     elif _is_biased(prediction):
         times = range_text(*(significant(1 + error_pct / 100) for error_pct in (errors.low_pct, errors.high_pct)))
-        side = "high" if prediction.time_s > found[1] else "low"
-        yield f"the model's own time is {own}, too {side} here: in such cases it was {times} times the true time"
+        side = "high" if prediction.time_s > expected[1] else "low"
+        yield f"the model's own time is {time_text}, too {side} here: in such cases it was {times} times the true time"
     else:
         usual = f"{_signed(errors.low_pct)} to {_signed(errors.high_pct)} %"
         yield f"true time {range_}: errors of {usual} are usual at this compute share"

@@ -132,7 +132,7 @@ def asked_from_request(request: BackgroundOptions) -> BackgroundQuestion:
     settings = settings_from_request(request)
     platform, grid = _ground(request, background)
     placement = placement_from_request(request, platform, request.ranks)
-    targets = tuple(Target(one, platform, placement) for one in problems)
+    targets = tuple(Target(problem, platform, placement) for problem in problems)
     for target in targets:
         settings.spec(target)  # raises an error for impossible settings before anything runs
     return BackgroundQuestion(targets, models, Load(grid, background, request.draws, request.seed), settings)
@@ -167,20 +167,20 @@ def forecasts(asked: BackgroundQuestion, broker: Gatherer) -> list[Forecast | Re
     Raises:
         UserError: No predictor has an answer for a target.
     """
-    found: list[Forecast | Refused] = []
+    answers: list[Forecast | Refused] = []
     with _progress() as progress:
         for target in asked.targets:
-            own: list[Forecast | Refused] = []
+            of_target: list[Forecast | Refused] = []
             for model in asked.models:
                 try:
-                    own.append(forecast(model, target, asked.load, broker, progress=progress))
+                    of_target.append(forecast(model, target, asked.load, broker, progress=progress))
                 except OutOfRange as err:
-                    own.append(Refused(model.name, target, str(err)))
-            if all(isinstance(one, Refused) for one in own):
-                reasons = "; ".join(one.reason for one in own if isinstance(one, Refused))
+                    of_target.append(Refused(model.name, target, str(err)))
+            if all(isinstance(answer, Refused) for answer in of_target):
+                reasons = "; ".join(answer.reason for answer in of_target if isinstance(answer, Refused))
                 raise UserError(str(target), f"no predictor has an answer: {reasons}", "Name others with --predictor")
-            found += own
-    return found
+            answers += of_target
+    return answers
 
 
 @contextmanager
@@ -202,36 +202,38 @@ def _run(request: BackgroundOptions) -> int:
 
         return print_plan(request, planned([(asked.settings, asked.targets)], asked.models, truths=False))
     with runner_from_request(request, cautions=said, saying=False) as runner:
-        found = forecasts(asked, Broker.of(asked.settings, asked.targets, runner))
+        answers = forecasts(asked, Broker.of(asked.settings, asked.targets, runner))
     if request.json:
-        print(json.dumps({**load_json(asked.load), "forecasts": [to_json(one) for one in found],
+        print(json.dumps({**load_json(asked.load), "forecasts": [to_json(answer) for answer in answers],
                           "cautions": said.lines()}))  # fmt: skip
     else:
-        texts = [_text_lines([one for one in found if one.target is target], request) for target in asked.targets]
+        texts = [
+            _text_lines([answer for answer in answers if answer.target is target], request) for target in asked.targets
+        ]
         print("\n\n".join("\n".join(lines) for lines in texts))
     said.say_all()
     return 0
 
 
-def _text_lines(found: Sequence[Forecast | Refused], request: BackgroundOptions) -> list[str]:
+def _text_lines(answers: Sequence[Forecast | Refused], request: BackgroundOptions) -> list[str]:
     """Return the quantiles of a target's distributions as a table, and the refusals."""
     heads = [f"{100 * share:g} %" for share in _QUANTILES]
     rows: list[list[str | Cell]] = [["predictor", "quiet", *heads, "node-s"]]
-    for one in found:
-        if isinstance(one, Forecast):
-            quantiles = [duration(one.quantile_s(share), like_s=one.quiet.time_s) for share in _QUANTILES]
-            quiet = duration(one.quiet.time_s, like_s=one.quiet.time_s)
-            rows.append([one.predictor, quiet, *quantiles, f"{one.quiet.cost.node_s:.3g}"])
+    for answer in answers:
+        if isinstance(answer, Forecast):
+            quantiles = [duration(answer.quantile_s(share), like_s=answer.quiet.time_s) for share in _QUANTILES]
+            quiet = duration(answer.quiet.time_s, like_s=answer.quiet.time_s)
+            rows.append([answer.predictor, quiet, *quantiles, f"{answer.quiet.cost.node_s:.3g}"])
     said = [
-        *refusal_lines(found),
+        *refusal_lines(answers),
         f"quantiles of {number_of(request.draws, 'draw')} of background {request.background}",
     ]
-    return [str(found[0].target), "", *table_lines(rows, left={0}, wide=request.wide), "", *folded_lines(said)]
+    return [str(answers[0].target), "", *table_lines(rows, left={0}, wide=request.wide), "", *folded_lines(said)]
 
 
-def refusal_lines(found: Sequence[Forecast | Refused]) -> list[str]:
+def refusal_lines(answers: Sequence[Forecast | Refused]) -> list[str]:
     """Return a line for each predictor without an answer."""
-    return [f"{one.predictor} has no answer: {one.reason}" for one in found if isinstance(one, Refused)]
+    return [f"{answer.predictor} has no answer: {answer.reason}" for answer in answers if isinstance(answer, Refused)]
 
 
 def load_json(load: Load) -> dict[str, Any]:
@@ -239,25 +241,25 @@ def load_json(load: Load) -> dict[str, Any]:
     return {"background": asdict(load.background), "draws": load.draws, "seed": load.seed}
 
 
-def to_json(one: Forecast | Refused) -> dict[str, Any]:
+def to_json(answer: Forecast | Refused) -> dict[str, Any]:
     """Return a distribution as JSON values, in SI units."""
-    target = one.target
+    target = answer.target
     about = {
-        "predictor": one.predictor,
+        "predictor": answer.predictor,
         "platform": target.platform.name,
         "app": target.problem.name,
         "class": target.problem.label,
         "ranks": target.nranks,
     }
-    if isinstance(one, Refused):
-        return {**about, "out_of_range": one.reason}
+    if isinstance(answer, Refused):
+        return {**about, "out_of_range": answer.reason}
     return {
         **about,
-        "quiet_s": one.quiet.time_s,
-        "interval_s": one.interval_s,
-        "times_s": one.times_s,
-        "flags": list(one.quiet.flags),
-        "cost": asdict(one.quiet.cost),
+        "quiet_s": answer.quiet.time_s,
+        "interval_s": answer.interval_s,
+        "times_s": answer.times_s,
+        "flags": list(answer.quiet.flags),
+        "cost": asdict(answer.quiet.cost),
     }
 
 

@@ -107,7 +107,7 @@ def time_under(answer: Response, target: Target, draw: Draw) -> float:
     now_s, left = 0.0, 1.0  # left: part of the run
     hosts = set(target.placement)
     while True:
-        changes_s = [one.next_change_s(now_s) for host, one in draw.nodes.items() if host in hosts]
+        changes_s = [node.next_change_s(now_s) for host, node in draw.nodes.items() if host in hosts]
         until_s = max(min(changes_s, default=inf), now_s + least_s)
         if until_s == inf:
             return now_s + left * time_of(shares_between(draw, target.placement, now_s, now_s + quiet_s))

@@ -103,11 +103,11 @@ def _has_duplex_hub(quiet: Loadable) -> bool:
 def _shared_links(loaded: Loadable, here: str, there: str) -> Iterator[tuple[str, float]]:
     """Yield the wide-area links between two clusters by their names in a measured network, and their bandwidths."""
     if isinstance(loaded, Site):
-        for one in loaded.crossed(here, there):
-            if one.hub_of is not None:
-                yield f"out of {one.hub_of}", one.bandwidth_Bps
-            yield f"{here} to {there}", one.bandwidth_Bps
-            yield "{} and {}".format(*sorted((here, there))), one.bandwidth_Bps
+        for crossed_link in loaded.crossed(here, there):
+            if crossed_link.hub_of is not None:
+                yield f"out of {crossed_link.hub_of}", crossed_link.bandwidth_Bps
+            yield f"{here} to {there}", crossed_link.bandwidth_Bps
+            yield "{} and {}".format(*sorted((here, there))), crossed_link.bandwidth_Bps
         return
     for link, _ in loaded.wan_route(here, there):
         if link.second is None:

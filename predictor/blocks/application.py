@@ -114,7 +114,7 @@ class Application:
         check_named_steps(self.steps, self.labels, known, where)
         check_labels(self.labels, self.steps, known, self._own, where)
         self._set(_numbers=self._evaluated())
-        expansion = Expansion({one.name: one for one in self.steps}, {**self._helpers, **self._own}, known)
+        expansion = Expansion({step.name: step for step in self.steps}, {**self._helpers, **self._own}, known)
         self._set(labels=tuple(expansion.expanded(label, where) for label in self.labels))
         for label in self.labels:
             check_requests(label.program, label_place(where, label.name))
@@ -142,10 +142,12 @@ class Application:
         """
         variables = {**self._singles(), **self._helpers}
         places = {"index"} | place_names(self.labels)
-        found: set[str] = set()
-        while new := {n for n, one in variables.items() if n not in found and one.names & (places | found)}:
-            found |= new
-        return {name: one for name, one in variables.items() if name in found}
+        differing: set[str] = set()
+        while new := {
+            n for n, variable in variables.items() if n not in differing and variable.names & (places | differing)
+        }:
+            differing |= new
+        return {name: variable for name, variable in variables.items() if name in differing}
 
     def label(self, name: str) -> Label:
         """Return the label of this name."""
@@ -164,17 +166,19 @@ class Application:
         Raises:
             UserError: If a variable or a count has no valid value.
         """
-        found: dict[str, float] = {}
+        values: dict[str, float] = {}
         open_names: list[str] = []
-        own, helpers = self._own, self._helpers
+        variables, helpers = self._own, self._helpers
         given = (*self._singles().items(), *((label.name, label.count) for label in self.labels))
-        expressions = {name: Expression.of(value) for name, value in given if value is not None and name not in own}
+        expressions = {
+            name: Expression.of(value) for name, value in given if value is not None and name not in variables
+        }
         for name, expression in expressions.items():
-            self._check_same(name, expression, own)
+            self._check_same(name, expression, variables)
             expressions[name] = expression.defined(helpers, together=True)
 
         def find(name: str) -> None:
-            if name in found:
+            if name in values:
                 return
             is_label = name not in self.variables
             where = self._place(name)
@@ -185,30 +189,30 @@ class Application:
             for other in sorted(expressions[name].names):
                 find(other)
             open_names.pop()
-            value = expressions[name].whole(found, where) if is_label else expressions[name].value(found, where)
+            value = expressions[name].whole(values, where) if is_label else expressions[name].value(values, where)
             if isinstance(value, Progression):  # impossible: no name stands for a progression
                 raise value.split_all()
             if is_label and value > MOST_PROCESSES:
                 raise UserError(where, f"{value} processes", f"Give at most {MOST_PROCESSES}")
-            found[name] = value
+            values[name] = value
 
         for name in expressions:
             find(name)
         for label in self.labels:
             if label.grid:
-                places = processes([Expression.of(one) for one in label.grid]).defined(helpers, together=True)
-                size = places.value(found, self.where)
-                if size != found[label.name]:
-                    problem = f"{found[label.name]:g} processes on a grid of {size}"
+                places = processes([Expression.of(extent) for extent in label.grid]).defined(helpers, together=True)
+                size = places.value(values, self.where)
+                if size != values[label.name]:
+                    problem = f"{values[label.name]:g} processes on a grid of {size}"
                     raise UserError(label_place(self.where, label.name), problem, "Change the grid too")
-        return found
+        return values
 
     def _place(self, name: str) -> str:
         return self._variable(name) if name in self.variables else label_place(self.where, name, "count")
 
-    def _check_same(self, name: str, expression: Expression, own: Mapping[str, Expression]) -> None:
+    def _check_same(self, name: str, expression: Expression, variables: Mapping[str, Expression]) -> None:
         """Refuse a variable or a count that uses what differs by process."""
-        if differing := sorted(expression.names & own.keys()):
+        if differing := sorted(expression.names & variables.keys()):
             problem = f"{place_of(differing[0])} differs by process"
             raise UserError(self._place(name), problem, "Use variables without index here")
 
@@ -258,8 +262,8 @@ class Application:
     def _with_numbers(self, labels: tuple[Label, ...], values: Mapping[str, Any]) -> Application:
         """Return a copy with the counts of other labels and these variables, without checking the programs again."""
         expanded = tuple(
-            one if label is before else replace(one, count=label.count)
-            for label, before, one in zip(labels, self.given, self._expanded, strict=True)
+            other if label is before else replace(other, count=label.count)
+            for label, before, other in zip(labels, self.given, self._expanded, strict=True)
         )
         made = copy(self)
         made._set(given=labels, labels=expanded, _expanded=expanded, variables={**self.variables, **values})

@@ -86,18 +86,18 @@ def answer(
     rate = model.failure_rate_per_s
     if rate is None:
         unknown.append(f"model {model.name}: it has no failure rate")
-    found = BlockAnswer(
+    block_answer = BlockAnswer(
         time_s=time_s,
         nodes=processes,
         node_power_w=node_power_w,
         success=None if rate is None else float(success(time_s, processes, rate)),
         unknown=tuple(unknown),
     )
-    for what, value in (("time", found.time_s), ("energy", found.energy_j)):
+    for what, value in (("time", block_answer.time_s), ("energy", block_answer.energy_j)):
         if value is not None and not math.isfinite(value):
             amount = "operations" if block == COMPUTE else "size"
             raise UserError(f"block {block}", f"its {what} is too large", f"Give a smaller --{amount}")
-    return found
+    return block_answer
 
 
 def active_threads(block: str, threads: int, power: str) -> int:
@@ -149,7 +149,7 @@ def asked(request: BlockRequest) -> Reply:
 
     _check(request)
     model = block_model(request.model, power_law=request.power_law, family=request.shapes)
-    found = answer(
+    block_answer = answer(
         model,
         request.block,
         size_bytes=request.size or 0.0,
@@ -158,7 +158,9 @@ def asked(request: BlockRequest) -> Reply:
         threads=request.threads,
         power=request.power,
     )
-    return Reply(found, lambda: _text(request, model, found), lambda: _to_json(request, model, found))
+    return Reply(
+        block_answer, lambda: _text(request, model, block_answer), lambda: _to_json(request, model, block_answer)
+    )
 
 
 def _default_processes(block: str) -> int:
@@ -189,38 +191,40 @@ def _check(request: BlockRequest) -> None:
         raise UserError(f"--processes {request.processes}", problem, "Leave it out")
 
 
-def _to_json(request: BlockRequest, model: BlockModel, found: BlockAnswer) -> dict[str, Any]:
+def _to_json(request: BlockRequest, model: BlockModel, block_answer: BlockAnswer) -> dict[str, Any]:
     return {
         "model": model.name,
         "block": request.block,
         "size_bytes": request.size,
         "operations": request.operations,
-        "nodes": found.nodes,
+        "nodes": block_answer.nodes,
         "threads": request.threads,
-        "time_s": found.time_s,
+        "time_s": block_answer.time_s,
         "power": request.power,
-        "node_power_w": found.node_power_w,
-        "energy_j": found.energy_j,
-        "success": found.success,
-        "unknown": list(found.unknown),
+        "node_power_w": block_answer.node_power_w,
+        "energy_j": block_answer.energy_j,
+        "success": block_answer.success,
+        "unknown": list(block_answer.unknown),
         "cautions": _cautions(model, request.block),
     }
 
 
-def _text(request: BlockRequest, model: BlockModel, found: BlockAnswer) -> str:
-    nodes = "1 node" if found.nodes == 1 else f"{found.nodes} nodes"
+def _text(request: BlockRequest, model: BlockModel, block_answer: BlockAnswer) -> str:
+    nodes = "1 node" if block_answer.nodes == 1 else f"{block_answer.nodes} nodes"
     active = active_threads(request.block, request.threads, request.power)
     threads = "1 active thread" if active == 1 else f"{active or 'no'} active threads"
     amount = "" if request.size is None else f" {request.size:g} bytes,"
     amount = amount if request.operations is None else f" {request.operations:g} operations,"
-    lines = [f"{model.name}, {request.block},{amount} {nodes}: {found.time_s:.6g} s"]
-    if found.node_power_w is not None:
-        lines.append(f"    {found.node_power_w:.4g} W per node with {threads}, {found.energy_j:.6g} J in all")
+    lines = [f"{model.name}, {request.block},{amount} {nodes}: {block_answer.time_s:.6g} s"]
+    if block_answer.node_power_w is not None:
+        lines.append(
+            f"    {block_answer.node_power_w:.4g} W per node with {threads}, {block_answer.energy_j:.6g} J in all"
+        )
     rate = model.failure_rate_per_s
-    if found.success is not None and rate is not None:
-        failure = -math.expm1(-rate * found.time_s * found.nodes)  # 1 - s, without cancellation
-        lines.append(f"    success {found.success:.10g}, failure {failure:.4g}")
-    lines += [f"    not known: {reason}" for reason in found.unknown]
+    if block_answer.success is not None and rate is not None:
+        failure = -math.expm1(-rate * block_answer.time_s * block_answer.nodes)  # 1 - s, without cancellation
+        lines.append(f"    success {block_answer.success:.10g}, failure {failure:.4g}")
+    lines += [f"    not known: {reason}" for reason in block_answer.unknown]
     lines += [f"    caution: {caution}" for caution in _cautions(model, request.block)]
     return "\n".join(lines)
 

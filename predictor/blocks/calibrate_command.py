@@ -85,16 +85,16 @@ def answer(request: BlocksCalibrationRequest) -> Reply | int:
         return print_plan(request, Plan(experiments=(asked.plan,)))
     with runner_from_request(request) as runner:
         measurement = runner.measure(asked.plan)
-    found = calibrate(
+    calibration = calibrate(
         platform, asked, measurement, D_tu_bytes=unit, error=request.error, failure_rate_per_s=request.failure_rate
     )
 
     def as_json() -> dict[str, Any]:
-        data = to_json(found)
+        data = to_json(calibration)
         data["cautions"] += runner.cautions.lines()
         return data
 
-    return Reply((found, measured(asked, measurement)), lambda: text(found, wide=request.wide), as_json)
+    return Reply((calibration, measured(asked, measurement)), lambda: text(calibration, wide=request.wide), as_json)
 
 
 def write(request: BlocksCalibrationRequest, reply: Reply) -> None:
@@ -109,16 +109,16 @@ def write(request: BlocksCalibrationRequest, reply: Reply) -> None:
     from platforms.files.writing import write_text
     from predictor.blocks.calibration.calibrated import Calibrated
 
-    found, table = reply.value
+    calibration, table = reply.value
     if request.out is not None:
-        write_text("--out", request.out, found.text())
+        write_text("--out", request.out, calibration.text())
     if request.table is not None:
         write_text("--table", request.table, _table_text(table))
     if request.plot is not None:
         # Imported here for a quick start: it is slow to import.
         from predictor.blocks.calibration.plots import write_figures
 
-        write_figures(Calibrated(found), table, Path(request.plot))
+        write_figures(Calibrated(calibration), table, Path(request.plot))
 
 
 def part_of(platform: Platform, clusters: Sequence[str]) -> Platform:
@@ -131,7 +131,7 @@ def part_of(platform: Platform, clusters: Sequence[str]) -> Platform:
     for name in clusters:
         if name not in known:
             raise UserError(f"--only {name}", f"no such cluster in {platform.name}", nearest(name, known))
-    return replace(platform, clusters=tuple(one for one in platform.clusters if one.name in clusters))
+    return replace(platform, clusters=tuple(cluster for cluster in platform.clusters if cluster.name in clusters))
 
 
 def _unit(text: str) -> float | None:

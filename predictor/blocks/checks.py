@@ -72,7 +72,7 @@ def check_labels(
     labels: Sequence[Label],
     named: Sequence[NamedSteps],
     known: frozenset[str],
-    own: Mapping[str, Expression],
+    variables: Mapping[str, Expression],
     where: str,
 ) -> None:
     """Check all names and calls in the programs of the labels.
@@ -81,7 +81,7 @@ def check_labels(
         labels: The labels.
         named: The steps that programs call by a name.
         known: Names of variables and labels.
-        own: The variables, lists and functions that differ by process.
+        variables: The variables, lists and functions that differ by process.
         where: The file, for error messages.
     """
     for label in labels:
@@ -89,7 +89,7 @@ def check_labels(
         for extent in label.grid:
             extent = Expression.of(extent)
             extent.check_names(known, inside(here, ", grid", "grid"))
-            if differing := sorted(extent.names & own.keys()):
+            if differing := sorted(extent.names & variables.keys()):
                 problem = f"{place_of(differing[0])} differs by process"
                 raise UserError(inside(here, ", grid", "grid"), problem, "Use variables without index here")
         if label.count is not None:
@@ -99,7 +99,7 @@ def check_labels(
         for efficiency in by_processor.values():
             if efficiency is not None:
                 Expression.of(efficiency).check_names(names, inside(here, ", efficiency", "efficiency"))
-        checker = _Checker([one.name for one in labels], {one.name: one for one in named}, label.name)
+        checker = _Checker([label.name for label in labels], {label.name: label for label in named}, label.name)
         checker.check(None, label.program, names, inside(here, ", step ", "program"))
 
 
@@ -107,36 +107,36 @@ def check_named_steps(
     named: Sequence[NamedSteps], labels: Sequence[Label], known: frozenset[str], where: str
 ) -> None:  # fmt: skip
     """Check named steps: their names, parameters and steps, and that they do not call themselves."""
-    by_name = {one.name: one for one in named}
+    by_name = {steps.name: steps for steps in named}
     if len(by_name) < len(named):
         raise UserError(where, "two [steps] have the same name", "Rename one of them")
-    for one in named:
-        here = named_steps_place(where, one.name)
-        check_name(one.name, here)
-        for parameter in one.parameters:
+    for steps in named:
+        here = named_steps_place(where, steps.name)
+        check_name(steps.name, here)
+        for parameter in steps.parameters:
             check_name(parameter, here)
-            if parameter in known or one.parameters.count(parameter) > 1:
+            if parameter in known or steps.parameters.count(parameter) > 1:
                 raise UserError(here, f"the name {parameter!r} is given twice", "Rename the parameter")
-        names = known | {"index", *one.parameters} | place_names(labels)
+        names = known | {"index", *steps.parameters} | place_names(labels)
         checker = _Checker([label.name for label in labels], by_name, None)
-        checker.check(None, one.steps, names, inside(here, ", step ", "do"))
-    for one in named:
-        _check_circle(one, by_name, (), where)
+        checker.check(None, steps.steps, names, inside(here, ", step ", "do"))
+    for steps in named:
+        _check_circle(steps, by_name, (), where)
 
 
-def _check_circle(one: NamedSteps, named: Mapping[str, NamedSteps], callers: tuple[str, ...], where: str) -> None:
-    if one.name in callers:
-        circle = ", ".join((*callers[callers.index(one.name) :], one.name))
-        raise UserError(named_steps_place(where, one.name), f"they call themselves: {circle}", "Use a loop instead")
-    for name in dict.fromkeys(_called(one.steps)):
-        _check_circle(named[name], named, (*callers, one.name), where)
+def _check_circle(steps: NamedSteps, named: Mapping[str, NamedSteps], callers: tuple[str, ...], where: str) -> None:
+    if steps.name in callers:
+        circle = ", ".join((*callers[callers.index(steps.name) :], steps.name))
+        raise UserError(named_steps_place(where, steps.name), f"they call themselves: {circle}", "Use a loop instead")
+    for name in dict.fromkeys(_called(steps.steps)):
+        _check_circle(named[name], named, (*callers, steps.name), where)
 
 
 def _called(steps: Sequence[Step]) -> list[str]:
-    found = [step.name for step in steps if isinstance(step, Call)]
+    names_called = [step.name for step in steps if isinstance(step, Call)]
     for step in steps:
-        found += _called((*getattr(step, "steps", ()), *getattr(step, "otherwise", ())))
-    return found
+        names_called += _called((*getattr(step, "steps", ()), *getattr(step, "otherwise", ())))
+    return names_called
 
 
 def check_requests(program: Sequence[Step], where: str) -> None:

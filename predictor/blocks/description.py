@@ -109,8 +109,8 @@ def read_application(path: str | Path) -> Application:
     made = tuple(_label(name, value, label_place(table.where, name)) for name, value in labels.items())
     for name, value in variables.items():
         place = inside(table.where, f", variable {name}", "variables", name)
-        for one in value if isinstance(value, list) else [value]:
-            _plain(name, one, place)
+        for entry in value if isinstance(value, list) else [value]:
+            _plain(name, entry, place)
     for name, value in functions.items():
         _plain(name, value, inside(table.where, f", function {name}", "functions", name))
     return Application(table.text("name", path.stem), made, variables, table.where, steps, functions)
@@ -142,7 +142,7 @@ def _label(name: str, value: object, where: str) -> Label:
     if has_grid and "count" in table:
         raise UserError(where, "both a count and a grid", "Leave the count out: it is the product of the grid")
     count = None if has_grid else _number("count", table["count"], where)
-    extents = [_placed(in_grid, Expression.of, _number("grid", one, where)) for one in grid]
+    extents = [_placed(in_grid, Expression.of, _number("grid", extent, where)) for extent in grid]
     efficiency = table.get("efficiency")
     if isinstance(efficiency, dict):
         if not efficiency:
@@ -172,7 +172,7 @@ def _periodic(value: object, axes: int, where: str) -> tuple[bool, ...]:
     values = value if isinstance(value, list) else [value] * axes
     if value is True and not axes:
         raise UserError(where, "periodic without a grid", f"Add for example {_EXAMPLES['grid']}")
-    if len(values) != axes or not all(isinstance(one, bool) for one in values):
+    if len(values) != axes or not all(isinstance(wrapped, bool) for wrapped in values):
         problem = f"periodic = {value!r} for {axes} axes"
         raise UserError(where, problem, "Write true, false, or a list with one of them for each axis")
     return tuple(values)
@@ -181,7 +181,7 @@ def _periodic(value: object, axes: int, where: str) -> tuple[bool, ...]:
 def _named_steps(name: str, value: object, where: str) -> NamedSteps:
     table = _table(value, "steps", name, ("do",), where)
     parameters = table.get("parameters", [])
-    if not isinstance(parameters, list) or not all(isinstance(one, str) for one in parameters):
+    if not isinstance(parameters, list) or not all(isinstance(parameter, str) for parameter in parameters):
         raise UserError(where, f"parameters = {parameters!r} is not a list of names", 'Write for example ["partner"]')
     if _CALL in parameters:
         raise UserError(where, f"{_CALL!r} cannot be a parameter", "Rename it")
@@ -192,7 +192,7 @@ def _steps(value: object, where: str) -> tuple[Step, ...]:
     """Return a list's steps; ``where`` is the text before a step's number in error messages."""
     if not isinstance(value, list):
         raise UserError(list_place(where), "not a list of steps", 'Write for example [{ compute = "n" }]')
-    return tuple(_step(one, step_place(where, number)) for number, one in enumerate(value, 1))
+    return tuple(_step(entry, step_place(where, number)) for number, entry in enumerate(value, 1))
 
 
 def _step(value: object, where: str) -> Step:
@@ -215,7 +215,7 @@ def _step(value: object, where: str) -> Step:
     for key in _NEEDED.get(kind, ()):
         if key not in value:
             raise UserError(where, f"{kind} without {key!r}", f"Give it, for example {_EXAMPLES[key]}")
-    given = {keys[key]: _field(keys[key], key, one, where) for key, one in value.items()}
+    given = {keys[key]: _field(keys[key], key, entry, where) for key, entry in value.items()}
     return _placed(where, made, **given)
 
 
@@ -223,8 +223,8 @@ def _call(value: dict[str, object], where: str) -> Call:
     name = value[_CALL]
     if not isinstance(name, str):
         raise UserError(where, f"{_CALL} = {name!r} is not a name", "Give a string")
-    given = {key: _number(key, one, where) for key, one in value.items() if key != _CALL}
-    arguments = {key: _placed(inside(where, f", {key}", key), Expression.of, one) for key, one in given.items()}
+    given = {key: _number(key, entry, where) for key, entry in value.items() if key != _CALL}
+    arguments = {key: _placed(inside(where, f", {key}", key), Expression.of, entry) for key, entry in given.items()}
     return Call(name, arguments)
 
 
@@ -261,7 +261,7 @@ def _names(key: str, value: object, where: str) -> tuple[str, ...]:
         return ()
     if key == "wait" and isinstance(value, str) and value:
         return (value,)
-    if not (isinstance(value, list) and value and all(isinstance(one, str) and one for one in value)):
+    if not (isinstance(value, list) and value and all(isinstance(name, str) and name for name in value)):
         what = "requests" if key == "wait" else "labels"
         also = ", or write true for all" if key in ("barrier", "wait") else ""
         raise UserError(where, f"{key} = {value!r} is not a list of {what}", f"Name at least one{also}")

@@ -55,10 +55,10 @@ class Expansion:
     def expanded(self, label: Label, where: str) -> Label:
         """Return the label with its program expanded; ``where`` is the file, for error messages."""
         grid = [Expression.of(extent) for extent in label.grid]
-        own = {**self.own, **(grid_functions(grid, label.periodic) if grid else {})}
+        variables = {**self.own, **(grid_functions(grid, label.periodic) if grid else {})}
         efficiency = _unplaced() if isinstance(label.efficiency, Mapping) else label.efficiency
         efficiency = None if efficiency is None else Expression.of(efficiency)
-        program = _Program(self, own, efficiency)
+        program = _Program(self, variables, efficiency)
         place = program_place(where, label.name)
         expanded = program.steps(None, label.program, _Names({}, frozenset()), place)
         return replace(label, program=expanded, efficiency=None)
@@ -91,8 +91,8 @@ class _Names:
 class _Program:
     """Expands one label's program."""
 
-    def __init__(self, expansion: Expansion, own: Mapping[str, Expression], efficiency: Expression | None):
-        self._expansion, self._own, self._efficiency, self._made = expansion, own, efficiency, 0
+    def __init__(self, expansion: Expansion, variables: Mapping[str, Expression], efficiency: Expression | None):
+        self._expansion, self._own, self._efficiency, self._made = expansion, variables, efficiency, 0
 
     def steps(self, owner: Step | None, steps: Sequence[Step], names: _Names, where: str) -> tuple[Step, ...]:
         """Return the expanded steps inside ``owner``, whose place is ``where``."""
@@ -131,12 +131,12 @@ class _Program:
     def _bound(self, step: Step, names: _Names) -> Step:
         """Return the step with all its own expressions in terms of numbers, loop variables and index."""
         changed: dict[str, Any] = {}
-        for one in fields(step):
-            value = getattr(step, one.name)
+        for field in fields(step):
+            value = getattr(step, field.name)
             if isinstance(value, Expression):
                 bound = self._expression(value, names)
                 if bound is not value:
-                    changed[one.name] = bound
+                    changed[field.name] = bound
         return replace(step, **changed) if changed else step
 
     def _sized(self, step: Send | Reply, names: _Names) -> Send | Reply:
@@ -175,7 +175,7 @@ class _Program:
 
 
 def _without(names: Mapping[str, Expression], name: str) -> dict[str, Expression]:
-    return {one: value for one, value in names.items() if one != name}
+    return {key: value for key, value in names.items() if key != name}
 
 
 def _unplaced() -> Expression:

@@ -92,23 +92,27 @@ class Expression:
         if together:
             used = _all_used(used, definitions)
         chosen = {name: definitions[name] for name in sorted(used)}
-        names = (self.names | frozenset().union(*(one.names for one in chosen.values()))) if together else self.names
+        names = (
+            (self.names | frozenset().union(*(expression.names for expression in chosen.values())))
+            if together
+            else self.names
+        )
         names = names - used
         if not together:
-            names = names.union(*(one.names for one in chosen.values()))
+            names = names.union(*(expression.names for expression in chosen.values()))
         return Expression(
             self.text,
             names,
             lambda scope: self._evaluate(_Scope(scope, chosen, together=together)),
-            self.may_be_nobody or any(one.may_be_nobody for one in chosen.values()),
+            self.may_be_nobody or any(expression.may_be_nobody for expression in chosen.values()),
             (*self.definitions, *chosen.items()),
         )
 
     @property
     def defined_text(self) -> str:
         """The text for messages; a name alone has its definition with it, as in ``size = 8 * n``."""
-        found = dict(self.definitions).get(self.text)
-        return self.text if found is None else f"{self.text} = {found.defined_text}"
+        text = dict(self.definitions).get(self.text)
+        return self.text if text is None else f"{self.text} = {text.defined_text}"
 
     def check_names(self, known: Mapping[str, object] | frozenset[str], where: str) -> None:
         """Check that all names in the expression are known.
@@ -194,12 +198,12 @@ def is_shared(scope: Mapping[str, Any]) -> bool:
 
 def _all_used(names: frozenset[str] | set[str], definitions: Mapping[str, Expression]) -> frozenset[str]:
     """Return the defined names that these names use, directly or through other definitions."""
-    found: set[str] = set()
+    used: set[str] = set()
     new = set(names)
     while new:
-        found |= new
-        new = {other for name in new for other in definitions[name].names & definitions.keys()} - found
-    return frozenset(found)
+        used |= new
+        new = {other for name in new for other in definitions[name].names & definitions.keys()} - used
+    return frozenset(used)
 
 
 def _unknown(name: str, known: Mapping[str, object] | frozenset[str]) -> tuple[str, str]:
@@ -208,16 +212,18 @@ def _unknown(name: str, known: Mapping[str, object] | frozenset[str]) -> tuple[s
         return "random variates without a seed", "Add to the variables, for example, seed = 1"
     if name.endswith(")"):
         return _unknown_function(name, known)
-    lists = sorted(one[:-2] for one in known if one.endswith("[]"))
+    lists = sorted(name_known[:-2] for name_known in known if name_known.endswith("[]"))
     wanted = name.removesuffix("[]").removeprefix("len ")
     if wanted != name:
         return f"no list {wanted!r}", nearest(wanted, lists) if lists else f"Add a variable {wanted} = [1, 2]"
     if name in lists:
         return f"{name!r} is a list", f"Write for example {name}[index] or len({name})"
-    if functions := [one for one in known if one.startswith(f"{name}(")]:
+    if functions := [name_known for name_known in known if name_known.startswith(f"{name}(")]:
         given = int(functions[0][len(name) + 1 : -1])
         return f"{name!r} is a function", f"Write for example {name}({', '.join('1' * given)})"
-    return f"no name {name!r}", nearest(name, sorted(one for one in [*known, *lists] if one.isidentifier()))
+    return f"no name {name!r}", nearest(
+        name, sorted(name_known for name_known in [*known, *lists] if name_known.isidentifier())
+    )
 
 
 def _unknown_function(name: str, known: Mapping[str, object] | frozenset[str]) -> tuple[str, str]:
@@ -225,10 +231,10 @@ def _unknown_function(name: str, known: Mapping[str, object] | frozenset[str]) -
     function, given = name.rstrip(")").split("(")
     arguments = f"{given} argument{'' if given == '1' else 's'}"
     if function not in PLACES:
-        own = dict(one.rstrip(")").split("(") for one in known if one.endswith(")"))
-        if function in own:
-            return f"{function} with {arguments}", f"Give {own[function]}"
-        return f"no function {function!r}", nearest(function, dict.fromkeys((*sorted(own), *BUILT_IN)))
+        signatures = dict(signature.rstrip(")").split("(") for signature in known if signature.endswith(")"))
+        if function in signatures:
+            return f"{function} with {arguments}", f"Give {signatures[function]}"
+        return f"no function {function!r}", nearest(function, dict.fromkeys((*sorted(signatures), *BUILT_IN)))
     if function == "coordinate":
         problem = f"coordinate with {arguments}" if given != "1" else "coordinate of a process without a grid"
     else:

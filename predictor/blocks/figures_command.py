@@ -31,7 +31,7 @@ def answer(request: BlocksFiguresRequest) -> Reply:
     from predictor.blocks.published.figures import write_published_figures
 
     files = list(write_published_figures(request.model, Path(request.plot), "--plot"))
-    return Reply(files, lambda: "\n".join(map(str, files)), lambda: [str(one) for one in files])
+    return Reply(files, lambda: "\n".join(map(str, files)), lambda: [str(file) for file in files])
 
 
 COMMAND = Command(

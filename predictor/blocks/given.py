@@ -40,7 +40,7 @@ def parsed(value: Given, where: str) -> Expression | tuple[Expression, ...]:
             value = _items(value)
         if isinstance(value, Expression | str | int | float):
             return Expression.of(value)
-        items = tuple(Expression.of(one) for one in value)
+        items = tuple(Expression.of(part) for part in value)
     except UserError as err:
         raise err.at(inside(where, f", {err.where}")) from None
     if not items:
@@ -55,8 +55,13 @@ def _items(text: str) -> list[str]:
         node = None
     if not isinstance(node, ast.List):
         raise UserError(f"expression {text[:60]!r}", "not a list of expressions", 'Write for example "[1, 2, n // 2]"')
-    quoted = [isinstance(one, ast.Constant) and isinstance(one.value, str) for one in node.elts]  # as in TOML
-    return [ast.literal_eval(one) if text else ast.unparse(one) for one, text in zip(node.elts, quoted, strict=True)]
+    quoted = [
+        isinstance(element, ast.Constant) and isinstance(element.value, str) for element in node.elts
+    ]  # as in TOML
+    return [
+        ast.literal_eval(element) if text else ast.unparse(element)
+        for element, text in zip(node.elts, quoted, strict=True)
+    ]
 
 
 def definitions(
@@ -85,10 +90,10 @@ def definitions(
     for head, value in functions.items():
         here = inside(where, f", function {head}", "functions", head)
         name, parameters = _head(head, here)
-        for one in (name, *parameters):
-            check_name(one, here)
-            if one in taken or parameters.count(one) > 1:
-                raise UserError(here, f"the name {one!r} is given twice", "Rename one of them")
+        for name_given in (name, *parameters):
+            check_name(name_given, here)
+            if name_given in taken or parameters.count(name_given) > 1:
+                raise UserError(here, f"the name {name_given!r} is given twice", "Rename one of them")
         taken.add(name)
         try:
             body = Expression.of(value)
@@ -99,13 +104,13 @@ def definitions(
 
 
 def _head(head: str, where: str) -> tuple[str, list[str]]:
-    found = _HEAD.fullmatch(head)
-    parameters = [one.strip() for one in found[2].split(",")] if found else []
-    if found is None or not all(parameters):
+    match = _HEAD.fullmatch(head)
+    parameters = [word.strip() for word in match[2].split(",")] if match else []
+    if match is None or not all(parameters):
         raise UserError(where, "no name with parameters", 'Write for example "cost(n, k)" = "n * k"')
-    if found[1] in BUILT_IN:
-        raise UserError(where, f"{found[1]} is a function of every description", "Rename yours")
-    return found[1], parameters
+    if match[1] in BUILT_IN:
+        raise UserError(where, f"{match[1]} is a function of every description", "Rename yours")
+    return match[1], parameters
 
 
 def _function(name: str, parameters: Sequence[str], body: Expression) -> Expression:
@@ -131,9 +136,9 @@ def _list(name: str, items: Sequence[Expression]) -> Expression:
 
         return item
 
-    text = f"{name} = [{', '.join(one.text for one in items)}]"
-    names = frozenset().union(*(one.names for one in items))
-    return Expression.computed(text, names, evaluate, may_be_nobody=any(one.may_be_nobody for one in items))
+    text = f"{name} = [{', '.join(item.text for item in items)}]"
+    names = frozenset().union(*(item.names for item in items))
+    return Expression.computed(text, names, evaluate, may_be_nobody=any(item.may_be_nobody for item in items))
 
 
 def check_names(given: Mapping[str, Expression], known: frozenset[str], functions: Iterable[str], where: str) -> None:
@@ -154,7 +159,7 @@ def check_names(given: Mapping[str, Expression], known: frozenset[str], function
 
     def follow(name: str, callers: tuple[str, ...]) -> int:
         if name in callers:
-            circle = ", ".join(shown(one) for one in (*callers[callers.index(name) :], name))
+            circle = ", ".join(shown(caller) for caller in (*callers[callers.index(name) :], name))
             problem = f"defined in terms of itself: {circle}"
             raise UserError(definition_place(where, name, functions), problem, "Define one of them without the others")
         if name not in levels:

@@ -23,18 +23,18 @@ def grid_functions(extents: Sequence[Expression], periodic: Sequence[bool]) -> d
         periodic: For each axis, whether its last process is followed by its first one.
     """
     names = frozenset({"index"}).union(*(extent.names for extent in extents))
-    text = " x ".join(extent.text for extent in extents) + f" periodic {[int(one) for one in periodic]}"
+    text = " x ".join(extent.text for extent in extents) + f" periodic {[int(wraps) for wraps in periodic]}"
 
     def sizes(scope: Mapping[str, Any]) -> list[int]:
         return [extent.whole(scope, "grid", least=1) for extent in extents]
 
     def neighbour(scope: Mapping[str, Any]) -> Callable[..., Value]:
-        index, found = scope["index"], sizes(scope)
-        return lambda *steps: _neighbour(index, found, periodic, steps)
+        index, extents = scope["index"], sizes(scope)
+        return lambda *steps: _neighbour(index, extents, periodic, steps)
 
     def coordinate(scope: Mapping[str, Any]) -> Callable[..., Value]:
-        index, found = scope["index"], sizes(scope)
-        return lambda axis: _coordinate(index, found, axis)
+        index, extents = scope["index"], sizes(scope)
+        return lambda axis: _coordinate(index, extents, axis)
 
     made = {place_name("neighbour", len(extents)): neighbour, place_name("coordinate", 1): coordinate}
     return {name: Expression.computed(f"{name} on {text}", names, function) for name, function in made.items()}
@@ -56,7 +56,7 @@ def _coordinate(index: Value, extents: Sequence[int], axis: Value) -> Value:
 
 def _neighbour(index: Value, extents: Sequence[int], periodic: Sequence[bool], steps: Sequence[Value]) -> Value:
     """Return the index of the process so many steps away along each axis, or NOBODY beyond an end of the grid."""
-    found, stride = index, 1
+    place, stride = index, 1
     for axis, (extent, turns, step) in enumerate(zip(extents, periodic, steps, strict=True)):
         if step != 0:
             here = _coordinate(index, extents, axis)
@@ -65,6 +65,6 @@ def _neighbour(index: Value, extents: Sequence[int], periodic: Sequence[bool], s
                 there = there % extent
             elif there < 0 or there >= extent:
                 return NOBODY
-            found = found + (there - here) * stride
+            place = place + (there - here) * stride
         stride *= extent
-    return found
+    return place

@@ -86,8 +86,8 @@ def describe(problem: Problem, ranks: int) -> Description:
 @lru_cache(maxsize=64)
 def _described(problem: Problem, ranks: int) -> Description:
     kernel, params = named_kernel(problem.name), dict(problem.params)
-    own = kernel.optional(_MODULE, "layout")
-    layout = Layout() if own is None else own(params, ranks)
+    declared_layout = kernel.optional(_MODULE, "layout")
+    layout = Layout() if declared_layout is None else declared_layout(params, ranks)
     made = read_application(layout.description or kernel.folder / _FILE)
     iterations = None if kernel.iterations_parameter is None else int(params[kernel.iterations_parameter])
     made = made.changed(variables={**dict(_values(made, kernel, params, ranks)), **layout.variables})

@@ -34,17 +34,17 @@ def _power(base: Value, exponent: Value) -> Value:
 
 
 def _lesser(*values: Value) -> Value:
-    found = values[0]
+    least = values[0]
     for value in values[1:]:
-        found = value if value < found else found
-    return found
+        least = value if value < least else least
+    return least
 
 
 def _greater(*values: Value) -> Value:
-    found = values[0]
+    greatest = values[0]
     for value in values[1:]:
-        found = value if value > found else found
-    return found
+        greatest = value if value > greatest else greatest
+    return greatest
 
 
 def _of_numbers(function: Callable[[float], float]) -> Callable[[Value], Value]:
@@ -190,7 +190,7 @@ def compiled(node: ast.expr, names: set[str], where: str) -> Evaluate:
         case ast.Compare(left=left, ops=ops, comparators=others) if all(type(op) in _COMPARE for op in ops):
             sides = [below(side) for side in (left, *others)]
             tests = [(_COMPARE[type(op)], *pair) for op, pair in zip(ops, pairwise(sides), strict=True)]
-            return lambda scope: all(test(one(scope), other(scope)) for test, one, other in tests)
+            return lambda scope: all(test(first(scope), other(scope)) for test, first, other in tests)
         case ast.IfExp(test=test, body=body, orelse=orelse):
             condition, then, otherwise = below(test), below(body), below(orelse)
             return lambda scope: then(scope) if condition(scope) else otherwise(scope)
@@ -231,7 +231,7 @@ def _call(node: ast.Call, names: set[str], where: str) -> Evaluate:
         case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name not in ("sum", "len"):
             called, given = place_name(name, len(args)), [below(argument) for argument in args]
             names.add(called)
-            return lambda scope: cast(Value, cast(Any, scope[called])(*(one(scope) for one in given)))
+            return lambda scope: cast(Value, cast(Any, scope[called])(*(argument(scope) for argument in given)))
         case ast.Call(func=ast.Name(id="sum" | "len" as name)):
             examples = "sum(k ** 2 for k in range(n)), or sum(costs)" if name == "sum" else "len(costs)"
             raise UserError(where, f"{name} of neither terms nor a list", f"Write for example {examples}")
@@ -255,12 +255,14 @@ def _over_terms(name: str, node: ast.GeneratorExp, names: set[str], where: str) 
     names |= inner - {variable}
 
     def evaluate(scope: Mapping[str, Value]) -> Value:
-        found = [single(bound(scope)) for bound in bounds]
-        if any(one != int(one) for one in found):
+        values = [single(bound(scope)) for bound in bounds]
+        if any(number != int(number) for number in values):
             raise UserError(
-                where, f"a range with an end of {next(one for one in found if one != int(one)):g}", "Round it"
+                where,
+                f"a range with an end of {next(number for number in values if number != int(number)):g}",
+                "Round it",
             )
-        turns = range(*(int(one) for one in found))
+        turns = range(*(int(number) for number in values))
         if len(turns) > MOST_TERMS:
             raise UserError(where, f"{name} of {len(turns)} terms", f"Give at most {MOST_TERMS}")
         if not turns and name != "sum":

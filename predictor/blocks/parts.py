@@ -44,22 +44,22 @@ class Ledger:
 
     def steps(self) -> dict[str, tuple[StepTime, ...]]:
         """Return the parts by label and step, the steps in their order."""
-        found: dict[str, dict[str, list[float]]] = {}
+        by_label: dict[str, dict[str, list[float]]] = {}
         for (label, where, kind), time_s in self.sums_s.items():
-            found.setdefault(label, {}).setdefault(where, [0.0] * len(KINDS))[kind] += time_s
-        return {label: steps_in_order(own) for label, own in found.items()}
+            by_label.setdefault(label, {}).setdefault(where, [0.0] * len(KINDS))[kind] += time_s
+        return {label: steps_in_order(times) for label, times in by_label.items()}
 
 
 def steps_in_order(parts: Mapping[str, Sequence[float]]) -> tuple[StepTime, ...]:
     """Return the times of steps, s, from those of each kind by the step's place, in the order of the program."""
-    named = [StepTime(step_name(where), *(max(0.0, one) for one in times)) for where, times in parts.items()]
-    return tuple(sorted(named, key=lambda one: [int(number) for number in re.findall(r"\d+", one.step)]))
+    named = [StepTime(step_name(where), *(max(0.0, part_s) for part_s in times)) for where, times in parts.items()]
+    return tuple(sorted(named, key=lambda step: [int(number) for number in re.findall(r"\d+", step.step)]))
 
 
 def total(steps: tuple[StepTime, ...]) -> StepTime:
     """Return the sum over steps."""
     return StepTime(
-        "", *(fsum(getattr(one, f"{kind}_s") for one in steps) for kind in KINDS)
+        "", *(fsum(getattr(step, f"{kind}_s") for step in steps) for kind in KINDS)
     )  # fmt: skip
 
 

@@ -67,4 +67,4 @@ def _of_rows(rows: Sequence[Placed], values: Sequence[Expression]) -> Expression
     text = " or ".join(
         f"{value.text} ({row.first}, {row.units}, {row.index})" for row, value in zip(rows, values, strict=True)
     )
-    return Expression.computed(text, frozenset({"index"}).union(*(one.names for one in values)), evaluate)
+    return Expression.computed(text, frozenset({"index"}).union(*(value.names for value in values)), evaluate)

@@ -38,10 +38,10 @@ def definition_place(where: str, name: str, functions: Iterable[str] = ()) -> st
         name: The name of its definition in expressions.
         functions: The heads of the description's functions, such as ``cost(n)``, which are their keys.
     """
-    own = shown(name)
+    name_shown = shown(name)
     if not name.endswith(")"):
-        return inside(where, f", {place_of(name)}", "variables", own)
-    head = next((one for one in functions if one.partition("(")[0].strip() == own), own)
+        return inside(where, f", {place_of(name)}", "variables", name_shown)
+    head = next((function for function in functions if function.partition("(")[0].strip() == name_shown), name_shown)
     return inside(where, f", {place_of(name)}", "functions", head)
 
 

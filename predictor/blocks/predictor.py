@@ -46,14 +46,14 @@ def description_of(name: str, target: Target) -> Description:
     Raises:
         OutOfRange: If there is no description of the problem or for its number of ranks, or nodes have several ranks.
     """
-    found = describe(target.problem, target.nranks)
+    description = describe(target.problem, target.nranks)
     if target.nranks != target.nodes:
         raise OutOfRange(
             f"{name}, {target.nranks} ranks on {target.nodes} nodes",
             "blocks are calibrated with one process on each node",
             "Use one rank per node, or another predictor",
         )
-    return found
+    return description
 
 
 @lru_cache(maxsize=8)
@@ -139,28 +139,28 @@ class BlocksModel:
             s_per_operation=_s_per_operation(self.name, probe.record, target.platform),
             vectors_from_bytes=description.vectors_from_bytes,
         )
-        found = evaluate(description, machine)
-        compute_s = max(found.compute_s)
+        evaluation = evaluate(description, machine)
+        compute_s = max(evaluation.compute_s)
         return Prediction(
-            time_s=found.time_s,
-            parts={"compute_s": compute_s, "comm_s": found.time_s - compute_s},
+            time_s=evaluation.time_s,
+            parts={"compute_s": compute_s, "comm_s": evaluation.time_s - compute_s},
             flags=_flags(calibration, machine, description),
             evidence=(measured.id, probe.id),
             cost=measured.cost + probe.cost,
-            loads={host: HostLoad(s, s, s) for host, s in zip(target.placement, found.compute_s, strict=True)},
+            loads={host: HostLoad(s, s, s) for host, s in zip(target.placement, evaluation.compute_s, strict=True)},
         )
 
 
 def _s_per_operation(name: str, probe: RunRecord, platform: Platform) -> dict[str, float]:
     """Return T_min by cluster, s; raise OutOfRange if a rank of the probe computes nothing."""
-    found = {}
+    speeds = {}
     for host, compute_s, flops in zip(probe.host, probe.compute_s, probe.rank_flops, strict=True):
         cluster = platform.cluster_of(host).name
         if not flops:
             problem = f"its rank on cluster {cluster} computes nothing, so the time of an operation is unknown"
             raise OutOfRange(f"{name}, probe on {platform.name}", problem, "Use dpgraph")
-        found[cluster] = compute_s / flops
-    return found
+        speeds[cluster] = compute_s / flops
+    return speeds
 
 
 def _flags(calibration: Calibration, machine: TargetMachine, description: Description) -> tuple[str, ...]:
@@ -199,11 +199,11 @@ class BlocksPredictor:
     def fit(self, evidence: Sequence[Evidence]) -> BlocksModel:
         """Return the model of the calibrations and probes in the evidence."""
 
-        def key(one: Evidence) -> str:
-            return one.request.target.platform.content_hash
+        def key(evidence: Evidence) -> str:
+            return evidence.request.target.platform.content_hash
 
-        calibrations = {key(one): one for one in evidence if one.request.kind == "blocks"}
-        probes = {(one.request.target.problem, key(one)): one for one in evidence if one.request.kind == "run"}
+        calibrations = {key(item): item for item in evidence if item.request.kind == "blocks"}
+        probes = {(item.request.target.problem, key(item)): item for item in evidence if item.request.kind == "run"}
         return BlocksModel(self.name, self.family, calibrations, probes)
 
 

@@ -24,7 +24,7 @@ class Step:
                 object.__setattr__(self, name, Expression.of(getattr(self, name)))
 
     def _numbers(self) -> Iterator[str]:
-        return (one.name for one in fields(self) if one.type.startswith("Number"))
+        return (declared.name for declared in fields(self) if declared.type.startswith("Number"))
 
     def expressions(self) -> Iterator[Expression]:
         """Yield the step's own expressions, without those of the steps in it."""

@@ -135,13 +135,15 @@ def parts_lines(result: Result, *, wide: bool = False) -> list[str]:
     def add(label: LabelResult, parts: StepTime, *idle_s: float) -> None:
         own_s = [*(getattr(parts, f"{kind}_s") for kind in KINDS), *idle_s]
         least_s = _ROUNDING * label.processes * label.last_s
-        shown = [significant(one / label.processes, 4) if one > least_s else "0" for one in (*own_s, fsum(own_s))]
+        shown = [
+            significant(part_s / label.processes, 4) if part_s > least_s else "0" for part_s in (*own_s, fsum(own_s))
+        ]
         blank = [""] * (not idle_s)
         rows.append((label.label, parts.step, *shown[:-1], *blank, shown[-1]))
 
     for label in result.labels:
-        for one in label.steps:
-            add(label, one)
+        for step in label.steps:
+            add(label, step)
         add(label, replace(total(label.steps), step="all"), label.idle_s)
     said = "seconds of a process, the mean over its label; idle: from its end to that of the label's last process"
     return [*prose_lines(said), *table_lines(rows, left={0, 1}, wide=wide)]

@@ -68,11 +68,11 @@ class Setting:
         if model not in (HARDWARE, SIMGRID):
             chosen = block_model(model, power_law=power_law, family=family, besides=(SIMGRID, HARDWARE))
             _check_p_counts(p_counts, chosen)
-            own = {name: block_model(other) for name, other in (components or {}).items()}
-            self._check_components(own)
+            models = {name: block_model(other) for name, other in (components or {}).items()}
+            self._check_components(models)
             return ModelMachine(
                 chosen, self.system, self.schedule,
-                components={**_of_clusters(chosen), **own}, p_counts=p_counts,
+                components={**_of_clusters(chosen), **models}, p_counts=p_counts,
                 failure_rate_per_s=self.failure_rate_per_s,
             )  # fmt: skip
         given = (
@@ -85,11 +85,11 @@ class Setting:
         made = HardwareMachine if model == HARDWARE else SimGridMachine
         return made(self.system, self.schedule, failure_rate_per_s=self.failure_rate_per_s)
 
-    def _check_components(self, own: Mapping[str, BlockModel]) -> None:
+    def _check_components(self, models: Mapping[str, BlockModel]) -> None:
         known = [group.name for group in self.system.groups]
         known += [level.name for level in self.system.top.all_levels()]
         known += [disk.name for group in self.system.groups for disk in group.node.disks]
-        for name in own:
+        for name in models:
             if name not in known:
                 problem = f"system {self.system.name} has no such component"
                 raise SettingError(f"--component {name}", problem, nearest(name, list(dict.fromkeys(known))))
@@ -107,9 +107,9 @@ class Setting:
             return []
         known = _of_clusters(chosen)
 
-        found = []
+        cautions_found = []
         if materialise_system(self.system).content_hash != chosen.calibration.platform_hash:
-            found.append(
+            cautions_found.append(
                 f"{model} was calibrated on platform {chosen.calibration.name}, not on {self.system.name} in its "
                 "present form"
             )
@@ -118,8 +118,8 @@ class Setting:
         if strange:
             taken = f"{chosen.node.cluster}{', the slowest' if len(known) > 1 else ''}"
             named = f"{', '.join(strange)}: not among the calibrated clusters {', '.join(known)}"
-            found.append(f"{named}; computes as {taken}")
-        return found
+            cautions_found.append(f"{named}; computes as {taken}")
+        return cautions_found
 
 
 def _check_p_counts(p_counts: str | None, model: BlockModel) -> None:

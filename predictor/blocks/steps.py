@@ -64,7 +64,9 @@ class StepActions(Generic[_Who, _Done]):
 
 def turns_are_alike(loop: Repeat) -> bool:
     """Return whether no expression in the loop uses its variable."""
-    return loop.variable is None or not any(loop.variable in one.names for one in _expressions(loop.steps))
+    return loop.variable is None or not any(
+        loop.variable in expression.names for expression in _expressions(loop.steps)
+    )
 
 
 def inner_steps(step: Step) -> tuple[Step, ...]:

@@ -41,16 +41,16 @@ def expectations(run: Placed, intervals: Sequence[str], *, restart_s: float = 0.
     its own interval), and the intervals, of predictor.failures.intervals.INTERVALS.
     """
     M = inf if run.rate_per_s == 0 else 1 / run.rate_per_s
-    found = {
+    expected = {
         NO_FAILURES: expectation(run, inf, rate_per_s=0.0, restart_s=restart_s),
         SCRATCH: expectation(run, inf, rate_per_s=run.rate_per_s, restart_s=restart_s),
     }
     if run.own_interval_s is not None:
-        found[OWN] = expectation(run, run.own_interval_s, rate_per_s=run.rate_per_s, restart_s=restart_s)
+        expected[OWN] = expectation(run, run.own_interval_s, rate_per_s=run.rate_per_s, restart_s=restart_s)
     for name in intervals:
         interval_s = float(INTERVALS[name](run.checkpoint_s, M, restart_s))
-        found[name] = expectation(run, interval_s, rate_per_s=run.rate_per_s, restart_s=restart_s)
-    return found
+        expected[name] = expectation(run, interval_s, rate_per_s=run.rate_per_s, restart_s=restart_s)
+    return expected
 
 
 def expectation(run: Placed, interval_s: float, *, rate_per_s: float, restart_s: float) -> Expectation:
@@ -93,11 +93,19 @@ def _energy(run: Placed, parts: Sequence[float]) -> float | None:
     return joules
 
 
-def best(found: Sequence[Mapping[str, Expectation]], strategy: str, *, energy: bool = False) -> int | None:
+def best(
+    expectations_of_rows: Sequence[Mapping[str, Expectation]], strategy: str, *, energy: bool = False
+) -> int | None:
     """Return the index of the placement with the least expected time, or energy; None: none is finite and known."""
     values = []
-    for i, one in enumerate(found):
-        value = None if strategy not in one else one[strategy].energy_j if energy else one[strategy].time_s
+    for i, by_strategy in enumerate(expectations_of_rows):
+        value = (
+            None
+            if strategy not in by_strategy
+            else by_strategy[strategy].energy_j
+            if energy
+            else by_strategy[strategy].time_s
+        )
         if value is not None and isfinite(value):
             values.append((value, i))
     return min(values)[1] if values else None

@@ -38,12 +38,12 @@ def _writes(steps: tuple[Step, ...]) -> bool:
 
 def _inner(step: Step) -> dict[str, tuple[Step, ...]]:
     """Return the steps in a step, by the name of the field."""
-    found: dict[str, tuple[Step, ...]] = {}
-    for one in fields(step):
-        value: Any = getattr(step, one.name)
+    inner_steps: dict[str, tuple[Step, ...]] = {}
+    for field in fields(step):
+        value: Any = getattr(step, field.name)
         if isinstance(value, tuple) and value and all(isinstance(item, Step) for item in value):
-            found[one.name] = value
-    return found
+            inner_steps[field.name] = value
+    return inner_steps
 
 
 def _without(steps: tuple[Step, ...]) -> tuple[Step, ...]:

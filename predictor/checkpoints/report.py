@@ -40,10 +40,10 @@ def as_text(source: str, rows: Sequence[CheckpointRow], *, restart_s: float, wid
         wide: Show intervals and energies of all strategies too.
     """
     strategies = list(dict.fromkeys(name for row in rows for name in row.expected))
-    found = [row.expected for row in rows]
+    rows_expected = [row.expected for row in rows]
     lines: list[str] = []
     for name in strategies:
-        fastest, thriftiest = best(found, name), best(found, name, energy=True)
+        fastest, thriftiest = best(rows_expected, name), best(rows_expected, name, energy=True)
         said = "none ends" if fastest is None else _said(rows[fastest], name)
         if thriftiest is not None and thriftiest != fastest:
             said += f"; least energy: {_said(rows[thriftiest], name)}"
@@ -57,10 +57,14 @@ def as_text(source: str, rows: Sequence[CheckpointRow], *, restart_s: float, wid
     for name in strategies:
         those = [row.expected.get(name) for row in rows]
         if wide and name != NO_FAILURES:
-            cells.append([f"{name} every", *("-" if one is None else _time(one.interval_s) for one in those)])
-        cells.append([name, *("-" if one is None else _time(one.time_s) for one in those)])
+            cells.append(
+                [f"{name} every", *("-" if interval is None else _time(interval.interval_s) for interval in those)]
+            )
+        cells.append([name, *("-" if expectation is None else _time(expectation.time_s) for expectation in those)])
         if wide or name == strategies[-1]:
-            cells.append([f"{name} kWh", *("-" if one is None else _energy(one) for one in those)])
+            cells.append(
+                [f"{name} kWh", *("-" if expectation is None else _energy(expectation) for expectation in those)]
+            )
     lines += ["", *table_lines(list(zip(*cells, strict=True)), wide=wide)]
     cautions = folded_lines(f"caution: {text}" for text in cautions_of(rows))
     return "\n".join([*lines, *([""] * bool(cautions)), *cautions])
@@ -79,13 +83,13 @@ def cautions_of(rows: Sequence[CheckpointRow]) -> list[str]:
 def as_json(source: str, rows: Sequence[CheckpointRow], *, restart_s: float) -> dict[str, Any]:
     """Return the results as JSON values; infinite values are None."""
     strategies = dict.fromkeys(name for row in rows for name in row.expected)
-    found = [row.expected for row in rows]
+    rows_expected = [row.expected for row in rows]
     shown = [
         {
             "varied": dict(row.varied),
             **asdict(row.run),
             "success": row.success,
-            "expected": {name: _values(one) for name, one in row.expected.items()},
+            "expected": {name: _values(expectation) for name, expectation in row.expected.items()},
         }
         for row in rows
     ]
@@ -93,27 +97,27 @@ def as_json(source: str, rows: Sequence[CheckpointRow], *, restart_s: float) -> 
         "run": source,
         "restart_s": restart_s,
         "rows": shown,
-        "best_time": {name: best(found, name) for name in strategies},
-        "best_energy": {name: best(found, name, energy=True) for name in strategies},
+        "best_time": {name: best(rows_expected, name) for name in strategies},
+        "best_energy": {name: best(rows_expected, name, energy=True) for name in strategies},
         "cautions": cautions_of(rows),
     }
 
 
-def _values(one: Expectation) -> dict[str, float | None]:
-    values = {**asdict(one), "time_s": one.time_s}
+def _values(expectation: Expectation) -> dict[str, float | None]:
+    values = {**asdict(expectation), "time_s": expectation.time_s}
     return {name: value if value is not None and math.isfinite(value) else None for name, value in values.items()}
 
 
 def _said(row: CheckpointRow, name: str) -> str:
     varied = "".join(f"{key} {value}, " for key, value in row.varied.items())
     nodes = f"{row.run.nodes:,} {'node' if row.run.nodes == 1 else 'nodes'}"
-    one = row.expected[name]
-    energy = "" if one.energy_j is None else f", {_energy(one)} kWh"
-    return f"{varied}{nodes}, {_time(one.time_s)}{energy}"
+    expectation = row.expected[name]
+    energy = "" if expectation.energy_j is None else f", {_energy(expectation)} kWh"
+    return f"{varied}{nodes}, {_time(expectation.time_s)}{energy}"
 
 
-def _energy(one: Expectation) -> str:
-    return "-" if one.energy_j is None else significant(one.energy_j / _JOULES_PER_KWH)
+def _energy(expectation: Expectation) -> str:
+    return "-" if expectation.energy_j is None else significant(expectation.energy_j / _JOULES_PER_KWH)
 
 
 def _time(time_s: float) -> str:

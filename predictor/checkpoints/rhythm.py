@@ -62,12 +62,12 @@ class Rhythm:
 
     def repeated(self, times: int) -> Rhythm:
         """Return the rhythm of so many turns."""
-        found, power = Rhythm(), self
+        rhythm, power = Rhythm(), self
         while times:
             if times % 2:
-                found = found.then(power)
+                rhythm = rhythm.then(power)
             power, times = power.then(power), times // 2
-        return found
+        return rhythm
 
     @property
     def checkpoints(self) -> int | None:
@@ -102,7 +102,7 @@ def rhythm_of(application: Application) -> Rhythm | None:
     processes write.
     """
     numbers, counts = application.numbers(), application.counts()
-    found = []
+    rhythms = []
     for label in application.labels:
         for index in dict.fromkeys((0, counts[label.name] - 1)):
             if index < 0:
@@ -110,13 +110,13 @@ def rhythm_of(application: Application) -> Rhythm | None:
             for work in (_operations, _messages):
                 try:
                     walk = _Walk(work)
-                    one = walk.steps(None, label.program, {**numbers, "index": index}, f"{label.name}, step ")
+                    rhythm = walk.steps(None, label.program, {**numbers, "index": index}, f"{label.name}, step ")
                 except TooManySteps:
                     return None
-                if one.work:
+                if rhythm.work:
                     break
-            found.append(one)
-    best = max(found, key=lambda one: sum(one.done.values()), default=None)
+            rhythms.append(rhythm)
+    best = max(rhythms, key=lambda rhythm: sum(rhythm.done.values()), default=None)
     return best if best is not None and best.moments and best.work else None
 
 
@@ -129,13 +129,13 @@ class _Walk:
 
     def steps(self, owner: Step | None, steps: Sequence[Step], scope: Mapping[str, Any], where: str) -> Rhythm:
         """Return the rhythm of the steps inside ``owner``, whose place is ``where``."""
-        found = Rhythm()
+        rhythm = Rhythm()
         for step, place in numbered(owner, steps, where):
             self.looked += 1
             if self.looked > MOST_STEPS:
                 raise TooManySteps
-            found = found.then(self._step(step, scope, place))
-        return found
+            rhythm = rhythm.then(self._step(step, scope, place))
+        return rhythm
 
     def _step(self, step: Step, scope: Mapping[str, Any], where: str) -> Rhythm:
         if isinstance(step, WriteDisk):
@@ -150,10 +150,10 @@ class _Walk:
         if turns_are_alike(step):
             inner = scope if step.variable is None else {**scope, step.variable: 0}
             return self.steps(step, step.steps, inner, where).repeated(times) if times else Rhythm()
-        found = Rhythm()
+        rhythm = Rhythm()
         for turn in range(times):
-            found = found.then(self.steps(step, step.steps, {**scope, str(step.variable): turn}, where))
-        return found
+            rhythm = rhythm.then(self.steps(step, step.steps, {**scope, str(step.variable): turn}, where))
+        return rhythm
 
 
 def _operations(step: Step, scope: Mapping[str, Any], where: str) -> float:

@@ -53,10 +53,10 @@ def _run(request: ClockRequest) -> int:
     with runner_from_request(request, cautions=said) as runner:
         studies = [study(request, grid, target, settings, runner) for target in targets]
     if request.json:
-        made = [to_json(one, request.objective) for one in studies]
+        made = [to_json(one_study, request.objective) for one_study in studies]
         print(json.dumps({"studies": made, "cautions": [*general, *runner.cautions.lines()]}))
     else:
-        print("\n\n".join(text(one, request.objective) for one in studies))
+        print("\n\n".join(text(one_study, request.objective) for one_study in studies))
     return 0
 
 
@@ -67,9 +67,9 @@ def frequency_cautions(clusters: Sequence[str]) -> list[str]:
     return [f"frequencies of {', '.join(clusters)} are assumed, in part or whole (platforms/model/frequencies.toml)"]
 
 
-def point_to_json(one: Study, point: Point) -> dict[str, Any]:
+def point_to_json(clocked: Study, point: Point) -> dict[str, Any]:
     """Return a point as JSON values, with the frequencies by cluster in use."""
-    names = [cluster.name for cluster in one.levels.clusters]
+    names = [cluster.name for cluster in clocked.levels.clusters]
     return {
         "frequency_ghz": {name: hz / 1e9 for name, hz in zip(names, point.frequencies_hz, strict=True)},
         "time_s": point.time_s,
@@ -78,46 +78,50 @@ def point_to_json(one: Study, point: Point) -> dict[str, Any]:
     }
 
 
-def to_json(one: Study, objective: str) -> dict[str, Any]:
+def to_json(clocked: Study, objective: str) -> dict[str, Any]:
     """Return a study as JSON values."""
     return {
-        "app": one.target.problem.name,
-        "class": one.target.problem.label,
-        "platform": one.target.platform.name,
-        "ranks": one.target.nranks,
+        "app": clocked.target.problem.name,
+        "class": clocked.target.problem.label,
+        "platform": clocked.target.platform.name,
+        "ranks": clocked.target.nranks,
         "objective": objective,
-        "highest": point_to_json(one, one.highest),
-        "lowest": point_to_json(one, one.lowest),
+        "highest": point_to_json(clocked, clocked.highest),
+        "lowest": point_to_json(clocked, clocked.lowest),
         "best": {
-            **point_to_json(one, one.best.point),
-            "option": option_text(one.levels.grid, one.levels, one.best.point),
-            "choices": one.best.choices,
-            "evaluated": one.best.evaluated,
-            "gap": one.best.gap,
-            "flags": list(one.best.point.flags),
+            **point_to_json(clocked, clocked.best.point),
+            "option": option_text(clocked.levels.grid, clocked.levels, clocked.best.point),
+            "choices": clocked.best.choices,
+            "evaluated": clocked.best.evaluated,
+            "gap": clocked.best.gap,
+            "flags": list(clocked.best.point.flags),
         },
-        "clusters": {name: [point_to_json(one, point) for point in points] for name, points in one.sweeps.items()},
-        "evidence_node_s": sum((e.cost for e in one.evidence), Cost()).node_s,
+        "clusters": {
+            name: [point_to_json(clocked, point) for point in points] for name, points in clocked.sweeps.items()
+        },
+        "evidence_node_s": sum((e.cost for e in clocked.evidence), Cost()).node_s,
     }
 
 
-def text(one: Study, objective: str) -> str:
+def text(clocked: Study, objective: str) -> str:
     """Return a study as text: the choice, and a table of the clusters' levels."""
-    target, base = one.target, one.highest
-    option = option_text(one.levels.grid, one.levels, one.best.point)
+    target, base = clocked.target, clocked.highest
+    option = option_text(clocked.levels.grid, clocked.levels, clocked.best.point)
     lines = [f"{target}: smallest {objective} by --frequency {option}"]
-    left = f"no choice is better by more than {100 * one.best.gap:.2g} %" if one.best.gap > 0 else "none is better"
-    lines.append(f"    of {one.best.choices} choices by {one.best.evaluated} predictions; {left}")
-    cost = sum((e.cost for e in one.evidence), Cost())
+    left = (
+        f"no choice is better by more than {100 * clocked.best.gap:.2g} %" if clocked.best.gap > 0 else "none is better"
+    )
+    lines.append(f"    of {clocked.best.choices} choices by {clocked.best.evaluated} predictions; {left}")
+    cost = sum((e.cost for e in clocked.evidence), Cost())
     lines.append(f"    evidence, at the highest frequencies, costs {cost.node_s:.4g} node-seconds")
-    lines += [f"    caution: {flag}" for flag in one.best.point.flags]
+    lines += [f"    caution: {flag}" for flag in clocked.best.point.flags]
     rows: list[tuple[str, ...]] = [
         ("cluster", "GHz", "time", "change %", "energy J", "change %", "EDP J s", "change %")
     ]
-    rows.append(_row("best", "", one.best.point, base))
+    rows.append(_row("best", "", clocked.best.point, base))
     rows.append(_row("all", "max", base, base))
-    rows.append(_row("all", "min", one.lowest, base))
-    for i, (name, points) in enumerate(one.sweeps.items()):
+    rows.append(_row("all", "min", clocked.lowest, base))
+    for i, (name, points) in enumerate(clocked.sweeps.items()):
         rows += [_row(name, f"{point.frequencies_hz[i] / 1e9:.4g}", point, base) for point in points]
     return "\n".join([*folded_lines(lines), "", *table_lines(rows, left={0})])
 

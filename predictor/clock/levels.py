@@ -152,10 +152,10 @@ class Levels(Clocks):
         The value is exact, except where the power jumps as soon as one core computes: there it is a lower bound,
         because the busy time is at least the core-seconds divided by the cores.
         """
-        one = self.clusters[cluster]
-        power = levels_of(one).power(one.node_power, frequency_hz)
-        node_s = sum(load.core_s / one.cores for load in self._loads(cluster))
-        return levels_of(one).slowdown(frequency_hz) * (power.full_w - power.idle_w) * node_s
+        clocked = self.clusters[cluster]
+        power = levels_of(clocked).power(clocked.node_power, frequency_hz)
+        node_s = sum(load.core_s / clocked.cores for load in self._loads(cluster))
+        return levels_of(clocked).slowdown(frequency_hz) * (power.full_w - power.idle_w) * node_s
 
     @cached_property
     def idle_w(self) -> float:
@@ -165,9 +165,9 @@ class Levels(Clocks):
 
     def least_time_s(self, cluster: int, frequency_hz: float) -> float:
         """Return the computation time of the busiest node of a cluster, s."""
-        one = self.clusters[cluster]
-        node_s = max((load.core_s / one.cores for load in self._loads(cluster)), default=0.0)
-        return levels_of(one).slowdown(frequency_hz) * node_s
+        clocked = self.clusters[cluster]
+        node_s = max((load.core_s / clocked.cores for load in self._loads(cluster)), default=0.0)
+        return levels_of(clocked).slowdown(frequency_hz) * node_s
 
     def _loads(self, cluster: int) -> list[HostLoad]:
         hosts = set(self.clusters[cluster].host_names)

@@ -72,7 +72,7 @@ def best(
         raise UserError(f"--time-limit {time_limit:g}", problem, "Give 1 or more, such as 1.1")
     if evaluations < 1:
         raise UserError(f"--evaluations {evaluations}", "not positive", "Give at least 1")
-    counts = [len(one.levels_hz) for one in levels.frequencies]
+    counts = [len(frequency.levels_hz) for frequency in levels.frequencies]
     if math.prod(counts) > MOST_CHOICES:
         problem = f"{math.prod(counts)} choices of frequencies, at most {MOST_CHOICES} are listed"
         raise OutOfRange(f"frequencies of {len(counts)} clusters", problem, "Give larger steps (step_ghz)")
@@ -95,7 +95,9 @@ class _Search:
 
     def __init__(self, levels: Levels, limit_s: float, value: Objective):
         self.levels, self.limit_s, self.value = levels, limit_s, value
-        self.slowdowns = [np.array([one.slowdown(hz) for hz in one.levels_hz]) for one in levels.frequencies]
+        self.slowdowns = [
+            np.array([frequency.slowdown(hz) for hz in frequency.levels_hz]) for frequency in levels.frequencies
+        ]
         shape = tuple(map(len, self.slowdowns))
         least_s = [self._each(levels.least_time_s, i) for i in range(len(shape))]
         self.dynamic_j = self._sum(self._each(levels.dynamic_j, i) for i in range(len(shape)))
@@ -205,7 +207,10 @@ class _Search:
 
     def _neighbours(self, point: Point) -> list[Index]:
         """Return the choices with one cluster a level up or down, or one up and another down."""
-        at = [one.levels_hz.index(hz) for one, hz in zip(self.levels.frequencies, point.frequencies_hz, strict=True)]
+        at = [
+            frequency.levels_hz.index(hz)
+            for frequency, hz in zip(self.levels.frequencies, point.frequencies_hz, strict=True)
+        ]
         moves = [move for move in product((-1, 0, 1), repeat=min(len(at), 3)) if any(move) and abs(sum(move)) <= 1]
         if len(at) > 3:  # with many clusters, change at most two at a time
             moves = [
@@ -217,7 +222,7 @@ class _Search:
         return [index for index in sorted(near) if all(0 <= i < n for i, n in zip(index, self.done.shape, strict=True))]
 
     def _frequencies_hz(self, index: Sequence[int]) -> Frequency:
-        return tuple(one.levels_hz[i] for one, i in zip(self.levels.frequencies, index, strict=True))
+        return tuple(frequency.levels_hz[i] for frequency, i in zip(self.levels.frequencies, index, strict=True))
 
     def _each(self, of: Callable[[int, float], float], cluster: int) -> np.ndarray:
         return np.array([of(cluster, hz) for hz in self.levels.frequencies[cluster].levels_hz])

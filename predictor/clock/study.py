@@ -123,10 +123,10 @@ def study(request: ClockOptions, grid: Grid, target: Target, settings: Settings,
         raise _follows_no_speeds(request.predictor)
     levels = Levels(grid, target, fitted)
     limit = float("inf") if request.time_limit is None else request.time_limit
-    found = best(levels, time_limit=limit, objective=request.objective, evaluations=request.evaluations)
+    optimum = best(levels, time_limit=limit, objective=request.objective, evaluations=request.evaluations)
     sweeps = {name: tuple(map(levels.point, choices)) for name, choices in levels.sweeps().items()}
     highest, lowest = levels.point(levels.highest), levels.point(levels.lowest)
-    return Study(target, levels, evidence, highest, lowest, sweeps, found)
+    return Study(target, levels, evidence, highest, lowest, sweeps, optimum)
 
 
 def option_text(grid: Grid, levels: Levels, point: Point) -> str:

@@ -50,7 +50,9 @@ class ConformanceCase:
         """The targets."""
         platform = materialise(self.grid)
         placements = [block(platform, ranks) for ranks in self.ranks or (self.clusters * self.nodes,)]
-        return tuple(Target(problem(*one), platform, placement) for one in self.problems for placement in placements)
+        return tuple(
+            Target(problem(*numbers), platform, placement) for numbers in self.problems for placement in placements
+        )
 
     def __str__(self) -> str:
         ranks = f", {' and '.join(map(str, self.ranks))} ranks" if self.ranks else ""
@@ -69,24 +71,26 @@ CASES = (
 def scaled(case: ConformanceCase, targets: tuple[Target, ...], factor: float) -> tuple[Target, ...]:
     """Return the targets on a grid with speeds and bandwidths times ``factor``, and latencies divided by it."""
 
-    def wire(one: Wire) -> Wire:
-        return Wire(one.bandwidth_Bps * factor, one.latency_s / factor)
+    def wire(other_wire: Wire) -> Wire:
+        return Wire(other_wire.bandwidth_Bps * factor, other_wire.latency_s / factor)
 
     clusters = tuple(
-        replace(one, speed_flops=one.speed_flops * factor, node=wire(one.node), backbone=wire(one.backbone))
-        for one in case.grid.clusters
+        replace(
+            cluster, speed_flops=cluster.speed_flops * factor, node=wire(cluster.node), backbone=wire(cluster.backbone)
+        )
+        for cluster in case.grid.clusters
     )
     links = tuple(replace(link, wire=wire(link.wire)) for link in case.grid.wan_links)
     platform = materialise(replace(case.grid, clusters=clusters, wan_links=links))
-    return tuple(replace(one, platform=platform) for one in targets)
+    return tuple(replace(target, platform=platform) for target in targets)
 
 
 def renamed(case: ConformanceCase, targets: tuple[Target, ...]) -> tuple[Target, ...]:
     """Return the targets on the same grid with other names, whose alphabetical order is the reverse."""
     clusters = case.grid.clusters
-    names = {one.name: f"site{len(clusters) - i}" for i, one in enumerate(clusters)}
-    grid = _with_clusters(case.grid, [(names[one.name], one.name) for one in clusters])
-    hosts = {f"{one.name}-{k}": f"{names[one.name]}-{k}" for one in clusters for k in range(one.nodes)}
+    names = {cluster.name: f"site{len(clusters) - i}" for i, cluster in enumerate(clusters)}
+    grid = _with_clusters(case.grid, [(names[cluster.name], cluster.name) for cluster in clusters])
+    hosts = {f"{cluster.name}-{k}": f"{names[cluster.name]}-{k}" for cluster in clusters for k in range(cluster.nodes)}
     return _moved(targets, materialise(grid), hosts)
 
 
@@ -96,14 +100,18 @@ def permuted(case: ConformanceCase, targets: tuple[Target, ...]) -> tuple[Target
     Every rank stays on an equal host.
     """
     clusters = case.grid.clusters
-    grid = _with_clusters(case.grid, [(one.name, one.name) for one in reversed(clusters)])
-    hosts = {f"{one.name}-{k}": f"{one.name}-{one.nodes - 1 - k}" for one in clusters for k in range(one.nodes)}
+    grid = _with_clusters(case.grid, [(cluster.name, cluster.name) for cluster in reversed(clusters)])
+    hosts = {
+        f"{cluster.name}-{k}": f"{cluster.name}-{cluster.nodes - 1 - k}"
+        for cluster in clusters
+        for k in range(cluster.nodes)
+    }
     return _moved(targets, materialise(grid), hosts)
 
 
 def _with_clusters(grid: Grid, names: list[tuple[str, str]]) -> Grid:
     """Return the grid with its clusters in this order; each pair has the new and the old name of a cluster."""
-    old = {one.name: one for one in grid.clusters}
+    old = {cluster.name: cluster for cluster in grid.clusters}
     new_of = {before: name for name, before in names}
     wires = {frozenset((new_of[link.first], new_of[str(link.second)])): link.wire for link in grid.wan_links}
     ends = wan_ends(grid.wan_shape, [name for name, _ in names])
@@ -113,7 +121,8 @@ def _with_clusters(grid: Grid, names: list[tuple[str, str]]) -> Grid:
 
 def _moved(targets: tuple[Target, ...], platform: Platform, hosts: dict[str, str]) -> tuple[Target, ...]:
     return tuple(
-        replace(one, platform=platform, placement=tuple(hosts[host] for host in one.placement)) for one in targets
+        replace(target, platform=platform, placement=tuple(hosts[host] for host in target.placement))
+        for target in targets
     )
 
 
@@ -122,7 +131,7 @@ def odd_targets() -> Iterator[tuple[str, Target]]:
     grid = named_grid("grid2x2", NETWORK, SPEEDS_FLOPS[:2])
     platform = materialise(grid)
     twice = tuple(host for host in block(platform, 2) for _ in range(2))
-    two_cores = materialise(replace(grid, clusters=tuple(replace(one, cores=2) for one in grid.clusters)))
+    two_cores = materialise(replace(grid, clusters=tuple(replace(cluster, cores=2) for cluster in grid.clusters)))
     one_cluster = read_platform(kept_file(platform_xml(named_grid("grid1x4", NETWORK, SPEEDS_FLOPS[:1]))), "file")
     cg = problem("cg", "S")
     yield "two ranks on each core", Target(cg, platform, twice)

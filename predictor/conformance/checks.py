@@ -60,9 +60,9 @@ def _differences(subject: Subject, other: Callable[[Target], Prediction], when: 
     )
 
 
-def _first_difference(one: Prediction, other: Prediction) -> str:
-    name = next(name for name in vars(one) if getattr(one, name) != getattr(other, name))
-    return f"{name} is {getattr(one, name)}, and {getattr(other, name)}"
+def _first_difference(prediction: Prediction, other: Prediction) -> str:
+    name = next(name for name in vars(prediction) if getattr(prediction, name) != getattr(other, name))
+    return f"{name} is {getattr(prediction, name)}, and {getattr(other, name)}"
 
 
 def _blind(subject: Subject) -> Finding:
@@ -71,9 +71,9 @@ def _blind(subject: Subject) -> Finding:
         asked = subject.asked(target)
         failures += [f"{target.problem}: it simulates by itself, {command}" for command in asked.started]
         failures += [
-            f"{target.problem}: it was given the run of {one.request.target}, which is the target's"
-            for one in asked.evidence
-            if one.request.kind == "run" and run_key(one.request.target) == run_key(target)
+            f"{target.problem}: it was given the run of {item.request.target}, which is the target's"
+            for item in asked.evidence
+            if item.request.kind == "run" and run_key(item.request.target) == run_key(target)
         ]
     return Finding(tuple(failures))
 
@@ -84,16 +84,16 @@ def _charged(subject: Subject) -> Finding:
         asked = subject.asked(target)
         made = asked.prediction(target)
         failures += [
-            f"{target.problem}: evidence of kind {one.request.kind} costs {one.cost.node_s} node-seconds"
-            for one in asked.evidence
-            if one.request.kind != "declared" and not one.cost.node_s > 0
+            f"{target.problem}: evidence of kind {item.request.kind} costs {item.cost.node_s} node-seconds"
+            for item in asked.evidence
+            if item.request.kind != "declared" and not item.cost.node_s > 0
         ]
         if not math.isclose(made.cost.node_s, asked.cost_node_s, rel_tol=_SUM):
             failures.append(
                 f"{target.problem}: the prediction costs {made.cost.node_s:.6g} node-seconds, but the evidence "
                 f"{asked.cost_node_s:.6g}"
             )
-        missing = {one.id for one in asked.evidence} ^ set(made.evidence)
+        missing = {evidence_id.id for evidence_id in asked.evidence} ^ set(made.evidence)
         if missing:
             failures.append(f"{target.problem}: {len(missing)} pieces of evidence are not those that it names")
     return Finding(tuple(failures))
@@ -101,11 +101,11 @@ def _charged(subject: Subject) -> Finding:
 
 def _never_cheaper(subject: Subject) -> Finding:
     first, second, *_ = subject.targets
-    alone_node_s = [subject.asked(one).cost_node_s for one in (first, second)]
+    alone_node_s = [subject.asked(target).cost_node_s for target in (first, second)]
     together_node_s = subject.asked(first, second).cost_node_s
     if together_node_s >= max(alone_node_s) * (1 - _SUM):
         return Finding()
-    alone = " and ".join(f"{one:.6g}" for one in alone_node_s)
+    alone = " and ".join(f"{cost_node_s:.6g}" for cost_node_s in alone_node_s)
     return Finding((f"evidence of both costs {together_node_s:.6g} node-seconds, of each alone {alone}",))
 
 
@@ -176,12 +176,12 @@ def _compared(subject: Subject, changed: Sequence[Target], factor: float) -> Fin
     failures, deviations = [], [0.0]
     first, other = subject.asked(*subject.targets), subject.asked(*changed)
     for target, counterpart in zip(subject.targets, changed, strict=True):
-        one, two = first.prediction(target), other.prediction(counterpart)
+        first_time, two = first.prediction(target), other.prediction(counterpart)
         values = {
             "simulated": (subject.true_time_s(target), subject.true_time_s(counterpart)),
-            "predicted": (one.time_s, two.time_s),
-            "lower": (one.low_s, two.low_s),
-            "upper": (one.high_s, two.high_s),
+            "predicted": (first_time.time_s, two.time_s),
+            "lower": (first_time.low_s, two.low_s),
+            "upper": (first_time.high_s, two.high_s),
         }
         for what, (before_s, after_s) in values.items():
             if before_s is None or after_s is None:

@@ -59,10 +59,10 @@ EXCUSES = (
 
 def excuse(predictor: Predictor, check: str) -> Excuse | None:
     """Return the excuse of a predictor for a check: of this table, or of the predictor's own attribute ``excuses``."""
-    for one in EXCUSES:
-        if one.check == check and predictor.name in one.predictors:
-            return one
-    own = getattr(predictor, "excuses", {})
-    if isinstance(own, Mapping) and isinstance(own.get(check), str) and own[check].strip():
-        return Excuse(check, (predictor.name,), own[check])
+    for excuse_listed in EXCUSES:
+        if excuse_listed.check == check and predictor.name in excuse_listed.predictors:
+            return excuse_listed
+    excuses = getattr(predictor, "excuses", {})
+    if isinstance(excuses, Mapping) and isinstance(excuses.get(check), str) and excuses[check].strip():
+        return Excuse(check, (predictor.name,), excuses[check])
     return None

@@ -34,20 +34,20 @@ def judge(predictor: Predictor, runner: Runner, *, checks: Sequence[Check] = CHE
     If it answers no case, or asks for the run of a target, no other check is judged.
     """
     try:
-        one = subject(predictor, runner)
+        judged = subject(predictor, runner)
     except Exception as err:
         failed = BLIND if isinstance(err, RefusedEvidence) else ANSWERS
         yield _verdict(predictor, failed, Finding((_line(err),)))
         yield from (Verdict(predictor.name, check.name, UNJUDGED) for check in checks if check.name != failed)
         return
-    yield Verdict(predictor.name, ANSWERS, PASSES, reason=str(one.case))
+    yield Verdict(predictor.name, ANSWERS, PASSES, reason=str(judged.case))
     for check in checks:
-        yield _verdict(predictor, check.name, _found(check, one))
+        yield _verdict(predictor, check.name, _found(check, judged))
 
 
-def _found(check: Check, one: Subject) -> Finding:
+def _found(check: Check, judged_subject: Subject) -> Finding:
     try:
-        return check.judge(one)
+        return check.judge(judged_subject)
     except Exception as err:
         return Finding((_line(err),))
 
@@ -56,10 +56,10 @@ def _line(err: Exception) -> str:
     return str(err) if isinstance(err, UserError) else described(err)
 
 
-def _verdict(predictor: Predictor, check: str, found: Finding) -> Verdict:
-    if not found.failures:
-        return Verdict(predictor.name, check, PASSES, reason=found.note, deviation=found.deviation)
+def _verdict(predictor: Predictor, check: str, finding: Finding) -> Verdict:
+    if not finding.failures:
+        return Verdict(predictor.name, check, PASSES, reason=finding.note, deviation=finding.deviation)
     excused = excuse(predictor, check)
-    if excused is None or (excused.most is not None and not (found.deviation or 0.0) <= excused.most):
-        return Verdict(predictor.name, check, FAILS, found.failures, deviation=found.deviation)
-    return Verdict(predictor.name, check, EXCUSED, found.failures, excused.reason, found.deviation)
+    if excused is None or (excused.most is not None and not (finding.deviation or 0.0) <= excused.most):
+        return Verdict(predictor.name, check, FAILS, finding.failures, deviation=finding.deviation)
+    return Verdict(predictor.name, check, EXCUSED, finding.failures, excused.reason, finding.deviation)

@@ -19,13 +19,13 @@ def plan(chosen: Sequence[Predictor]) -> Plan:
     """Return the simulations of all checks, if every predictor answers all targets of the first case."""
 
     def asking(target: Target) -> list[Predictor]:
-        return [one for one in chosen if _asks(one, target)]
+        return [model for model in chosen if _asks(model, target)]
 
     case = CASES[0]
     same = case.targets
     compared = (*same, *scaled(case, same, FACTOR), *renamed(case, same), *permuted(case, same))
-    both = planned(((SETTINGS, [one]) for one in compared), asking, remark=_REMARK)
-    odd = planned(((SETTINGS, [one]) for _, one in odd_targets()), asking, truths=False)
+    both = planned(((SETTINGS, [model]) for model in compared), asking, remark=_REMARK)
+    odd = planned(((SETTINGS, [odd_target]) for _, odd_target in odd_targets()), asking, truths=False)
     return both.joined(odd)
 
 

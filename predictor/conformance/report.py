@@ -34,17 +34,20 @@ def text_lines(verdicts: Sequence[Verdict], *, wide: bool = False) -> list[str]:
         verdicts: The verdicts.
         wide: The table has a column for each check, instead of the names of those that do not pass.
     """
-    excuses = {(one.check, one.reason): None for one in verdicts if one.outcome == EXCUSED}
+    excuses = {(verdict.check, verdict.reason): None for verdict in verdicts if verdict.outcome == EXCUSED}
     number = {excuse: i for i, excuse in enumerate(excuses, 1)}
     lines = _matrix(verdicts, number) if wide else _counts(verdicts, number)
     lines += [""] * bool(excuses)
     for (check, reason), i in number.items():
         lines += prose_lines(f"({i}) {check}: {reason}", indent="    ", first="")
-    for one in verdicts:
-        if one.outcome == FAILS:
-            shown, more = one.findings[:_FINDINGS_SHOWN], len(one.findings) - _FINDINGS_SHOWN
-            found = [f"{one.predictor} fails {one.check}: {_meaning(one.check)}", *(f"    {it}" for it in shown)]
-            lines += ["", *folded_lines(found)]
+    for verdict in verdicts:
+        if verdict.outcome == FAILS:
+            shown, more = verdict.findings[:_FINDINGS_SHOWN], len(verdict.findings) - _FINDINGS_SHOWN
+            said = [
+                f"{verdict.predictor} fails {verdict.check}: {_meaning(verdict.check)}",
+                *(f"    {it}" for it in shown),
+            ]
+            lines += ["", *folded_lines(said)]
             lines += [f"    and {more} more"] * (more > 0)
     return lines
 
@@ -52,29 +55,31 @@ def text_lines(verdicts: Sequence[Verdict], *, wide: bool = False) -> list[str]:
 def _counts(verdicts: Sequence[Verdict], number: dict[tuple[str, str], int]) -> list[str]:
     """Return a table with the number of passed checks, and the names of the others."""
     rows: list[tuple[str, ...]] = [("predictor", "passes", "excused", "fails")]
-    for name in dict.fromkeys(one.predictor for one in verdicts):
-        own = [one for one in verdicts if one.predictor == name]
-        passes = sum(one.outcome == PASSES for one in own)
-        excused = ", ".join(f"{one.check} {_cell(one, number)}" for one in own if one.outcome == EXCUSED)
-        fails = ", ".join(one.check for one in own if one.outcome == FAILS)
-        rows.append((name, f"{passes} of {len(own)}", excused, fails))
+    for name in dict.fromkeys(verdict.predictor for verdict in verdicts):
+        of_predictor = [verdict for verdict in verdicts if verdict.predictor == name]
+        passes = sum(verdict.outcome == PASSES for verdict in of_predictor)
+        excused = ", ".join(
+            f"{verdict.check} {_cell(verdict, number)}" for verdict in of_predictor if verdict.outcome == EXCUSED
+        )
+        fails = ", ".join(verdict.check for verdict in of_predictor if verdict.outcome == FAILS)
+        rows.append((name, f"{passes} of {len(of_predictor)}", excused, fails))
     return table_lines(rows, left={0, 2, 3})
 
 
 def _matrix(verdicts: Sequence[Verdict], number: dict[tuple[str, str], int]) -> list[str]:
     """Return a table with a column for each check."""
-    cells = {(one.predictor, one.check): _cell(one, number) for one in verdicts}
+    cells = {(verdict.predictor, verdict.check): _cell(verdict, number) for verdict in verdicts}
     rows = [
         (name, *(cells.get((name, column), "-") for column in _COLUMNS))
-        for name in dict.fromkeys(one.predictor for one in verdicts)
+        for name in dict.fromkeys(verdict.predictor for verdict in verdicts)
     ]
     return table_lines([("predictor", *_COLUMNS), *rows], left={0}, wide=True)
 
 
-def _cell(one: Verdict, number: dict[tuple[str, str], int]) -> str:
-    if one.outcome == EXCUSED:
-        return f"({number[one.check, one.reason]})"
-    return {PASSES: "ok", FAILS: "FAILS", UNJUDGED: "-"}[one.outcome]
+def _cell(verdict: Verdict, number: dict[tuple[str, str], int]) -> str:
+    if verdict.outcome == EXCUSED:
+        return f"({number[verdict.check, verdict.reason]})"
+    return {PASSES: "ok", FAILS: "FAILS", UNJUDGED: "-"}[verdict.outcome]
 
 
 def _meaning(name: str) -> str:
@@ -99,6 +104,7 @@ def _checks() -> Iterator[str]:
 def _excuses() -> Iterator[str]:
     yield "| check | predictors | excused up to | reason |"
     yield "|---|---|---|---|"
-    for one in EXCUSES:
-        most = "-" if one.most is None else f"{one.most:g}"
-        yield f"| `{one.check}` | {', '.join(f'`{name}`' for name in one.predictors)} | {most} | {one.reason} |"
+    for excuse_listed in EXCUSES:
+        most = "-" if excuse_listed.most is None else f"{excuse_listed.most:g}"
+        names = ", ".join(f"`{name}`" for name in excuse_listed.predictors)
+        yield f"| `{excuse_listed.check}` | {names} | {most} | {excuse_listed.reason} |"

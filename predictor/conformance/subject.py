@@ -37,11 +37,11 @@ class Watch:
         """Return the evidence, in the order of the requests."""
         thread, self._thread = self._thread, None
         try:
-            found = self._broker.gather(requests)
+            gathered = self._broker.gather(requests)
         finally:
             self._thread = thread
-        self.evidence += found
-        return found
+        self.evidence += gathered
+        return gathered
 
     @contextmanager
     def watching(self) -> Iterator[None]:
@@ -56,7 +56,7 @@ class Watch:
 
     def heard(self, command: str) -> None:
         """Note a process that the watched thread has started, if it simulates."""
-        if self._thread == threading.get_ident() and any(one in command for one in _SIMULATORS):
+        if self._thread == threading.get_ident() and any(simulator in command for simulator in _SIMULATORS):
             self.started.append(command)
 
 
@@ -87,7 +87,7 @@ class AskedTarget:
     @property
     def cost_node_s(self) -> float:
         """Cost of all evidence, node-seconds."""
-        return sum(one.cost.node_s for one in self.evidence)
+        return sum(item.cost.node_s for item in self.evidence)
 
     def prediction(self, target: Target) -> Prediction:
         """Return the prediction of a target.
@@ -95,10 +95,10 @@ class AskedTarget:
         Raises:
             UserError: The predictor refuses the target.
         """
-        (found,) = (one for one in self.answers if one.target == target)
-        if found.prediction is None:
-            raise UserError(str(target), f"refused here, but not elsewhere: {found.refusal}", "Answer it")
-        return found.prediction
+        (own_answer,) = (answer for answer in self.answers if answer.target == target)
+        if own_answer.prediction is None:
+            raise UserError(str(target), f"refused here, but not elsewhere: {own_answer.refusal}", "Answer it")
+        return own_answer.prediction
 
 
 def ask(predictor: Predictor, targets: Sequence[Target], runner: Runner) -> AskedTarget:
@@ -110,7 +110,7 @@ def ask(predictor: Predictor, targets: Sequence[Target], runner: Runner) -> Aske
     watch = Watch(Broker.of(SETTINGS, targets, runner))
     with watch.watching():
         answers = predict(predictor, targets, watch)
-    evidence = {one.id: one for one in watch.evidence}
+    evidence = {item.id: item for item in watch.evidence}
     return AskedTarget(tuple(answers), tuple(evidence.values()), tuple(watch.started))
 
 
@@ -149,19 +149,19 @@ def subject(predictor: Predictor, runner: Runner) -> Subject:
     refusals = []
     for case in CASES:
         try:
-            found = ask(predictor, case.targets, runner)
+            asked_subject = ask(predictor, case.targets, runner)
         except RefusedEvidence:
             raise
         except UserError as err:
             refusals.append(str(err))
             continue
-        answered = tuple(one.target for one in found.answers if one.prediction is not None)
+        answered = tuple(answer.target for answer in asked_subject.answers if answer.prediction is not None)
         if len(answered) >= LEAST_TARGETS:
             made = Subject(predictor, runner, case, answered)
             if answered == case.targets:
-                made._kept[answered] = found
+                made._kept[answered] = asked_subject
             return made
-        refusals += [one.refusal for one in found.answers if one.refusal is not None]
+        refusals += [answer.refusal for answer in asked_subject.answers if answer.refusal is not None]
     raise NoCase(predictor.name, f"no answer for any case, such as: {refusals[0].rstrip('.')}", "Answer two targets")
 
 

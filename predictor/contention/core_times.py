@@ -59,18 +59,18 @@ class CoreTimes:
             UnknownCoreTimeError: No run of the program was measured, or none tells of so many cores.
         """
         flags: list[str] = []
-        own = [one for one in self.observed if (one.app, one.preset) == (app, preset)]
-        if not own:
-            own = [one for one in self.observed if one.app == app]
-            if not own:
+        same = [observation for observation in self.observed if (observation.app, observation.preset) == (app, preset)]
+        if not same:
+            same = [observation for observation in self.observed if observation.app == app]
+            if not same:
                 raise UnknownCoreTimeError(f"no measured run of {app}")
-            classes = sorted({str(one.preset) for one in own})
+            classes = sorted({str(observation.preset) for observation in same})
             flags.append(f"measured with class {', '.join(classes)} only: caches may serve it differently")
-        means = _means(own)
-        count = sum(one.busy == busy for one in own)
+        means = _means(same)
+        count = sum(observation.busy == busy for observation in same)
         if busy not in means and len(means) == 1:
             flags.append(f"measured with {_cores(next(iter(means)))} of a node only: the rest is as for other programs")
-        if not all(one.fits for one in own):
+        if not all(observation.fits for observation in same):
             flags.append("in a measured run the messages alone take as long: the platform's network is too slow")
         s_per_op = _on_line(means, busy) or self._borrowed(app, means, busy)
         return CoreTime(s_per_op, self._factor(max(count, 1)), tuple(flags))
@@ -79,8 +79,8 @@ class CoreTimes:
         """Return a program's time from its only number of cores and the mean ratio of the other programs."""
         (known, s_per_op), *_ = means.items()
         ratios = []
-        for other in sorted({one.app for one in self.observed} - {app}):
-            theirs = _means([one for one in self.observed if one.app == other])
+        for other in sorted({observation.app for observation in self.observed} - {app}):
+            theirs = _means([observation for observation in self.observed if observation.app == other])
             there, here = _on_line(theirs, busy), _on_line(theirs, known)
             if there is not None and here is not None:
                 ratios.append(there / here)
@@ -93,7 +93,7 @@ class CoreTimes:
         """The standard deviation of ln(time) between equal runs, and its degrees of freedom."""
         squares, freedom = 0.0, 0
         for same in _groups(self.observed):
-            logs = np.log([one.s_per_op for one in same])
+            logs = np.log([observation.s_per_op for observation in same])
             squares += float(np.sum((logs - logs.mean()) ** 2))
             freedom += len(logs) - 1
         return (math.sqrt(squares / freedom) if freedom else 0.0), freedom
@@ -110,17 +110,17 @@ class CoreTimes:
 
 
 def _groups(observed: Iterable[Observed]) -> list[list[Observed]]:
-    def key(one: Observed) -> tuple[str, str, int]:
-        return one.app, str(one.preset), one.busy
+    def key(observed: Observed) -> tuple[str, str, int]:
+        return observed.app, str(observed.preset), observed.busy
 
     return [list(same) for _, same in groupby(sorted(observed, key=key), key)]
 
 
-def _means(own: Sequence[Observed]) -> dict[int, float]:
+def _means(observations: Sequence[Observed]) -> dict[int, float]:
     """Return the geometric mean of the times by the number of busy cores, ascending."""
     return {
-        busy: _geometric_mean([one.s_per_op for one in own if one.busy == busy])
-        for busy in sorted({one.busy for one in own})
+        busy: _geometric_mean([observation.s_per_op for observation in observations if observation.busy == busy])
+        for busy in sorted({observation.busy for observation in observations})
     }
 
 

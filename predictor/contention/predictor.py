@@ -101,18 +101,20 @@ class Contention:
         used = [run for run in self.runs if run.platform.content_hash in platforms and run not in targets]
         used = _described(used)
         networks = [together for together in one_per_platform([*known, *used]) if together.nodes > 1]
-        plans = [network_plan(one.platform, layout(one.platform, one.placement)) for one in networks]
+        plans = [network_plan(network.platform, layout(network.platform, network.placement)) for network in networks]
         asked = [EvidenceRequest("run", run) for run in used]
-        return asked + [EvidenceRequest("exchange", one, plan=plan) for one, plan in zip(networks, plans, strict=True)]
+        return asked + [
+            EvidenceRequest("exchange", network, plan=plan) for network, plan in zip(networks, plans, strict=True)
+        ]
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         """Return the requests for messages of the programs' own sizes."""
-        if any(_has_sizes(one) for one in evidence):
+        if any(_has_sizes(item) for item in evidence):
             return []
         asked = []
         for network in filter(_is_network, evidence):
             platform = network.request.target.platform
-            runs = [one.request.target for one in evidence if one.request.kind == "run"]
+            runs = [item.request.target for item in evidence if item.request.kind == "run"]
             here = [t for t in [*_described(targets), *runs] if t.platform.content_hash == platform.content_hash]
             for problem in dict.fromkeys(target.problem for target in here):
                 ranks = sorted({t.nranks for t in here if t.problem == problem and t.nranks > 1})
@@ -122,25 +124,25 @@ class Contention:
 
     def fit(self, evidence: Sequence[Evidence]) -> ContentionModel:
         """Return the model: the time of an operation in each measured run, by bisection on its structure."""
-        networks = {_platform(one): one for one in evidence if _is_network(one)}
-        sizes = {(one.request.target.problem, _platform(one)): one for one in evidence if _has_sizes(one)}
-        platforms = {_platform(one) for one in evidence}
-        problems = {(one.request.target.problem, _platform(one)) for one in evidence if one.request.kind == "run"}
+        networks = {_platform(item): item for item in evidence if _is_network(item)}
+        sizes = {(item.request.target.problem, _platform(item)): item for item in evidence if _has_sizes(item)}
+        platforms = {_platform(item) for item in evidence}
+        problems = {(item.request.target.problem, _platform(item)) for item in evidence if item.request.kind == "run"}
         structures = {
             key: Structure(key[0], networks.get(key[1]), sizes.get(key)) for key in [*sorted(problems, key=str), *sizes]
         }
         observed: dict[str, list[Observed]] = {platform: [] for platform in platforms}
-        for one in evidence:
-            if one.request.kind == "run":
-                run = one.request.target
-                s_per_op, fits = structures[run.problem, _platform(one)].s_per_op(run, one.record.time_s)
-                found = Observed(run.problem.name, run.problem.preset, busy_cores(run), s_per_op, fits)
-                observed[_platform(one)].append(found)
+        for item in evidence:
+            if item.request.kind == "run":
+                run = item.request.target
+                s_per_op, fits = structures[run.problem, _platform(item)].s_per_op(run, item.record.time_s)
+                observed_time = Observed(run.problem.name, run.problem.preset, busy_cores(run), s_per_op, fits)
+                observed[_platform(item)].append(observed_time)
         return ContentionModel(
-            {platform: CoreTimes(tuple(found)) for platform, found in observed.items()},
+            {platform: CoreTimes(tuple(times)) for platform, times in observed.items()},
             structures,
-            tuple(one.id for one in evidence),
-            sum((one.cost for one in evidence), Cost()),
+            tuple(item.id for item in evidence),
+            sum((item.cost for item in evidence), Cost()),
         )
 
 

@@ -47,7 +47,7 @@ class Structure:
         """Return the time of a run on the target's hosts for each of some times of an operation, s."""
         nranks = target.nranks
         if nranks == 1 or self._network is None or self._sizes is None:
-            return [one * operations(self._problem, nranks) for one in s_per_op]
+            return [each_s * operations(self._problem, nranks) for each_s in s_per_op]
         steps, network = steps_of(self._problem, nranks), self._network
         ground = ground_of(network)
         paths, protocol = ground.at(sizes_of(network, ground, self._sizes), steps.size_bytes)
@@ -71,8 +71,8 @@ class Structure:
             return least, False
         if whole_s <= time_s:  # nothing is sent, or waited for
             return most, True
-        found = brentq(lambda one: self.times_s(target, [one])[0] - time_s, least, most, xtol=_EXACT * most)
-        return float(found), True
+        root_s = brentq(lambda guess_s: self.times_s(target, [guess_s])[0] - time_s, least, most, xtol=_EXACT * most)
+        return float(root_s), True
 
     @cached_property
     def _number(self) -> dict[str, int]:

@@ -68,8 +68,8 @@ def share_cores(
     host_of = np.array([hosts.get(host, -1) for host in placement])
     works["path"] = len(paths.bound_Bps) + host_of[rank[shared]]
     instructions, messages, loop = with_flows(instructions, messages, loop, shared, works)
-    own = _with_links_of_their_own(paths, [speed[host] for host in hosts], [total[host] for host in hosts])
-    return instructions, messages, own, loop
+    private_paths = _with_links_of_their_own(paths, [speed[host] for host in hosts], [total[host] for host in hosts])
+    return instructions, messages, private_paths, loop
 
 
 def with_flows(

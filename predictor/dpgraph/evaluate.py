@@ -138,7 +138,7 @@ def estimate(
         busy = {host: BusyTime.of(run, ranks) for host, ranks in watched.items()}
         elapsed_s = run.stop_s - run.start_s
         if not sections.iterations or tried == iterations:
-            busy_s = {host: one.total_s() for host, one in busy.items()}
+            busy_s = {host: times.total_s() for host, times in busy.items()}
             ends_s = run.stop_s - run.start_s.min()
             return Estimate(float(elapsed_s.max()), ends_s, tried, float(ends_s.max()), busy_s, run.others)
         turns_s, missing = run.iteration_s.tolist(), iterations - tried
@@ -148,6 +148,8 @@ def estimate(
         if missing % period.iterations == 0 and drift_rel(period, missing, time_s) <= SETTLED_REL:
             periods = missing // period.iterations
             ends_s = run.stop_s + more_s - run.start_s.min()
-            busy_s = {host: one.total_s() + periods * one.period_s(period.iterations) for host, one in busy.items()}
+            busy_s = {
+                host: times.total_s() + periods * times.period_s(period.iterations) for host, times in busy.items()
+            }
             return Estimate(time_s, ends_s, tried, float(ends_s.max()), busy_s)
         tried = next_try(tried, missing, period.iterations)

@@ -22,10 +22,10 @@ class Execution:
 
     def date_s(self, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
         """Return the date of a mark that each rank has once, or ``otherwise`` if the program has no such mark."""
-        found = self.marks == mark
-        if not found[0].any():
+        at_mark = self.marks == mark
+        if not at_mark[0].any():
             return otherwise
-        dates_s: np.ndarray = self.marks_s[np.arange(len(found)), found.argmax(axis=1)]
+        dates_s: np.ndarray = self.marks_s[np.arange(len(at_mark)), at_mark.argmax(axis=1)]
         return dates_s
 
     @property

@@ -126,7 +126,7 @@ def evaluate(
     end_s = np.empty(len(instructions.first) - 1)
     loop = Loop(instructions.first[:-1], instructions.first[:-1], 0, len(messages.kind)) if loop is None else loop
     looks, polling = looking
-    least_s = [max(_LEAST_LOOK_S, one) for one in (polling.test_s, polling.test_s, polling.probe_s)]
+    least_s = [max(_LEAST_LOOK_S, least) for least in (polling.test_s, polling.test_s, polling.probe_s)]
     given = INPUT.filled(
         **instructions._asdict(),
         loop_first=loop.first,

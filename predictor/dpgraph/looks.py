@@ -53,15 +53,15 @@ def with_loops(ranks: Sequence[np.ndarray], counts: Sequence[np.ndarray]) -> lis
     Where the recording does not show what a rank does between two looks from a place, because it has found something at
     once, it computes what it, or else another rank, has computed there.
     """
-    seen = [_Folding(events, own, {}) for events, own in zip(ranks, counts, strict=True)]
-    for one in seen:
-        one.made()
+    seen = [_Folding(events, counted, {}) for events, counted in zip(ranks, counts, strict=True)]
+    for folding in seen:
+        folding.made()
     anywhere: dict[int, np.ndarray] = {}
-    for one in reversed(seen):
-        anywhere |= one.computed
+    for folding in reversed(seen):
+        anywhere |= folding.computed
     return [
-        _Folding(events, own, anywhere | one.computed).made()
-        for events, own, one in zip(ranks, counts, seen, strict=True)
+        _Folding(events, counted, anywhere | folding.computed).made()
+        for events, counted, folding in zip(ranks, counts, seen, strict=True)
     ]
 
 
@@ -87,28 +87,28 @@ def looks_at(
     wants: list[list[int]] = []
     expected: list[bool] = []
     begin = 0
-    for events, own in zip(ranks, looks, strict=True):
+    for events, looks_of_rank in zip(ranks, looks, strict=True):
         posts = np.flatnonzero((events["kind"] == Kind.SEND) | (events["kind"] == Kind.RECV))
         at = place[begin + posts]
         side = np.where(code[at] == SEND, SENT, RECEIVED)
         known = dict(zip(events["request"][posts].tolist(), (4 * argument[at] + side).tolist(), strict=True))
-        for look in own:
-            need, want, found = _wanted(look, known)
+        for look in looks_of_rank:
+            need, want, already = _wanted(look, known)
             if look.probes:
                 probes = [begin + probe for probe in look.probes if probe < len(events)]
                 want = [4 * int(argument[place[i]]) + FOUND for i in probes if place[i] < place[i + 1]]
-                found = [False] * len(want)
+                already = [False] * len(want)
             styles.append(AGAIN if look.style == EACH and look.numbers[:1] == (-1,) else look.style)
             needs.append(max(need, 1) if look.need else 0)
             wants.append(want)
-            expected += found
+            expected += already
         begin += len(events)
     return Polls(
         style=np.array(styles, np.uint8),
         need=np.array(needs, np.int32),
-        skip=np.array([look.skip for own in looks for look in own], np.int32),
+        skip=np.array([look.skip for looks_of_rank in looks for look in looks_of_rank], np.int32),
         first=np.concatenate([[0], np.cumsum([len(want) for want in wants])]).astype(np.int64),
-        want=np.array([one for want in wants for one in want], np.int32),
+        want=np.array([number for want in wants for number in want], np.int32),
         expected=np.array(expected, np.uint8),
         other=np.zeros(1, np.int64),
     )
@@ -117,13 +117,13 @@ def looks_at(
 def _wanted(look: OneLook, known: Mapping[int, int]) -> tuple[int, list[int], list[bool]]:
     """Return how many operations a look needs, which ones it is at, and whether the recording has found each."""
     want = [known.get(number, -1) for number in look.numbers]  # -1 also for one that is cancelled later
-    found = [number in look.found for number in look.numbers]
+    already = [number in look.found for number in look.numbers]
     need = look.need - (want.count(-1) - look.numbers.count(-1))
     if look.style == ANY:  # SimGrid looks only at messages whose operation waits for them
-        received = [i for i, one in enumerate(want) if one >= 0 and one & 3 == RECEIVED]
+        received = [i for i, number in enumerate(want) if number >= 0 and number & 3 == RECEIVED]
         need -= len(want) - len(received)
-        want, found = [want[i] for i in received], [found[i] for i in received]
-    return need, want, found
+        want, already = [want[i] for i in received], [already[i] for i in received]
+    return need, want, already
 
 
 @dataclass
@@ -209,11 +209,11 @@ class _Folding:
         return tuple(self._counts[event["request"] : event["request"] + event["size_bytes"]].tolist())
 
     def _look(
-        self, at: int, need: int, skip: int, numbers: tuple[int, ...], found: frozenset[int] = frozenset()
+        self, at: int, need: int, skip: int, numbers: tuple[int, ...], already: frozenset[int] = frozenset()
     ) -> None:
         self._numbered[len(self._made)] = len(self._looks)
         self._made.append(at)
-        self._looks.append(OneLook(_STYLES[Look(self._events["op"][at])], need, skip, numbers, found, ()))
+        self._looks.append(OneLook(_STYLES[Look(self._events["op"][at])], need, skip, numbers, already, ()))
 
     def _once(self, indices: Sequence[int], *, waits: bool = True) -> None:
         """Add events that are not repeated; looks in vain among them are made once."""
@@ -260,7 +260,7 @@ class _Folding:
         if place not in self._bodies and place in self._known:
             self._bodies[place] = self._added(self._known[place])
         body = self._bodies.get(place, [])
-        need, found = 1 if style == Look.FOR else len(numbers) - numbers.count(-1), frozenset(numbers)
+        need, already = 1 if style == Look.FOR else len(numbers) - numbers.count(-1), frozenset(numbers)
         if style in (Look.SOME, Look.ANY):
             series = self._series.get(place)
             if (
@@ -270,8 +270,8 @@ class _Folding:
             ):
                 series = self._series[place] = _Series(numbers)
             series.found |= frozenset(self._events["request"][at + 1 : end].tolist())
-            need, numbers, found = len(series.found), series.numbers, series.found
-        self._look(at, need, len(body) + 2, numbers, found)
+            need, numbers, already = len(series.found), series.numbers, series.found
+        self._look(at, need, len(body) + 2, numbers, already)
         self._once(body, waits=False)
         self._numbered[len(self._made)] = len(body) + 1
         self._made.append(-1)
@@ -292,14 +292,14 @@ class _Folding:
 
         A look in vain has the one that was found next.
         """
-        for found in self._found.values():
-            for i, one in enumerate(found):
-                others = [other for other in found[i + 1 : i + _MOST_OTHERS] if self._could_be(one, other)]
-                need = 2 if one.answers or any(other.answers for other in others) else 1
-                probes = (one.probe, *(other.probe for other in others))
-                self._looks[one.look] = self._looks[one.look]._replace(probes=probes, need=need)
+        for aims in self._found.values():
+            for i, aim in enumerate(aims):
+                others = [other for other in aims[i + 1 : i + _MOST_OTHERS] if self._could_be(aim, other)]
+                need = 2 if aim.answers or any(other.answers for other in others) else 1
+                probes = (aim.probe, *(other.probe for other in others))
+                self._looks[aim.look] = self._looks[aim.look]._replace(probes=probes, need=need)
         for look, place in self._searched:
-            later = [one.probe for one in self._found.get(place, ()) if one.look >= look]
+            later = [aim.probe for aim in self._found.get(place, ()) if aim.look >= look]
             self._looks[look] = self._looks[look]._replace(probes=tuple(later[:1]))
 
     def _answers(self, at: int) -> bool:
@@ -315,11 +315,11 @@ class _Folding:
                 begun.add(event["request"])
         return False
 
-    def _could_be(self, one: _Found, other: _Found) -> bool:
+    def _could_be(self, message: _Found, other: _Found) -> bool:
         """Tell whether a look for one message would find the other, too."""
-        first, second = self._events[one.event], self._events[other.event]
+        first, second = self._events[message.event], self._events[other.event]
         return bool(
             first["comm"] == second["comm"]
-            and (one.wild & 1 or first["peer"] == second["peer"])
-            and (one.wild & 2 or first["tag"] == second["tag"])
+            and (message.wild & 1 or first["peer"] == second["peer"])
+            and (message.wild & 2 or first["tag"] == second["tag"])
         )

@@ -136,14 +136,14 @@ class _Fit:
 
     def _fit_crossings(self) -> None:
         """Give each link inside a cluster the capacity with which two messages over it take as long as they did."""
-        for c, one in self.structures.items():
-            shown = one.shown()
+        for c, structure in self.structures.items():
+            shown = structure.shown()
             for name, of_link in shown.items():
                 self._fit_crossing(c, f"{c}: {name}", of_link)
-            found = [self.capacity_Bps[f"{c}: {name}"] for name in shown]
+            capacities_Bps = [self.capacity_Bps[f"{c}: {name}"] for name in shown]
             for name in self.capacity_Bps:  # links over which no two messages were sent are like the others
-                if found and name.startswith(f"{c}: ") and name[len(c) + 2 :] not in shown:
-                    self.capacity_Bps[name] = float(np.median(found))
+                if capacities_Bps and name.startswith(f"{c}: ") and name[len(c) + 2 :] not in shown:
+                    self.capacity_Bps[name] = float(np.median(capacities_Bps))
 
     def _fit_crossing(self, c: str, name: str, shown: SharedCapacity) -> None:
         exchanges = self.survey.crossing.exchanges(c, shown.flows)
@@ -251,8 +251,8 @@ class _Fit:
         if equations:
             weak = 1e-3 * np.eye(len(rows))
             table, right = np.vstack([equations, weak]), np.concatenate([values, weak @ prior])
-            found = np.linalg.lstsq(table, right, rcond=None)[0]
-            self.penalty |= dict(zip(rows, np.exp(found).tolist(), strict=True))
+            penalties = np.linalg.lstsq(table, right, rcond=None)[0]
+            self.penalty |= dict(zip(rows, np.exp(penalties).tolist(), strict=True))
         for c, hosts in self.where.hosts.items():
             if len(hosts) > 1:  # a message of a node to itself counts as one to a neighbour
                 self.penalty[self.row[c]] = self.penalty[self.row[c, c]]

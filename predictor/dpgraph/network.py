@@ -105,7 +105,7 @@ class NetworkModel:
         flows = np.zeros(np.count_nonzero(which), MESSAGE)
         if len(flows):
             way = program.argument[which] - OWN
-            timing_class = np.array([one.timing_class for one in self.own_ways])[way]
+            timing_class = np.array([route.timing_class for route in self.own_ways])[way]
             segment = np.searchsorted(self.timing.above_bytes, program.value[which], side="left") - 1
             flows["amount_bytes"] = program.value[which]
             flows["latency_s"] = self.timing.latency_s[timing_class, segment]

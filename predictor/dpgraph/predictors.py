@@ -271,14 +271,14 @@ def _measurements(evidence: Sequence[Evidence]) -> tuple[Measurement, ...]:
 
 
 def _surroundings(target: Target, evidence: Sequence[Evidence]) -> _Surroundings:
-    own = _of_platform(evidence, target.platform)
-    declared = [e.declared.options for e in own if e.request.kind == "declared"]
+    surroundings = _of_platform(evidence, target.platform)
+    declared = [e.declared.options for e in surroundings if e.request.kind == "declared"]
     return _Surroundings(
         hosts=frozenset(target.placement),
         options=dict(declared[0]) if declared else None,
-        measurements=_measurements(own),
-        evidence=tuple(e.id for e in own),
-        cost=sum((e.cost for e in own), Cost()),
+        measurements=_measurements(surroundings),
+        evidence=tuple(e.id for e in surroundings),
+        cost=sum((e.cost for e in surroundings), Cost()),
     )
 
 

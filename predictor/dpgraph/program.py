@@ -145,7 +145,7 @@ class Sections:
         self._looks: list[list[OneLook]] = []
         if has_looks(recording):
             looking = with_loops(self._ranks, recording.counts)
-            self._ranks, self._looks = [one.events for one in looking], [one.looks for one in looking]
+            self._ranks, self._looks = [folded.events for folded in looking], [folded.looks for folded in looking]
         for rank, events in enumerate(self._ranks):  # looks behind the end are not used
             stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
             if len(stop):
@@ -231,12 +231,12 @@ class Sections:
     @cached_property
     def partners(self) -> set[tuple[int, int]]:
         """Pairs of ranks of which the first sends to the second."""
-        found = set()
+        partners_found = set()
         for rank, events in enumerate(self._ranks):
             fetched = (events["kind"] == Kind.RECV) & (events["mode"] == Mode.GET)
-            found |= {(rank, int(peer)) for peer in np.unique(events["peer"][events["kind"] == Kind.SEND])}
-            found |= {(int(peer), rank) for peer in np.unique(events["peer"][fetched])}
-        return found
+            partners_found |= {(rank, int(peer)) for peer in np.unique(events["peer"][events["kind"] == Kind.SEND])}
+            partners_found |= {(int(peer), rank) for peer in np.unique(events["peer"][fetched])}
+        return partners_found
 
     def _amount(self, rank: int, iterations: int, which: Callable[[np.ndarray], np.ndarray]) -> float:
         events, ends = self._ranks[rank], self._ends[rank]
@@ -251,11 +251,11 @@ class Sections:
         head, body, tail = events[: ends[0]], events[ends[0] : ends[1]], events[ends[-2] :]
         copies = iterations - 2
         posts = np.isin(body["kind"], (Kind.SEND, Kind.RECV))
-        own, inner = np.count_nonzero(body["request"][posts] >= 0), np.count_nonzero(body["request"][posts] < 0)
+        posted, inner = np.count_nonzero(body["request"][posts] >= 0), np.count_nonzero(body["request"][posts] < 0)
 
         def moved(part: np.ndarray, by: int) -> np.ndarray:
             """Renumber the operations of a copy: numbers ascend from 0, inside collectives they descend from -1."""
-            part["request"] += np.where(part["request"] >= 0, by * own, -by * inner)
+            part["request"] += np.where(part["request"] >= 0, by * posted, -by * inner)
             return part
 
         middle = [moved(body.copy(), copy) for copy in range(copies)]
@@ -263,13 +263,13 @@ class Sections:
 
 
 def _computes(events: np.ndarray) -> np.ndarray:
-    found: np.ndarray = events["kind"] == Kind.COMPUTE
-    return found
+    computing: np.ndarray = events["kind"] == Kind.COMPUTE
+    return computing
 
 
 def _elapses(events: np.ndarray, how: Elapse) -> np.ndarray:
-    found: np.ndarray = (events["kind"] == Kind.ELAPSE) & (events["op"] == how)
-    return found
+    elapsing: np.ndarray = (events["kind"] == Kind.ELAPSE) & (events["op"] == how)
+    return elapsing
 
 
 _Splits = Mapping[tuple[int, int], list[int]]  # by rank and index of the event: color and key of every member

@@ -111,8 +111,8 @@ def given_recording(path: str | Path, gflops: str | None) -> Given:
 
 
 def _content_hash(recording: Recording) -> str:
-    found = hashlib.sha256(repr(recording.communicators).encode())
+    digest = hashlib.sha256(repr(recording.communicators).encode())
     for rows in (*recording.events, *recording.counts):
-        found.update(len(rows).to_bytes(8, "little"))
-        found.update(rows.tobytes())
-    return found.hexdigest()
+        digest.update(len(rows).to_bytes(8, "little"))
+        digest.update(rows.tobytes())
+    return digest.hexdigest()

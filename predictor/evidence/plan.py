@@ -51,9 +51,9 @@ def planned(
                     experiments |= _experiments(settings, requests)
         if truths:
             targeted |= {same_run(spec): spec for spec in map(settings.spec, targets)}
-    own = tuple(spec for key, spec in evidence.items() if key not in targeted)
+    runs = tuple(spec for key, spec in evidence.items() if key not in targeted)
     return Plan(
-        own,
+        runs,
         tuple(targeted.values()),
         tuple(recordings.values()),
         tuple(experiments.values()),
@@ -64,15 +64,15 @@ def planned(
 
 def _recordings(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict[str, tuple[RunSpec, int]]:
     """Return the recordings that are asked for, keyed by their identity."""
-    found = {}
+    recordings = {}
     for request in requests:
         if request.iterations is not None:
             spec = settings.spec(request.target)
-            found[identity_hash(recording_identity(spec, request.iterations))] = spec, request.iterations
-    return found
+            recordings[identity_hash(recording_identity(spec, request.iterations))] = spec, request.iterations
+    return recordings
 
 
 def _experiments(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict[str, NetworkPlan | BlockPlan]:
     """Return the experiments that are asked for, keyed by their identity."""
-    plans = (as_carried_out(one.plan, settings) for one in requests if one.plan is not None)
+    plans = (as_carried_out(request.plan, settings) for request in requests if request.plan is not None)
     return {identity_hash(plan.identity()): plan for plan in plans}

@@ -49,4 +49,6 @@ def requests_in_range(
     requests: Callable[[_Item], Iterable[EvidenceRequest]], items: Iterable[_Item]
 ) -> list[EvidenceRequest]:
     """Return the requests of all items in range, each request once, in the order of their first appearance."""
-    return list(dict.fromkeys(request for _, found in in_range(requests, items) for request in found))
+    return list(
+        dict.fromkeys(request for _, in_range_requests in in_range(requests, items) for request in in_range_requests)
+    )

@@ -39,8 +39,8 @@ class ExtrapModel:
         if process.python() is None:
             raise process.not_installed(self.predictor.name)
         evidence = [self.answers[request] for request in self.predictor.runs(target)]
-        ranks = [one.request.target.nranks for one in evidence]
-        times_s = [one.record.time_s for one in evidence]
+        ranks = [item.request.target.nranks for item in evidence]
+        times_s = [item.record.time_s for item in evidence]
         effort = self.predictor.effort
         values = [P * time_s for P, time_s in zip(ranks, times_s, strict=True)] if effort else times_s
         said = process.model(ranks, values, at=target.nranks, negative_exponents=self.predictor.negative_exponents)
@@ -64,8 +64,8 @@ class ExtrapModel:
             remarks=(
                 f"Extra-P {said.version}: {'P T' if effort else 'T'} = {said.text} s, SMAPE {said.smape_pct:.1f} %",
             ),
-            evidence=tuple(one.id for one in evidence),
-            cost=sum((one.cost for one in evidence), Cost()),
+            evidence=tuple(item.id for item in evidence),
+            cost=sum((item.cost for item in evidence), Cost()),
         )
 
 
@@ -95,7 +95,7 @@ class ExtrapPredictor:
 
     def fit(self, evidence: Sequence[Evidence]) -> ExtrapModel:
         """Return a model that holds the runs."""
-        return ExtrapModel(self, {one.request: one for one in evidence})
+        return ExtrapModel(self, {item.request: item for item in evidence})
 
     def runs(self, target: Target) -> list[EvidenceRequest]:
         """Return the runs to measure; one run per size is enough, because simulations are deterministic.

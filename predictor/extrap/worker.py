@@ -42,7 +42,7 @@ def model(series: dict[str, Any]) -> dict[str, Any]:
         "function": function.to_string("P"),
         "terms": [[text, float(value)] for text, value in terms],
         "smape_pct": float(hypothesis.SMAPE),
-        "warnings": [str(one.message) for one in caught if issubclass(one.category, UserWarning)],
+        "warnings": [str(warning.message) for warning in caught if issubclass(warning.category, UserWarning)],
     }
 
 

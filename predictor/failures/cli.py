@@ -256,7 +256,7 @@ def _say_plan(request: FailuresRequest) -> int:
 
     asked = _asked(request)
     targets = [target for _, target in asked.targets() if target is not None]
-    return print_plan(request, planned([(asked.settings, [one]) for one in targets], [asked.model], truths=False))
+    return print_plan(request, planned([(asked.settings, [target]) for target in targets], [asked.model], truths=False))
 
 
 def answer(request: FailuresRequest) -> Reply | int:
@@ -284,19 +284,21 @@ def answer(request: FailuresRequest) -> Reply | int:
         _check_sources(request)
         return _say_plan(request)
     times = run_times_from_request(request, said).repeated(request.repeat)
-    found = outlook(times.nodes, times.time_s, failures, intervals, segments=request.segments)
+    outlook_found = outlook(times.nodes, times.time_s, failures, intervals, segments=request.segments)
     if request.plot is not None:
         # Imported here for a quick start: it is slow to import.
         from predictor.failures.plot import figure
 
-        write_picture("--plot", request.plot, figure(found, f"{times.source}: expected time when nodes fail"))
+        write_picture("--plot", request.plot, figure(outlook_found, f"{times.source}: expected time when nodes fail"))
 
     def to_json() -> dict[str, Any]:
-        data = as_json(times, failures, found, request.rows)
+        data = as_json(times, failures, outlook_found, request.rows)
         data["cautions"] += said.lines()
         return data
 
-    return Reply(found, lambda: as_text(times, failures, found, request.rows, wide=request.wide), to_json)
+    return Reply(
+        outlook_found, lambda: as_text(times, failures, outlook_found, request.rows, wide=request.wide), to_json
+    )
 
 
 COMMAND = Command(

@@ -62,8 +62,8 @@ def exact(delta: ArrayLike, M: ArrayLike, R: ArrayLike = 0.0) -> np.ndarray:
     q = np.sqrt(-2 * np.expm1(-x))
     series = q - q**2 / 3 + 11 * q**3 / 72 - 43 * q**4 / 540
     with np.errstate(invalid="ignore"):
-        found = np.where(q < 1e-3, series, 1 + np.real(lambertw(-np.exp(-1 - x)))) * M
-    return np.where(np.isfinite(M), found, np.inf)
+        interval_s = np.where(q < 1e-3, series, 1 + np.real(lambertw(-np.exp(-1 - x)))) * M
+    return np.where(np.isfinite(M), interval_s, np.inf)
 
 
 Interval = Callable[[ArrayLike, ArrayLike, ArrayLike], np.ndarray]

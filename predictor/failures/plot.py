@@ -21,29 +21,29 @@ _MOST_POINTS = 600  # per line
 _CEILING = 100.0  # upper end of the time axis, as a multiple of the best expected time
 
 
-def figure(found: Outlook, title: str) -> Figure:
+def figure(outlook: Outlook, title: str) -> Figure:
     """Draw one line per strategy on logarithmic axes, with a circle at its best number of nodes."""
     # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     picture = Figure(figsize=(8, 4.8), layout="constrained")
     axes = picture.add_subplot()
-    places = _places(found.nodes)
-    for (name, times_s), (color, style) in zip(found.expected_s.items(), _STYLES, strict=False):
+    places = _places(outlook.nodes)
+    for (name, times_s), (color, style) in zip(outlook.expected_s.items(), _STYLES, strict=False):
         shown = np.where(np.isfinite(times_s), times_s, np.nan)[places]
-        best = found.best(name)
-        label = f"{name}: {'never' if best is None else said(found, name, best)}"
+        best = outlook.best(name)
+        label = f"{name}: {'never' if best is None else said(outlook, name, best)}"
         marker = "." if len(places) <= 40 else ""
-        axes.plot(found.nodes[places], shown, color=color, linestyle=style, label=label, marker=marker)
+        axes.plot(outlook.nodes[places], shown, color=color, linestyle=style, label=label, marker=marker)
         if name != NO_FAILURES and best is not None:
-            axes.plot(found.nodes[best], times_s[best], "o", color=color, markersize=8, fillstyle="none")
+            axes.plot(outlook.nodes[best], times_s[best], "o", color=color, markersize=8, fillstyle="none")
     axes.set_xscale("log")
     axes.set_yscale("log")
-    lowest = min(float(times.min()) for times in found.expected_s.values())
-    highest = max(float(times[np.isfinite(times)].max(initial=lowest)) for times in found.expected_s.values())
-    best_s = min(float(times_s.min()) for name, times_s in found.expected_s.items() if name != NO_FAILURES)
-    shown_s = best_s if np.isfinite(best_s) else float(found.run_s.max())
-    highest = min(highest, max(_CEILING * shown_s, 1.5 * float(found.run_s[0])))
+    lowest = min(float(times.min()) for times in outlook.expected_s.values())
+    highest = max(float(times[np.isfinite(times)].max(initial=lowest)) for times in outlook.expected_s.values())
+    best_s = min(float(times_s.min()) for name, times_s in outlook.expected_s.items() if name != NO_FAILURES)
+    shown_s = best_s if np.isfinite(best_s) else float(outlook.run_s.max())
+    highest = min(highest, max(_CEILING * shown_s, 1.5 * float(outlook.run_s[0])))
     axes.set_ylim(lowest / 1.5, highest * 1.5)
     axes.set_xlabel("nodes")
     axes.set_ylabel("expected time, s")

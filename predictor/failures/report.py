@@ -17,60 +17,60 @@ YEAR_S = 365.25 * 86400.0
 HOUR_S = 3600.0
 
 
-def shown_rows(found: Outlook, rows: int) -> list[int]:
+def shown_rows(outlook: Outlook, rows: int) -> list[int]:
     """Return the indices of about ``rows`` numbers of nodes, spaced by equal ratios, and of each strategy's best."""
-    last = len(found.nodes) - 1
+    last = len(outlook.nodes) - 1
     if last < rows:
         return list(range(last + 1))
-    wanted = np.geomspace(found.nodes[0], found.nodes[-1], rows)
-    places = np.searchsorted(found.nodes, wanted * (1 - 1e-12)).clip(0, last)
-    best = (found.best(name) for name in found.expected_s)
+    wanted = np.geomspace(outlook.nodes[0], outlook.nodes[-1], rows)
+    places = np.searchsorted(outlook.nodes, wanted * (1 - 1e-12)).clip(0, last)
+    best = (outlook.best(name) for name in outlook.expected_s)
     return sorted({*map(int, places), *(place for place in best if place is not None)})
 
 
-def said(found: Outlook, strategy: str, place: int) -> str:
+def said(outlook: Outlook, strategy: str, place: int) -> str:
     """Return a number of nodes and its expected time as text."""
-    count = found.nodes[place]
-    return f"{count:,.0f} {'node' if count == 1 else 'nodes'}, {_time(found.expected_s[strategy][place])}"
+    count = outlook.nodes[place]
+    return f"{count:,.0f} {'node' if count == 1 else 'nodes'}, {_time(outlook.expected_s[strategy][place])}"
 
 
-def _edge_cautions(found: Outlook) -> list[str]:
+def _edge_cautions(outlook: Outlook) -> list[str]:
     """Return cautions where the best number of nodes is an end of the range, so that another might be better."""
     texts = []
-    for name in found.expected_s:
-        best = found.best(name)
-        if name != NO_FAILURES and len(found.nodes) > 1 and best in (0, len(found.nodes) - 1):
-            texts.append(f"{name}: the best number of nodes, {found.nodes[best]:,.0f}, is an end of the range")
+    for name in outlook.expected_s:
+        best = outlook.best(name)
+        if name != NO_FAILURES and len(outlook.nodes) > 1 and best in (0, len(outlook.nodes) - 1):
+            texts.append(f"{name}: the best number of nodes, {outlook.nodes[best]:,.0f}, is an end of the range")
     return texts
 
 
-def as_text(times: RunTimes, failures: Failures, found: Outlook, rows: int, *, wide: bool = False) -> str:
+def as_text(times: RunTimes, failures: Failures, outlook: Outlook, rows: int, *, wide: bool = False) -> str:
     """Return the best number of nodes of each strategy, and a table of about ``rows`` rows.
 
     Args:
         times: The run times without failures.
         failures: The rate of failures, and the times of checkpoints and restarts.
-        found: The expected times.
+        outlook: The expected times.
         rows: Number of rows, about.
         wide: Show the intervals between checkpoints too.
     """
-    places = shown_rows(found, rows)
-    cells = [["nodes", *(f"{found.nodes[i]:,.0f}" for i in places)]]
-    cells.append(["success", *(significant(found.success[i]) for i in places)])
-    for name, times_s in found.expected_s.items():
-        if name in found.intervals_s and wide:
-            cells.append([f"{name} every", *(duration(found.intervals_s[name][i]) for i in places)])
+    places = shown_rows(outlook, rows)
+    cells = [["nodes", *(f"{outlook.nodes[i]:,.0f}" for i in places)]]
+    cells.append(["success", *(significant(outlook.success[i]) for i in places)])
+    for name, times_s in outlook.expected_s.items():
+        if name in outlook.intervals_s and wide:
+            cells.append([f"{name} every", *(duration(outlook.intervals_s[name][i]) for i in places)])
         cells.append([name, *(_time(times_s[i]) for i in places)])
     failing = _failing(failures.rate_per_s)
     costs = f"checkpoint {failures.checkpoint_s:g} s, restart {failures.restart_s:g} s"
     lines = []
-    for name in found.expected_s:
-        best = found.best(name)
-        answer = "none: every time exceeds what a float holds" if best is None else said(found, name, best)
+    for name in outlook.expected_s:
+        best = outlook.best(name)
+        answer = "none: every time exceeds what a float holds" if best is None else said(outlook, name, best)
         lines.append(f"best, {name}: {answer}")
     lines += ["", *prose_lines(f"{times.source}; {failing}; {costs}")]
     lines += ["", *table_lines(list(zip(*cells, strict=True)), wide=wide)]
-    cautions = folded_lines(f"caution: {text}" for text in (*times.cautions, *_edge_cautions(found)))
+    cautions = folded_lines(f"caution: {text}" for text in (*times.cautions, *_edge_cautions(outlook)))
     return "\n".join([*lines, *([""] * bool(cautions)), *cautions])
 
 
@@ -86,16 +86,16 @@ def _failing(rate_per_s: float) -> str:
     return f"a node fails once in {how_often} ({rate_per_s:.6g} 1/s)"
 
 
-def as_json(times: RunTimes, failures: Failures, found: Outlook, rows: int) -> dict[str, Any]:
+def as_json(times: RunTimes, failures: Failures, outlook: Outlook, rows: int) -> dict[str, Any]:
     """Return the results as JSON values; infinite values are None."""
 
     def row(i: int) -> dict[str, Any]:
         return {
-            "nodes": int(found.nodes[i]),
-            "run_s": float(found.run_s[i]),
-            "success": float(found.success[i]),
-            "interval_s": {name: _finite(values[i]) for name, values in found.intervals_s.items()},
-            "expected_s": {name: _finite(values[i]) for name, values in found.expected_s.items()},
+            "nodes": int(outlook.nodes[i]),
+            "run_s": float(outlook.run_s[i]),
+            "success": float(outlook.success[i]),
+            "interval_s": {name: _finite(values[i]) for name, values in outlook.intervals_s.items()},
+            "expected_s": {name: _finite(values[i]) for name, values in outlook.expected_s.items()},
         }
 
     return {
@@ -103,9 +103,9 @@ def as_json(times: RunTimes, failures: Failures, found: Outlook, rows: int) -> d
         "failure_rate_per_s": failures.rate_per_s,
         "checkpoint_s": failures.checkpoint_s,
         "restart_s": failures.restart_s,
-        "rows": [row(i) for i in shown_rows(found, rows)],
-        "best": {name: None if (best := found.best(name)) is None else row(best) for name in found.expected_s},
-        "cautions": [*times.cautions, *_edge_cautions(found)],
+        "rows": [row(i) for i in shown_rows(outlook, rows)],
+        "best": {name: None if (best := outlook.best(name)) is None else row(best) for name in outlook.expected_s},
+        "cautions": [*times.cautions, *_edge_cautions(outlook)],
     }
 
 

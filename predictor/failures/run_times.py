@@ -80,20 +80,20 @@ def read_times(path: str) -> RunTimes:
         UserError: The file cannot be read, or a value is wrong.
     """
     rows = checked_rows(path, _COLUMNS, "Name a CSV file of run times", where=f"--times {path}")
-    found: dict[int, float] = {}
+    times_s: dict[int, float] = {}
     for number, row in rows:
         where = f"--times {path}, line {number}"
         limits = (MOST_NODES, LONGEST_S)
         count, time_s = (_number(row[name], where, name, most) for name, most in zip(_COLUMNS, limits, strict=True))
         if count != int(count):
             raise UserError(where, f"{count:g} nodes", "Give a whole number")
-        if count in found:
+        if count in times_s:
             raise UserError(where, f"{count:g} nodes again", "Give each number of nodes once")
-        found[int(count)] = time_s
-    if not found:
+        times_s[int(count)] = time_s
+    if not times_s:
         raise UserError(f"--times {path}", "no times in it", "Give at least one line after the first")
-    nodes = sorted(found)
-    return RunTimes(np.array(nodes, float), np.array([found[n] for n in nodes]), f"times of {Path(path).name}")
+    nodes = sorted(times_s)
+    return RunTimes(np.array(nodes, float), np.array([times_s[n] for n in nodes]), f"times of {Path(path).name}")
 
 
 def _number(text: str | None, where: str, name: str, most: float) -> float:

@@ -59,9 +59,9 @@ def problem_of(request: GraphRequest) -> Problem:
     Raises:
         UserError: They name none, or an impossible one.
     """
-    own = own_problem_from_request(request)
-    if own is not None:
-        return own
+    program = own_problem_from_request(request)
+    if program is not None:
+        return program
     if request.app is None:
         remedy = "Give --app NAME, --program FILE or --recording TRACE"
         raise UserError("program", "no kernel or program is given", remedy)
@@ -173,8 +173,8 @@ def _run_on_platform(request: GraphRequest) -> int:
             target = target_of(request, problem_of(request), request.ranks)
             recording = recorded(request, target, runner)
         said.add(f"recording of {target.problem.on(target.nranks)}", recording.cautions, key=RECORDED)
-        found = paper_times(request, target, recording, runner) if request.times == "li" else None
-        made = analysis(request, target, recording, runner) if found is None else found
+        paper_answer = paper_times(request, target, recording, runner) if request.times == "li" else None
+        made = analysis(request, target, recording, runner) if paper_answer is None else paper_answer
     said.say(*made.cautions)
     write_pictures(request, made)
     if isinstance(made, Analysis):
@@ -188,37 +188,37 @@ def _run_on_platform(request: GraphRequest) -> int:
     return 0
 
 
-def write_pictures(request: GraphRequest, found: Analysis | PaperTimes) -> None:
+def write_pictures(request: GraphRequest, analysis: Analysis | PaperTimes) -> None:
     """Write the files that the options name: the graph with its times, and its pictures."""
-    graph, origin = found.graph, tuple(range(len(found.graph.nodes)))
+    graph, origin = analysis.graph, tuple(range(len(analysis.graph.nodes)))
     if request.elements is not None:
         graph, origin = graph.beginning(request.elements)
     if request.graphml is not None:
         # Imported here for a quick start: it is slow to import.
         from predictor.graph.graphml import write_graphml
 
-        times = found.node_times()
+        times = analysis.node_times()
         write_graphml(graph, request.graphml, {new: times.get(old, {}) for new, old in enumerate(origin)})
     if request.draw is not None:
         # Imported here for a quick start: they are slow to import.
         from platforms.terminal.quantities import duration
         from predictor.graph.draw import draw_graph
 
-        place, critical = {old: new for new, old in enumerate(origin)}, set(found.critical_nodes)
+        place, critical = {old: new for new, old in enumerate(origin)}, set(analysis.critical_nodes)
         notes = {
             (place[node], rank): duration(time_s)
-            for (node, rank), time_s in found.element_times_s().items()
+            for (node, rank), time_s in analysis.element_times_s().items()
             if node in place
         }
         marked = [new for new, old in enumerate(origin) if old in critical]
-        draw_graph(graph, request.draw, title=_title(request, str(found.target)), highlight=marked, notes=notes)
+        draw_graph(graph, request.draw, title=_title(request, str(analysis.target)), highlight=marked, notes=notes)
     if request.timeline is not None:
         # Imported here for a quick start: they are slow to import.
         from predictor.graph.on_platform import Analysis
         from predictor.graph.timeline import draw_timeline
 
-        assert isinstance(found, Analysis)  # check_arguments refuses the option with --times li
-        draw_timeline(found.timed, request.timeline, title=str(found.target))
+        assert isinstance(analysis, Analysis)  # check_arguments refuses the option with --times li
+        draw_timeline(analysis.timed, request.timeline, title=str(analysis.target))
 
 
 def _recording(request: GraphRequest, said: Cautions) -> tuple[Problem, Recording]:

@@ -155,8 +155,9 @@ class MeasuredNetwork:
                 rate = min(factor, self._narrowest_Bps(way, capacity_Bps) / way.bound_Bps)
             faster = replace(way, timing_class=row, bound_Bps=way.bound_Bps * rate)
             then_s, now_s = (
-                latency_s[one.timing_class][some] + _PENALTY_BYTES / (factors[one.timing_class][some] * one.bound_Bps)
-                for one in (faster, way)
+                latency_s[flow.timing_class][some]
+                + _PENALTY_BYTES / (factors[flow.timing_class][some] * flow.bound_Bps)
+                for flow in (faster, way)
             )
             ways[pair] = replace(faster, penalty=way.penalty * float(then_s / now_s))
         timing = Timing(model.timing.above_bytes, np.array(latency_s), np.array(factors))
@@ -205,16 +206,16 @@ class MeasuredNetwork:
         Args:
             shared: The share of the latency between neighbours that belongs to what their cluster shares.
         """
-        found: dict[str, _Part] = {}
+        parts: dict[str, _Part] = {}
         for host in self.clusters:
             links = frozenset({f"up {host}", f"down {host}"})
             pairs = [pair for pair, way in self.model.ways.items() if host in pair and links & way.links.keys()]
             own_s = (1 - shared) * self._half_s(self.clusters[host])
-            found[f"{_NODE}{host}"] = _Part(links, {pair: own_s * pair.count(host) for pair in pairs})
-        return found | self._between(shared) | self._inside()
+            parts[f"{_NODE}{host}"] = _Part(links, {pair: own_s * pair.count(host) for pair in pairs})
+        return parts | self._between(shared) | self._inside()
 
     def _between(self, shared: float) -> dict[str, _Part]:
-        found: dict[str, dict[tuple[str, str], np.ndarray]] = {}
+        halves: dict[str, dict[tuple[str, str], np.ndarray]] = {}
         links: dict[str, frozenset[str]] = {}
         for pair, way in self.model.ways.items():
             ends = tuple(self.clusters[host] for host in pair)
@@ -222,17 +223,17 @@ class MeasuredNetwork:
                 c, d = sorted(ends)
                 in_clusters_s = (1 + shared) * (self._half_s(c) + self._half_s(d))
                 rest_s = self.model.timing.latency_s[way.timing_class] - in_clusters_s
-                found.setdefault(f"{_BETWEEN}{c} and {d}", {})[pair] = np.maximum(0.0, rest_s)
+                halves.setdefault(f"{_BETWEEN}{c} and {d}", {})[pair] = np.maximum(0.0, rest_s)
                 links[f"{_BETWEEN}{c} and {d}"] = frozenset({f"{c} to {d}", f"{d} to {c}", f"{c} and {d}"})
-        return {name: _Part(links[name], latency_s) for name, latency_s in found.items()}
+        return {name: _Part(links[name], latency_s) for name, latency_s in halves.items()}
 
     def _inside(self) -> dict[str, _Part]:
         """Return what a cluster shares, where messages showed that it does, and the links found between its nodes."""
-        found: dict[str, _Part] = {}
+        parts: dict[str, _Part] = {}
         for cluster in dict.fromkeys(self.clusters.values()):
             shared = [name for name in (f"in {cluster}", f"out of {cluster}") if self._is_narrow(name)]
             if shared:
-                found[f"shared by {cluster}"] = _Part(frozenset(shared), {})
+                parts[f"shared by {cluster}"] = _Part(frozenset(shared), {})
         crossed: dict[str, dict[tuple[str, str], np.ndarray]] = {}
         for pair, way in self.model.ways.items():
             cluster = self.clusters[pair[0]]
@@ -240,7 +241,7 @@ class MeasuredNetwork:
             rest_s = self.model.timing.latency_s[way.timing_class] - 2 * self._half_s(cluster)
             for name in names:
                 crossed.setdefault(name, {})[pair] = np.maximum(0.0, rest_s) / len(names)
-        return found | {name: _Part(frozenset({name}), latency_s) for name, latency_s in crossed.items()}
+        return parts | {name: _Part(frozenset({name}), latency_s) for name, latency_s in crossed.items()}
 
     def _is_narrow(self, name: str) -> bool:
         return self.model.capacity_Bps.get(name, np.inf) < np.inf
@@ -252,10 +253,10 @@ class MeasuredNetwork:
     @cached_property
     def _halves_s(self) -> dict[str, np.ndarray]:
         latency_s = self.model.timing.latency_s
-        found: dict[str, np.ndarray] = {}
+        halves_s: dict[str, np.ndarray] = {}
         for (a, b), way in self.model.ways.items():
             if a != b and self.clusters[a] == self.clusters[b]:
                 half_s = latency_s[way.timing_class] / 2
-                known = found.get(self.clusters[a])
-                found[self.clusters[a]] = half_s if known is None else np.minimum(known, half_s)
-        return found
+                known = halves_s.get(self.clusters[a])
+                halves_s[self.clusters[a]] = half_s if known is None else np.minimum(known, half_s)
+        return halves_s

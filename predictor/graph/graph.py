@@ -112,7 +112,7 @@ class DPGraph:
         """The nodes of each process, from its begin to its end."""
         after = {(e.rank, e.source): e.target for e in self.edges if e.relation is Relation.ORDER}
         begins = {node.ranks: at for at, node in enumerate(self.nodes) if node.element is Element.BEGIN}
-        found = []
+        ranks = []
         for rank in range(len(begins)):
             if (rank,) not in begins:
                 raise _broken(f"{len(begins)} processes begin, but not process {rank}")
@@ -121,10 +121,10 @@ class DPGraph:
                 row.append(after.pop((rank, row[-1])))
             if self.nodes[row[-1]].element is not Element.END:
                 raise _broken(f"process {rank} stops at its element {len(row)} and has no end")
-            found.append(tuple(row))
-        if after or sum(map(len, found)) != sum(len(node.ranks) for node in self.nodes):
+            ranks.append(tuple(row))
+        if after or sum(map(len, ranks)) != sum(len(node.ranks) for node in self.nodes):
             raise _broken("it has elements that no process reaches")
-        return tuple(found)
+        return tuple(ranks)
 
     @cached_property
     def order(self) -> tuple[int, ...]:
@@ -270,12 +270,12 @@ def component_times(
         return components(source, destination, Mode.STANDARD if mode is None else mode)
 
     def node_time_s(node: Node) -> float:
-        own, other = node.ranks[0], node.ranks[0] if node.peer is None else node.peer
+        rank, other = node.ranks[0], node.ranks[0] if node.peer is None else node.peer
         if node.element is Element.SEND:
-            return of(own, other, node.mode).copy_time_s(node.size_bytes)
+            return of(rank, other, node.mode).copy_time_s(node.size_bytes)
         if node.element is Element.RECEIVE:
-            return of(other, own, node.mode).receive_time_s(node.size_bytes)
-        return node.flops * s_per_flop[own]
+            return of(other, rank, node.mode).receive_time_s(node.size_bytes)
+        return node.flops * s_per_flop[rank]
 
     def message_time_s(edge: Edge) -> float:
         if isinstance(components, li.MessageComponents):

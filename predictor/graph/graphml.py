@@ -110,17 +110,17 @@ def read_graphml(path: str | Path) -> DPGraph:
     place: dict[str | None, int] = {}
     nodes: list[Node] = []
     edges: list[Edge] = []
-    for one in body.iterfind(_tag("node")):
-        place[one.get("id")] = len(nodes)
-        nodes.append(_checked(path, one, _node, names))
-    for one in body.iterfind(_tag("edge")):
-        ends = one.get("source"), one.get("target")
+    for element in body.iterfind(_tag("node")):
+        place[element.get("id")] = len(nodes)
+        nodes.append(_checked(path, element, _node, names))
+    for element in body.iterfind(_tag("edge")):
+        ends = element.get("source"), element.get("target")
         for end in ends:
             if end not in place:
                 problem = f"the edge joins {end}, which is no node"
-                raise UserError(f"{path}:{one.sourceline}", problem, "Correct the file")
+                raise UserError(f"{path}:{element.sourceline}", problem, "Correct the file")
         source, target = (place[end] for end in ends)
-        edges.append(_checked(path, one, partial(_edge, source, target), names))
+        edges.append(_checked(path, element, partial(_edge, source, target), names))
     try:
         return DPGraph(tuple(nodes), tuple(edges))
     except UserError as err:
@@ -171,17 +171,17 @@ def _edge_values(edge: Edge) -> dict[str, Any]:
 
 def _checked(
     path: str | Path,
-    one: etree._Element,
+    element: etree._Element,
     make: Callable[[Mapping[str | None, str]], _Made],
     names: Mapping[str | None, str | None],
 ) -> _Made:
     """Return what ``make`` makes of an element's values by name; values of undeclared keys have the name None."""
-    values = {names.get(data.get("key")): data.text or "" for data in one.iterfind(_tag("data"))}
+    values = {names.get(data.get("key")): data.text or "" for data in element.iterfind(_tag("data"))}
     try:
         return make(values)
     except (KeyError, ValueError) as err:
         what = f"needs {err}" if isinstance(err, KeyError) else str(err)
-        where = f"{path}:{one.sourceline}, <{one.tag.rpartition('}')[2]} id={one.get('id')!r}>"
+        where = f"{path}:{element.sourceline}, <{element.tag.rpartition('}')[2]} id={element.get('id')!r}>"
         raise UserError(where, f"no element of a DP*Graph: {what}", "Correct the file") from err
 
 

@@ -103,8 +103,8 @@ def mode_lines(
 ) -> dict[Pair, dict[tuple[Mode, Side], Line]]:
     """Return the lines of each kind of path in the modes of a ``mode_plan``."""
     sizes = li_tables.sizes_bytes()
-    each, found = 1 + 2 * len(sizes), {}
-    modes = list(dict.fromkeys(one[0].mode for one in plan.experiments if isinstance(one, tuple)))
+    each, by_size = 1 + 2 * len(sizes), {}
+    modes = list(dict.fromkeys(experiment[0].mode for experiment in plan.experiments if isinstance(experiment, tuple)))
     rows = iter(range(0, len(measurement.times_s), each))
     for pair in pair_classes(target):
         lines = {}
@@ -113,8 +113,8 @@ def mode_lines(
             there_and_back, sends = times[: len(sizes)], times[len(sizes) :]
             lines[mode, Side.RECEIVER] = Line.fit(sizes, [time_s / 2 for (time_s,) in there_and_back])
             lines[mode, Side.SENDER] = Line.fit(sizes, [send_s for send_s, _ in sends])
-        found[pair] = lines
-    return found
+        by_size[pair] = lines
+    return by_size
 
 
 def send_models(target: Target, measurement: Measurement) -> dict[Pair, SendModel]:
@@ -215,8 +215,8 @@ def fitted_sum(works: Mapping[int, Work], nodes: int, seconds: Callable[[Process
     scaled = ScaledProcess.fit(recorded)
     process, clipped = scaled.at(nodes)
     left_rel = {"computation": 0.0, "communication": 0.0}
-    for count, one in recorded.items():
-        (compute_s, comm), (fitted_s, fitted) = seconds(one), seconds(scaled.at(count)[0])
+    for count, of_count in recorded.items():
+        (compute_s, comm), (fitted_s, fitted) = seconds(of_count), seconds(scaled.at(count)[0])
         pairs = {"computation": (compute_s, fitted_s), "communication": (comm.time_s, fitted.time_s)}
         for part, (true_s, guess_s) in pairs.items():
             if true_s > 0:
@@ -310,7 +310,7 @@ def _platform_flags(speeds: Sequence[float], slowest: Pair | None, sums: Mapping
     flags = speed_flags(speeds)
     if slowest is None:
         return flags
-    if sums[slowest].comm.time_s > (1 + _ALIKE) * min(one.comm.time_s for one in sums.values()):
+    if sums[slowest].comm.time_s > (1 + _ALIKE) * min(total.comm.time_s for total in sums.values()):
         where = f"within {slowest[0]}" if slowest[0] == slowest[1] else f"between {slowest[0]} and {slowest[1]}"
         flags.append(f"all messages count as messages {where}, the slowest path: the model assumes one cluster")
     return flags
@@ -356,7 +356,7 @@ def program_flags(works: Iterable[Work], recordings: Sequence[Recording]) -> lis
     flags = []
     if any(work.self_bytes > 0 for work in works):
         flags.append("messages of processes to themselves are not counted")
-    if any(one.measured for one in recordings):
+    if any(recording.measured for recording in recordings):
         flags.append("computation times were measured and vary from run to run")
     return [*flags, *left_out(recordings)]
 
@@ -394,7 +394,7 @@ class LiPredictor:
                 for e in evidence
                 if e.request.kind == "recording" and _same_program(e.request.target, target)
             ]
-            plan = mode_plan(target, [mode for mode in MODES if any(_uses(one, mode) for one in used)])
+            plan = mode_plan(target, [mode for mode in MODES if any(_uses(program, mode) for program in used)])
             if plan is not None and target.nodes == target.nranks and target not in measured:
                 asked.append(EvidenceRequest("exchange", target, plan=plan))
         return list(dict.fromkeys(asked))

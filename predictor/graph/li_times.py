@@ -61,7 +61,7 @@ class LiTimes:
                 time_s[key] += spent_s
                 count[key] += 1
             before = at
-        return [PathPart(*key, count[key], one_s) for key, one_s in sorted(time_s.items(), key=lambda one: -one[1])]
+        return [PathPart(*key, count[key], one_s) for key, one_s in sorted(time_s.items(), key=lambda part: -part[1])]
 
 
 def plans(target: Target, recording: Recording | None = None) -> list[NetworkPlan]:
@@ -102,16 +102,16 @@ def li_times(
         models = send_models(target, measure(asked[0]))
         for pair, lines in mode_lines(target, asked[1], measure(asked[1])).items():
             models[pair] = SendModel({**models[pair].lines, **lines})
-    found: dict[tuple[Pair, Mode], MessageComponents] = {}
+    by_message: dict[tuple[Pair, Mode], MessageComponents] = {}
     clusters = [target.platform.cluster_of(host).name for host in target.placement]
 
     def components(source: int, destination: int, mode: Mode) -> MessageComponents:
         # A buffered message is a copy and then a standard one.
         mode = Mode.STANDARD if mode is Mode.BUFFERED else mode
         pair = _measured_pair(models, clusters[source], clusters[destination])
-        if (pair, mode) not in found:
-            found[pair, mode] = identify_components(models[pair], mode)
-        return found[pair, mode]
+        if (pair, mode) not in by_message:
+            by_message[pair, mode] = identify_components(models[pair], mode)
+        return by_message[pair, mode]
 
     s_per_flop = [1 / target.platform.host(host).speed_flops for host in target.placement]
     node_time_s, message_time_s = component_times(components, s_per_flop, graph.nodes)

@@ -61,23 +61,23 @@ class Analysis:
 
     def element_times_s(self) -> dict[tuple[int, int], float]:
         """Return t_i of each element, s, by node and process."""
-        return {at: one.time_s for at, one in self.timed.elements.items()}
+        return {at: element.time_s for at, element in self.timed.elements.items()}
 
     def node_times(self) -> dict[int, dict[str, float | bool]]:
         """Return the times of each node, as ``predictor.graph.graphml.write_graphml`` takes them."""
-        found: dict[int, dict[str, float | bool]] = {}
+        times: dict[int, dict[str, float | bool]] = {}
         critical = set(self.critical_nodes)
-        for (node, _), one in self.timed.elements.items():
-            known = found.get(node, {})
-            found[node] = {
-                "begin_s": min(one.begin_s, known.get("begin_s", one.begin_s)),
-                "end_s": max(one.end_s, known.get("end_s", one.end_s)),
-                "time_s": max(one.time_s, known.get("time_s", one.time_s)),
-                "late_s": max(one.late_s, known.get("late_s", one.late_s)),
-                "slack_s": min(one.slack_s, known.get("slack_s", one.slack_s)),
+        for (node, _), element in self.timed.elements.items():
+            known = times.get(node, {})
+            times[node] = {
+                "begin_s": min(element.begin_s, known.get("begin_s", element.begin_s)),
+                "end_s": max(element.end_s, known.get("end_s", element.end_s)),
+                "time_s": max(element.time_s, known.get("time_s", element.time_s)),
+                "late_s": max(element.late_s, known.get("late_s", element.late_s)),
+                "slack_s": min(element.slack_s, known.get("slack_s", element.slack_s)),
                 "critical": node in critical,
             }
-        return found
+        return times
 
 
 @dataclass(frozen=True)
@@ -234,7 +234,7 @@ def analysed(
     places = places_of(target.problem, recording.paths)
     owned = owned_graph(recording, expand=expand, places=places)
     sections = Sections(recording)
-    found = timed(owned, target, network.model)
+    timed_graph = timed(owned, target, network.model)
     hosts = [target.platform.host(host) for host in target.placement]
     whole_s = None
     if sections.iterations in (0, target.iterations) or sections.iterations >= LEAST_FOR_LOOP:
@@ -249,7 +249,14 @@ def analysed(
 
         answers = what_if(Setting(owned.program, target, network, places), factor)
     return Analysis(
-        target, found, network, places, sections.iterations, whole_s, answers, (*_said_of(recording, places), *cautions)
+        target,
+        timed_graph,
+        network,
+        places,
+        sections.iterations,
+        whole_s,
+        answers,
+        (*_said_of(recording, places), *cautions),
     )
 
 

@@ -86,10 +86,12 @@ def _frame(function: str, place: str) -> _Frame:
 def _place(path: Sequence[int], frames: Sequence[_Frame], common: Sequence[str]) -> str | None:
     if not path:
         return None
-    own = [frame for frame in frames if not any(folder in frame.file for folder in common)]
-    known = next((frame for frame in own if frame.file != _UNKNOWN and frame.line not in ("0", "?")), None)
+    frames_of_program = [frame for frame in frames if not any(folder in frame.file for folder in common)]
+    known = next(
+        (frame for frame in frames_of_program if frame.file != _UNKNOWN and frame.line not in ("0", "?")), None
+    )
     if known is not None:
-        name = _FORTRAN_COPY.sub(lambda found: found[1], Path(known.file).name)
+        name = _FORTRAN_COPY.sub(lambda match: match[1], Path(known.file).name)
         return f"{name}:{known.line} {known.function}"
-    named = next((frame for frame in own if frame.function != _UNKNOWN), None)
+    named = next((frame for frame in frames_of_program if frame.function != _UNKNOWN), None)
     return named.function if named is not None else f"{path[0] - 1:#x}"

@@ -162,12 +162,12 @@ def _process(rank: int, flops: np.ndarray, count: _ByKind, size: _ByKind) -> Pro
 
 
 def _origins(recording: Recording) -> list[Op | None]:
-    found: set[Op | None] = set()
+    ops: set[Op | None] = set()
     for events in recording.events:
         calls = map(Op, np.unique(events["op"][events["kind"] == Kind.COLLECTIVE]))
-        found |= {_PLAIN.get(op, op) for op in calls}
-        found |= {None} if (events["kind"] == Kind.SEND).any() else set()
-    return sorted(found, key=lambda op: -1 if op is None else op)
+        ops |= {_PLAIN.get(op, op) for op in calls}
+        ops |= {None} if (events["kind"] == Kind.SEND).any() else set()
+    return sorted(ops, key=lambda op: -1 if op is None else op)
 
 
 def _only(recording: Recording, op: Op | None) -> Recording:

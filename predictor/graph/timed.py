@@ -96,7 +96,7 @@ class TimedGraph:
     @cached_property
     def elements(self) -> dict[tuple[int, int], ElementTime]:
         """The times of each element by node and process; a node without time is not there."""
-        dates, found = self.dates, {}
+        dates, elements_found = self.dates, {}
         rank_of = self._rank_of
         which = np.flatnonzero(self.owner >= 0)
         key = self.owner[which] * len(self.placement) + rank_of[which]
@@ -111,12 +111,12 @@ class TimedGraph:
         # An element begins with the first of its instructions that takes time, or else with its last one.
         begin_s = np.minimum.reduceat(np.where(takes_s > 0, dates.begin_s[which], np.inf), begins)
         slack_s = np.minimum.reduceat(dates.slack_s[which], begins)
-        for at, one in enumerate(key[begins].tolist()):
+        for at, element in enumerate(key[begins].tolist()):
             begun_s = min(float(begin_s[at]), float(end_s[at]))
-            found[divmod(one, len(self.placement))] = ElementTime(
+            elements_found[divmod(element, len(self.placement))] = ElementTime(
                 begun_s, float(end_s[at]), float(time_s[at]), float(late_s[at]), float(slack_s[at])
             )
-        return found
+        return elements_found
 
     @cached_property
     def processes(self) -> tuple[ProcessTime, ...]:
@@ -153,27 +153,27 @@ class TimedGraph:
         path_s: dict[str, float] = dict.fromkeys(self.clusters, 0.0)
         for step in dates.critical:
             path_s[self.clusters[self._rank_of[step.instruction]]] += step.end_s - step.begin_s
-        found = []
+        cluster_times_found = []
         computing = np.isin(dates.program.code, (COMPUTE, SLEEP))
         for cluster in dict.fromkeys(self.clusters):
             ranks = [rank for rank, name in enumerate(self.clusters) if name == cluster]
-            own = [self.processes[rank] for rank in ranks]
+            processes = [self.processes[rank] for rank in ranks]
             which = np.flatnonzero(computing & np.isin(self._rank_of, ranks))
             slack_s, weight_s = dates.slack_s[which], (dates.end_s - dates.begin_s)[which]
             each_s = len(ranks) * whole_s
-            found.append(
+            cluster_times_found.append(
                 ClusterTime(
                     cluster, len(ranks),
-                    compute_share=sum(one.compute_s for one in own) / each_s,
-                    late_share=sum(one.late_s for one in own) / each_s,
-                    message_share=sum(one.message_s for one in own) / each_s,
-                    ended_share=sum(one.ended_s for one in own) / each_s,
+                    compute_share=sum(process.compute_s for process in processes) / each_s,
+                    late_share=sum(process.late_s for process in processes) / each_s,
+                    message_share=sum(process.message_s for process in processes) / each_s,
+                    ended_share=sum(process.ended_s for process in processes) / each_s,
                     critical_share=path_s[cluster] / whole_s,
                     least_slack_s=float(slack_s.min()) if len(which) else 0.0,
                     mean_slack_s=float(np.average(slack_s, weights=weight_s)) if weight_s.sum() > 0 else 0.0,
                 )
             )  # fmt: skip
-        return found
+        return cluster_times_found
 
     def path_parts(self) -> list[PathPart]:
         """Return the critical path by kind and place of its elements, the longest part first."""
@@ -184,7 +184,7 @@ class TimedGraph:
             key = ("other", None) if node < 0 else (name_of(self.graph.nodes[node]), self.graph.nodes[node].place)
             time_s[key] += step.end_s - step.begin_s
             count[key] += 1
-        return [PathPart(*key, count[key], one_s) for key, one_s in sorted(time_s.items(), key=lambda one: -one[1])]
+        return [PathPart(*key, count[key], one_s) for key, one_s in sorted(time_s.items(), key=lambda part: -part[1])]
 
     @cached_property
     def _rank_of(self) -> np.ndarray:

@@ -21,117 +21,122 @@ UNKNOWN_LATENCY = (
 _MOST_ROWS = 12  # of a table on the terminal; JSON has all
 
 
-def analysis_text(found: Analysis, *, wide: bool = False) -> str:
+def analysis_text(analysis: Analysis, *, wide: bool = False) -> str:
     """Return the report: T_exec, the time of the clusters, the critical path, and the answers to "what if".
 
     Args:
-        found: The analysis.
+        analysis: The analysis.
         wide: The tables may be wider than the terminal.
     """
-    timed = found.timed
-    part = "" if not found.iterations else f" of {number_of(found.iterations, 'iteration')}"
-    lines = prose_lines(f"{found.target}: T_exec{part} = {duration(timed.time_s)}{_whole(found)}")
+    timed = analysis.timed
+    part = "" if not analysis.iterations else f" of {number_of(analysis.iterations, 'iteration')}"
+    lines = prose_lines(f"{analysis.target}: T_exec{part} = {duration(timed.time_s)}{_whole(analysis)}")
     lines += ["", "Time of the clusters' processes, % of T_exec, and slack of their computations"]
     rows: list[tuple[str, ...]] = [
         ("cluster", "ranks", "busy", "waiting", "message", "ended", "idle", "on path", "slack", "mean")
     ]
-    for one in timed.cluster_times():
+    for cluster_time in timed.cluster_times():
         shares = (
-            one.compute_share, one.late_share, one.message_share, one.ended_share, one.idle_share, one.critical_share
-        )  # fmt: skip
-        slack = duration(one.least_slack_s), duration(one.mean_slack_s)
-        rows.append((one.cluster, str(one.processes), *(percent(100 * share) for share in shares), *slack))
+            *(cluster_time.compute_share, cluster_time.late_share, cluster_time.message_share),
+            *(cluster_time.ended_share, cluster_time.idle_share, cluster_time.critical_share),
+        )
+        slack = duration(cluster_time.least_slack_s), duration(cluster_time.mean_slack_s)
+        rows.append(
+            (cluster_time.cluster, str(cluster_time.processes), *(percent(100 * share) for share in shares), *slack)
+        )
     lines += table_lines(rows, left={0}, wide=wide)
     lines += prose_lines(
         "busy: computing; waiting: for another process; message: for a message that is on its way; ended: before the "
         "last process; idle: these three; on path: share of the critical path; slack: the least one, and the mean"
     )
     lines += ["", *_path_lines(timed.path_parts(), timed.time_s, "T_exec", wide=wide)]
-    if found.answers is not None:
-        lines += ["", *_answer_lines(found.answers, wide=wide)]
+    if analysis.answers is not None:
+        lines += ["", *_answer_lines(analysis.answers, wide=wide)]
     return "\n".join(lines)
 
 
-def analysis_json(found: Analysis) -> dict[str, Any]:
+def analysis_json(analysis: Analysis) -> dict[str, Any]:
     """Return the report as JSON values, with every process and every part of the critical path."""
-    timed = found.timed
+    timed = analysis.timed
     return {
-        "target": str(found.target),
-        "iterations": found.iterations,
+        "target": str(analysis.target),
+        "iterations": analysis.iterations,
         "t_exec_s": timed.time_s,
-        "whole_s": found.whole_s,
-        "clusters": [{**asdict(one), "idle_share": one.idle_share} for one in timed.cluster_times()],
-        "per_process": [{**asdict(one), "idle_s": one.idle_s} for one in timed.processes],
-        "critical_path": [asdict(one) for one in timed.path_parts()],
+        "whole_s": analysis.whole_s,
+        "clusters": [
+            {**asdict(cluster_time), "idle_share": cluster_time.idle_share} for cluster_time in timed.cluster_times()
+        ],
+        "per_process": [{**asdict(process), "idle_s": process.idle_s} for process in timed.processes],
+        "critical_path": [asdict(part) for part in timed.path_parts()],
         "critical_nodes": list(timed.critical_nodes),
-        "what_if": None if found.answers is None else asdict(found.answers),
+        "what_if": None if analysis.answers is None else asdict(analysis.answers),
     }
 
 
-def li_text(found: LiTimes, *, iterations: int, wide: bool = False) -> str:
+def li_text(times: LiTimes, *, iterations: int, wide: bool = False) -> str:
     """Return the report of the paper's own times.
 
     Args:
-        found: The graph with its times.
+        times: The graph with its times.
         iterations: The iterations in it; 0: they are not marked.
         wide: The tables may be wider than the terminal.
     """
     part = "" if not iterations else f" of {number_of(iterations, 'iteration')}"
     lines = prose_lines(
-        f"{found.target}: T_exec{part} = {duration(found.t_exec_s)}, the largest sum of a process's own times; "
-        f"with messages on their way, the longest chain takes {duration(found.path.time_s)} (no shared links)"
+        f"{times.target}: T_exec{part} = {duration(times.t_exec_s)}, the largest sum of a process's own times; "
+        f"with messages on their way, the longest chain takes {duration(times.path.time_s)} (no shared links)"
     )
     rows: list[tuple[str, ...]] = [("path", "c1, ns/byte", "k_b, ns/byte", "c2, ns/byte", "k_l")]
-    for name, one in found.components.items():
-        parts = (one.c1_s_per_byte, one.k_b_s_per_byte, one.c2_s_per_byte)
-        rows.append((name, *(f"{round(1e9 * value, 3) + 0.0:.3f}" for value in parts), duration(one.k_l_s)))
+    for name, component in times.components.items():
+        parts = (component.c1_s_per_byte, component.k_b_s_per_byte, component.c2_s_per_byte)
+        rows.append((name, *(f"{round(1e9 * value, 3) + 0.0:.3f}" for value in parts), duration(component.k_l_s)))
     lines += ["", "Components of a message in standard mode (Figure 4)", *table_lines(rows, left={0}, wide=wide)]
-    lines += ["", *_path_lines(found.path_parts(), found.path.time_s, "the chain", wide=wide)]
+    lines += ["", *_path_lines(times.path_parts(), times.path.time_s, "the chain", wide=wide)]
     return "\n".join(lines)
 
 
-def li_json(found: LiTimes, *, iterations: int) -> dict[str, Any]:
+def li_json(times: LiTimes, *, iterations: int) -> dict[str, Any]:
     """Return the report of the paper's own times as JSON values."""
     return {
-        "target": str(found.target),
+        "target": str(times.target),
         "iterations": iterations,
-        "t_exec_s": found.t_exec_s,
-        "chain_s": found.path.time_s,
-        "components": {name: asdict(one) for name, one in found.components.items()},
-        "process_s": list(found.process_s),
-        "critical_path": [asdict(one) for one in found.path_parts()],
-        "critical_nodes": list(found.path.nodes),
+        "t_exec_s": times.t_exec_s,
+        "chain_s": times.path.time_s,
+        "components": {name: asdict(component) for name, component in times.components.items()},
+        "process_s": list(times.process_s),
+        "critical_path": [asdict(part) for part in times.path_parts()],
+        "critical_nodes": list(times.path.nodes),
     }
 
 
-def _whole(found: Analysis) -> str:
-    if found.whole_s is None:
+def _whole(analysis: Analysis) -> str:
+    if analysis.whole_s is None:
         return "; too few iterations were recorded for the time of all"
-    return f"; the whole run takes {duration(found.whole_s)}"
+    return f"; the whole run takes {duration(analysis.whole_s)}"
 
 
 def _path_lines(parts: Sequence[PathPart], whole_s: float, whole: str, *, wide: bool) -> list[str]:
     rows = [("element", "place in the program", "times", "time", f"% of {whole}")]
-    for one in parts[:_MOST_ROWS]:
-        share = percent(100 * one.time_s / whole_s) if whole_s else "-"
-        rows.append((one.what, one.place or "-", str(one.count), duration(one.time_s), share))
+    for part in parts[:_MOST_ROWS]:
+        share = percent(100 * part.time_s / whole_s) if whole_s else "-"
+        rows.append((part.what, part.place or "-", str(part.count), duration(part.time_s), share))
     lines = ["Critical path by element", *table_lines(rows, left={0, 1}, wide=wide)]
     return lines + _more(len(parts))
 
 
-def _answer_lines(found: Answers, *, wide: bool) -> list[str]:
-    bounded = any(one.otherwise_saved_s is not None for one in found.answers)
+def _answer_lines(answers: Answers, *, wide: bool) -> list[str]:
+    bounded = any(answer.otherwise_saved_s is not None for answer in answers.answers)
     rows = [("what", "which", "T_exec", "saves", *(["or"] if bounded else []), "%")]
-    for one in found.answers[:_MOST_ROWS]:
-        row = [duration(one.time_s), duration(one.saved_s), percent(100 * one.saved_share, signed=True)]
+    for answer in answers.answers[:_MOST_ROWS]:
+        row = [duration(answer.time_s), duration(answer.saved_s), percent(100 * answer.saved_share, signed=True)]
         if bounded:
-            row.insert(2, duration(one.saved_s if one.otherwise_saved_s is None else one.otherwise_saved_s))
-        rows.append((one.kind, one.name, *row))
-    title = f"What if one of them were {found.factor:g} times as fast, the largest saving first"
-    lines = [title, *table_lines(rows, left={0, 1}, wide=wide), *_more(len(found.answers))]
+            row.insert(2, duration(answer.saved_s if answer.otherwise_saved_s is None else answer.otherwise_saved_s))
+        rows.append((answer.kind, answer.name, *row))
+    title = f"What if one of them were {answers.factor:g} times as fast, the largest saving first"
+    lines = [title, *table_lines(rows, left={0, 1}, wide=wide), *_more(len(answers.answers))]
     if bounded:
         lines += prose_lines(UNKNOWN_LATENCY)
-    for kind, count in found.untried.items():
+    for kind, count in answers.untried.items():
         lines += prose_lines(f"{number_of(count, kind)} with less to do: not tried")
     return lines
 

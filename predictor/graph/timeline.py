@@ -54,8 +54,8 @@ def timeline_figure(timed: TimedGraph, *, title: str = "") -> Figure:
     ):
         shown = np.flatnonzero(end_s > begin_s)
         for rank in range(ranks):
-            own = shown[rank_of[shown] == rank]
-            bars = list(zip(begin_s[own] / unit, (end_s[own] - begin_s[own]) / unit, strict=True))
+            of_rank = shown[rank_of[shown] == rank]
+            bars = list(zip(begin_s[of_rank] / unit, (end_s[of_rank] - begin_s[of_rank]) / unit, strict=True))
             axes.broken_barh(bars, (rank - _HALF, 2 * _HALF), facecolors=color, linewidth=0)
     path = [
         [(step.begin_s / unit, rank_of[step.instruction if step.post is None else step.post]),

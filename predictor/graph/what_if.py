@@ -108,7 +108,7 @@ def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> A
             otherwise_s = now_s - other[0] if other else None
             share = (now_s - time_s) / now_s if now_s else 0.0
             answers.append(WhatIf(kind, name, time_s, now_s - time_s, share, otherwise_s))
-    answers.sort(key=lambda one: -one.saved_s)
+    answers.sort(key=lambda answer: -answer.saved_s)
     untried = {kind: len(questions) - most for kind, questions in asked.items() if len(questions) > most}
     return Answers(factor, now_s, tuple(answers), untried)
 
@@ -148,10 +148,10 @@ def _busiest(setting: Setting) -> list[str]:
 
 
 def _clusters(setting: Setting) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
+    clusters: dict[str, list[str]] = {}
     for host in dict.fromkeys(setting.target.placement):
-        found.setdefault(setting.target.platform.cluster_of(host).name, []).append(host)
-    return found
+        clusters.setdefault(setting.target.platform.cluster_of(host).name, []).append(host)
+    return clusters
 
 
 def _nodes(setting: Setting, network: NetworkModel, factor: float, groups: Mapping[str, Sequence[str]]) -> _Questions:
@@ -170,11 +170,11 @@ def _nodes(setting: Setting, network: NetworkModel, factor: float, groups: Mappi
 def _by_place(setting: Setting, which: np.ndarray, amount: np.ndarray) -> dict[str, np.ndarray]:
     """Return the instructions of each place, that with the largest amount first."""
     site = np.zeros(len(which), np.int64) if setting.program.site is None else setting.program.site
-    found: dict[str, list[int]] = {}
+    by_place: dict[str, list[int]] = {}
     for at in np.flatnonzero(which).tolist():
         place = setting.places[site[at] - 1] if 0 < site[at] <= len(setting.places) else None
-        found.setdefault(place or "place not known", []).append(at)
-    ranked = {place: np.array(rows) for place, rows in found.items()}
+        by_place.setdefault(place or "place not known", []).append(at)
+    ranked = {place: np.array(rows) for place, rows in by_place.items()}
     return dict(sorted(ranked.items(), key=lambda item: -float(amount[item[1]].sum())))
 
 

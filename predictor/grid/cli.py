@@ -110,9 +110,9 @@ def plan(name: str, request: DesignQuestion, settings: Settings, candidates: Seq
         # Imported here for a quick start: it is slow to import.
         from predictor.grid.graph_times import recorded_targets
 
-        targets = [[one] for one in recorded_targets(request, candidates)]
+        targets = [[recorded_target] for recorded_target in recorded_targets(request, candidates)]
     else:
-        targets = [candidate_targets(request, one) for one in candidates]
+        targets = [candidate_targets(request, candidate) for candidate in candidates]
     return planned(((settings, some) for some in targets), [model], truths=False, remark=remark)
 
 

@@ -50,14 +50,14 @@ def as_json(request: DesignQuestion, search: Search, refused: Refused, *, predic
             "grids": refused.grids,
             "ranks": {program: list(ranks) for program, ranks in refused.ranks.items()},
         },
-        "best": [_grid_to_json(request, one) for one in search.best],
-        "front": [_grid_to_json(request, one) for one in search.front] if search.with_front else None,
+        "best": [_grid_to_json(request, grid) for grid in search.best],
+        "front": [_grid_to_json(request, grid) for grid in search.front] if search.with_front else None,
         "evidence": asdict(cost),
     }
 
 
-def _grid_to_json(request: DesignQuestion, one: Evaluated) -> dict[str, Any]:
-    candidate = one.candidate
+def _grid_to_json(request: DesignQuestion, evaluated: Evaluated) -> dict[str, Any]:
+    candidate = evaluated.candidate
     return {
         "price": candidate.price,
         "network": candidate.network.name,
@@ -70,10 +70,10 @@ def _grid_to_json(request: DesignQuestion, one: Evaluated) -> dict[str, Any]:
         "full_power_w": candidate.full_power_w,
         "programs": [
             {"app": p.problem.name, "class": p.problem.label, "weight": p.weight, "predicted_s": time_s}
-            for p, time_s in zip(request.programs, one.times_s, strict=True)
+            for p, time_s in zip(request.programs, evaluated.times_s, strict=True)
         ],
-        "weighted_sum_s": one.value_s,
-        "flags": list(one.flags),
+        "weighted_sum_s": evaluated.value_s,
+        "flags": list(evaluated.flags),
     }
 
 
@@ -102,8 +102,8 @@ def _cautions(search: Search) -> list[str]:
     lines = [] if search.complete else ["caution: interrupted, so there may be better grids"]
     for reason, count in search.unanswered.most_common(3):
         lines.append(f"caution: no answer for {count} grid{'' if count == 1 else 's'}: {reason}")
-    for rank, one in enumerate(search.best, 1):
-        lines += [f"caution: grid {rank}, {one.candidate}: {flag}" for flag in one.flags]
+    for rank, grid in enumerate(search.best, 1):
+        lines += [f"caution: grid {rank}, {grid.candidate}: {flag}" for flag in grid.flags]
     hidden = len(search.unanswered) - 3
     return lines + ([f"caution: and {hidden} more reasons for no answer (--json has them)"] if hidden > 0 else [])
 
@@ -111,13 +111,13 @@ def _cautions(search: Search) -> list[str]:
 def _table(request: DesignQuestion, rows: Sequence[Evaluated]) -> list[str]:
     heads = ["price", "grid", "network", "ranks", "full W", *(f"{p.problem} s" for p in request.programs)]
     cells = [[*heads, "sum s"]]
-    for one in rows:
-        candidate = one.candidate
+    for row in rows:
+        candidate = row.candidate
         cells.append(
             [
                 f"{candidate.price:.10g}", str(candidate), _network(candidate.network, len(candidate.parts)),
                 str(candidate.ranks), f"{candidate.full_power_w:.4g}",
-                *(significant(time_s) for time_s in one.times_s), significant(one.value_s),
+                *(significant(time_s) for time_s in row.times_s), significant(row.value_s),
             ]
         )  # fmt: skip
     return table_lines(cells, left={1, 2})  # columns of words

@@ -145,7 +145,7 @@ def _network(entry: CheckedTable) -> NetworkKind:
     shape = wan.text("shape", "mesh")
     if shape not in WAN_SHAPES:
         raise PlatformError(wan.of("shape"), f"no shape {shape!r}", f"Known: {', '.join(WAN_SHAPES)}")
-    own = entry.options("options")
+    options = entry.options("options")
     return NetworkKind(
         name=name,
         named=base.name,
@@ -154,16 +154,16 @@ def _network(entry: CheckedTable) -> NetworkKind:
         wan=wire_of(wan, base.wan),
         wan_shape=shape,
         wan_duplex=wan.boolean("duplex", False),
-        options=_options(base, own),
-        own_options=tuple(own.items()),
+        options=_options(base, options),
+        own_options=tuple(options.items()),
         node_port_price=_price(entry, "node_port_price"),
         backbone_price=_price(entry, "backbone_price"),
         wan_link_price=_price(entry, "wan_link_price"),
     )
 
 
-def _options(base: Network, own: dict[str, str]) -> tuple[tuple[str, str], ...]:
-    return tuple({**dict(base.options), **own}.items())
+def _options(base: Network, options: dict[str, str]) -> tuple[tuple[str, str], ...]:
+    return tuple({**dict(base.options), **options}.items())
 
 
 def _clusters(entry: CheckedTable) -> ClusterLimits:

@@ -37,7 +37,7 @@ def _own_wires(network: NetworkKind) -> dict[str, str]:
     """Return the links that differ from those of the named network, by key."""
     named = named_network(network.named)
     wires = {key: (getattr(network, key), getattr(named, key)) for key in ("node", "backbone", "wan")}
-    return {key: _wire(own) for key, (own, theirs) in wires.items() if own != theirs}
+    return {key: _wire(wires_here) for key, (wires_here, theirs) in wires.items() if wires_here != theirs}
 
 
 def _wire(wire: Wire) -> str:

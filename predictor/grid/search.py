@@ -132,9 +132,9 @@ class Search:
         except NoAnswer as err:
             self.unanswered[str(err)] += 1
             return
-        one = Evaluated(candidate, told.times_s, self._weighted(told.times_s), told.flags, number)
-        insort(self.evaluated, one, key=lambda other: other.key)
-        self._to_front(one)
+        evaluated = Evaluated(candidate, told.times_s, self._weighted(told.times_s), told.flags, number)
+        insort(self.evaluated, evaluated, key=lambda other: other.key)
+        self._to_front(evaluated)
 
     def _weighted(self, times_s: Sequence[float]) -> float:
         return math.fsum(weight * time_s for weight, time_s in zip(self.weights, times_s, strict=True))
@@ -144,11 +144,11 @@ class Search:
         if len(self.evaluated) < self.top or bound_s <= self.evaluated[self.top - 1].rounded_s:
             return False
         return not self.with_front or any(
-            one.candidate.price <= price and one.rounded_s < bound_s for one in self._front
+            front_grid.candidate.price <= price and front_grid.rounded_s < bound_s for front_grid in self._front
         )
 
-    def _to_front(self, one: Evaluated) -> None:
+    def _to_front(self, evaluated: Evaluated) -> None:
         """Add a grid to the front if no grid there dominates it; of equal ones, the first by key stays."""
-        grids = sorted([*self._front, one], key=lambda grid: grid.key)
+        grids = sorted([*self._front, evaluated], key=lambda grid: grid.key)
         front = pareto_front([(grid.candidate.price, grid.rounded_s) for grid in grids], equals=False)
         self._front = [grids[at] for at in front]

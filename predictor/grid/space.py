@@ -115,7 +115,7 @@ def affordable(request: DesignQuestion) -> Affordable:
         UserError: There is no grid, or there are more than MOST_CANDIDATES, or more than MOST_AFFORDABLE with those
             that programs refuse.
     """
-    found = []
+    possible = []
     refusing: dict[int, tuple[str, ...]] = {}  # programs that do not run, by number of ranks
     within, left_out = 0, 0
     for network in request.networks:
@@ -130,18 +130,18 @@ def affordable(request: DesignQuestion) -> Affordable:
             if refusing[ranks]:
                 left_out += 1
             else:
-                found.append(candidate)
-            if len(found) > MOST_CANDIDATES or within > MOST_AFFORDABLE:
-                most = MOST_CANDIDATES if len(found) > MOST_CANDIDATES else MOST_AFFORDABLE
+                possible.append(candidate)
+            if len(possible) > MOST_CANDIDATES or within > MOST_AFFORDABLE:
+                most = MOST_CANDIDATES if len(possible) > MOST_CANDIDATES else MOST_AFFORDABLE
                 remedy = "Give fewer sizes of clusters (sizes, or a larger step), fewer clusters or a smaller budget"
                 raise UserError(request.name, f"more than {most} grids are within the budget", remedy)
     refused = Refused(left_out, _by_program(refusing))
-    if not found and within:
+    if not possible and within:
         problem = f"no grid within the budget has a number of ranks on which all programs run: {refused}"
         raise UserError(request.name, problem, "Give other sizes of clusters")
-    if not found:
+    if not possible:
         raise UserError(request.name, f"a budget of {request.budget:g} buys no grid", "Raise it, or lower the least")
-    return Affordable(_without_twins(found), refused)
+    return Affordable(_without_twins(possible), refused)
 
 
 def _by_program(refusing: Mapping[int, tuple[str, ...]]) -> dict[str, tuple[int, ...]]:
@@ -160,14 +160,16 @@ def _numbers(numbers: tuple[int, ...]) -> str:
     return f"{shown} and {more} other numbers of" if more > 0 else shown
 
 
-def _without_twins(found: list[Candidate]) -> list[Candidate]:
+def _without_twins(possible: list[Candidate]) -> list[Candidate]:
     """Remove single clusters of which an equal one is cheaper, or as cheap and earlier in the list."""
     cheapest: dict[tuple[Hashable, ...], Candidate] = {}
-    for one in found:
-        key = _lone_key(one)
-        if len(one.parts) == 1 and (key not in cheapest or one.price < cheapest[key].price):
-            cheapest[key] = one
-    return [one for one in found if len(one.parts) > 1 or cheapest[_lone_key(one)] is one]
+    for candidate in possible:
+        key = _lone_key(candidate)
+        if len(candidate.parts) == 1 and (key not in cheapest or candidate.price < cheapest[key].price):
+            cheapest[key] = candidate
+    return [
+        candidate for candidate in possible if len(candidate.parts) > 1 or cheapest[_lone_key(candidate)] is candidate
+    ]
 
 
 def _lone_key(candidate: Candidate) -> tuple[Hashable, ...]:

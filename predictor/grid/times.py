@@ -113,8 +113,8 @@ class PredictorTimes:
         return GridTimes(tuple(prediction.time_s for prediction in predictions), tuple(flags))
 
     def _pay(self, evidence: Sequence[Evidence]) -> None:
-        for one in evidence:
-            self._costs[one.id] = one.cost
+        for item in evidence:
+            self._costs[item.id] = item.cost
 
     @property
     def cost(self) -> Cost:

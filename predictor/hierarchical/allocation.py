@@ -34,12 +34,12 @@ def allocation(surface: Surface, cores_per_node: int, nodes: int) -> Allocation:
 def best(surface: Surface, cores: range, nodes: range) -> Allocation:
     """Return the allocation with the largest speed-up in these ranges of q and p; of equals, with the fewest cores."""
     p = np.arange(nodes.start, nodes.stop)
-    found = []
+    allocations = []
     for q in cores:
         speedups = surface.speedup(q, p)
         at = int(np.argmax(speedups))
-        found.append((-float(speedups[at]), q * int(p[at]), q, int(p[at])))
-    _, _, q, p_best = min(found)
+        allocations.append((-float(speedups[at]), q * int(p[at]), q, int(p[at])))
+    _, _, q, p_best = min(allocations)
     return allocation(surface, q, p_best)
 
 
@@ -64,12 +64,12 @@ def smallest_within(
     if not 0 <= share < 1:
         raise UserError(f"--within {share:g}", "not a share", "Give 0 or more and less than 1, such as 0.05")
     p = np.arange(nodes.start, nodes.stop)
-    found = []
+    allocations = []
     for q in cores:
         speedups = surface.speedup(q, p)
         enough = np.flatnonzero(speedups >= (1 - share) * of.speedup * (1 - 1e-12))
         if enough.size:
             at = int(enough[0])
-            found.append(((charged or q) * int(p[at]), -float(speedups[at]), q, int(p[at])))
-    _, _, q, p_best = min(found)
+            allocations.append(((charged or q) * int(p[at]), -float(speedups[at]), q, int(p[at])))
+    _, _, q, p_best = min(allocations)
     return allocation(surface, q, p_best)

@@ -59,9 +59,9 @@ class AllocationAnswer:
     optimum_nodes: Optimum  # best p for the cores per node in question
     cautions: tuple[str, ...]
 
-    def time_s(self, one: Allocation) -> float:
+    def time_s(self, advised_allocation: Allocation) -> float:
         """Return the expected run time, #op / (l_c S), s; it is no bound (``cautions``)."""
-        return self.operations / (float(self.question.system.core_flops) * one.speedup)
+        return self.operations / (float(self.question.system.core_flops) * advised_allocation.speedup)
 
     @property
     def wall_time_s(self) -> int | None:
@@ -135,12 +135,12 @@ def _surface(question: AllocationQuestion) -> tuple[Surface, float]:
         raise UserError(f"--app {question.app}", "its size is not given", "Give --n, such as 20000")
     if is_counted(question):
         if question.beta is not None:
-            found = "the variant counted has a link for every node"
-            raise UserError(f"--beta {question.beta}", found, "Leave it out, or add --variant derived")
+            text = "the variant counted has a link for every node"
+            raise UserError(f"--beta {question.beta}", text, "Leave it out, or add --variant derived")
         plan = Plan(question.app, question.n, question.system)
         return plan.surface(overlap=question.overlap), plan.operations
-    one = application(question.app)
-    return one.surface(question.n, question.system, **choices), one.operations(question.n)
+    model = application(question.app)
+    return model.surface(question.n, question.system, **choices), model.operations(question.n)
 
 
 def known_apps() -> tuple[str, ...]:
@@ -182,12 +182,12 @@ def _asked(question: AllocationQuestion, surface: Surface, cores: range, nodes: 
         cores = range(question.cores_per_node, question.cores_per_node + 1)
     if question.nodes is not None:
         nodes = range(question.nodes, question.nodes + 1)
-    found = best(surface, cores, nodes)
-    if found.efficiency == 0:
+    best_allocations = best(surface, cores, nodes)
+    if best_allocations.efficiency == 0:
         given = (("--cores-per-node", question.cores_per_node), ("--nodes", question.nodes))
         where = " ".join(f"{option} {value}" for option, value in given if value is not None)
         raise UserError(where, f"the kernel for {question.app} does not run on so many", "Give powers of two, or fewer")
-    return found
+    return best_allocations
 
 
 def _optima(question: AllocationQuestion, asked: Allocation) -> tuple[Optimum, Optimum]:
@@ -210,10 +210,17 @@ _THIN_SHARE = 0.5  # largest share of a node's cores that counts as thin use
 def _thin_use(question: AllocationQuestion, advised: tuple[Allocation, ...]) -> list[str]:
     """Return a caution if advised allocations use at most half of the cores of several nodes."""
     cores = question.system.cores
-    thin = [one for one in advised if one.nodes > 1 and one.cores_per_node <= _THIN_SHARE * cores]
+    thin = [
+        advised_allocation
+        for advised_allocation in advised
+        if advised_allocation.nodes > 1 and advised_allocation.cores_per_node <= _THIN_SHARE * cores
+    ]
     if not thin:
         return []
-    which = " and ".join(f"{one.cores_per_node} of {cores} cores on {one.nodes} nodes" for one in thin)
+    which = " and ".join(
+        f"{advised_allocation.cores_per_node} of {cores} cores on {advised_allocation.nodes} nodes"
+        for advised_allocation in thin
+    )
     reason = (
         "the model leaves out what many nodes cost"
         if question.has_classes
@@ -227,16 +234,23 @@ SIMULATED_NODES, SIMULATED_RANKS = 32, 512  # the most on which the counts were 
 
 
 def _counted_cautions(question: AllocationQuestion, shown: tuple[Allocation, ...]) -> tuple[str, ...]:
-    found = []
-    if max(one.nodes for one in shown) > SIMULATED_NODES or max(one.cores for one in shown) > SIMULATED_RANKS:
-        found.append(
+    cautions = []
+    if (
+        max(advised_allocation.nodes for advised_allocation in shown) > SIMULATED_NODES
+        or max(advised_allocation.cores for advised_allocation in shown) > SIMULATED_RANKS
+    ):
+        cautions.append(
             f"the counts were compared with simulations on up to {SIMULATED_NODES} nodes and {SIMULATED_RANKS} cores"
         )
-    if max(one.nodes for one in shown) == (question.most_nodes or question.system.nodes) > 1:
-        found.append("an allocation uses all nodes: more may be faster")
+    if (
+        max(advised_allocation.nodes for advised_allocation in shown)
+        == (question.most_nodes or question.system.nodes)
+        > 1
+    ):
+        cautions.append("an allocation uses all nodes: more may be faster")
     if question.system.is_peak:
-        found.append(_PEAK)
-    return tuple(found)
+        cautions.append(_PEAK)
+    return tuple(cautions)
 
 
 _PEAK = "l_c is the platform's stated speed; the paper's is what DGEMM sustains (--efficiency)"
@@ -248,14 +262,16 @@ def _cautions(
     shown = tuple(dict.fromkeys((asked, top, smallest)))
     if is_counted(question):
         return _counted_cautions(question, shown)
-    found = ["eq. (1) and (3) leave out latency and waiting: times may be too short, above all on many nodes"]
-    if any(one.cores_per_node > 1 for one in shown):
-        found.append(_WITHIN_NODES if question.has_classes else _CHARGED_WITHIN_NODES)
-    found += _thin_use(question, tuple(dict.fromkeys((top, smallest))))
+    cautions = ["eq. (1) and (3) leave out latency and waiting: times may be too short, above all on many nodes"]
+    if any(advised_allocation.cores_per_node > 1 for advised_allocation in shown):
+        cautions.append(_WITHIN_NODES if question.has_classes else _CHARGED_WITHIN_NODES)
+    cautions += _thin_use(question, tuple(dict.fromkeys((top, smallest))))
     if top.nodes == (question.most_nodes or question.system.nodes) and top.nodes > 1:
-        found.append(f"the best allocation uses all {top.nodes} nodes: more nodes would be faster by the model")
+        cautions.append(f"the best allocation uses all {top.nodes} nodes: more nodes would be faster by the model")
     if question.system.is_peak:
-        found.append(_PEAK)
+        cautions.append(_PEAK)
     if question.has_classes and question.beta is not None and question.beta.per_core != BETA.per_core:
-        found.append(f"#x of {question.app} is for whole nodes: a beta that is divided by q counts their cores twice")
-    return tuple(found)
+        cautions.append(
+            f"#x of {question.app} is for whole nodes: a beta that is divided by q counts their cores twice"
+        )
+    return tuple(cautions)

@@ -100,9 +100,9 @@ class Application:
         if variant != PRINTED:
             return self._derived(n, system, beta or self.beta, overlap)
         if beta is None and not overlap:
-            for one in printed_equations():
-                if (one.app, one.system) == (self.name, system.name):
-                    return one.surface(n)
+            for equation in printed_equations():
+                if (equation.app, equation.system) == (self.name, system.name):
+                    return equation.surface(n)
         return self._printed(n, system, beta or Beta(self.beta.power, per_core=False), overlap)
 
     def optima(

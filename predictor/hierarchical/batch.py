@@ -19,19 +19,19 @@ def wall_time_s(time_s: float, margin: float) -> int | None:
     return 60 * max(1, math.ceil(asked_s / 60)) if asked_s <= MOST_WALL_S else None
 
 
-def batch_lines(batch: str, one: Allocation, wall_s: int, *, exclusive: bool) -> list[str]:
+def batch_lines(batch: str, allocation: Allocation, wall_s: int, *, exclusive: bool) -> list[str]:
     """Return the lines that request an allocation.
 
     Args:
         batch: "slurm" or "moab".
-        one: The allocation.
+        allocation: The allocation.
         wall_s: Wall time.
         exclusive: True: no other job may use the nodes.
     """
     hours, minutes, seconds = wall_s // 3600, wall_s // 60 % 60, wall_s % 60
     clock = f"{hours:02d}:{minutes:02d}:{seconds:02d}"
     if batch == "slurm":
-        lines = [f"--nodes={one.nodes}", f"--ntasks-per-node={one.cores_per_node}", f"--time={clock}"]
+        lines = [f"--nodes={allocation.nodes}", f"--ntasks-per-node={allocation.cores_per_node}", f"--time={clock}"]
         return [f"#SBATCH {line}" for line in (*lines, *(["--exclusive"] if exclusive else []))]
-    lines = [f"nodes={one.nodes}:ppn={one.cores_per_node}", f"walltime={clock}"]
+    lines = [f"nodes={allocation.nodes}:ppn={allocation.cores_per_node}", f"walltime={clock}"]
     return [f"#MSUB -l {line}" for line in (*lines, *(["naccesspolicy=singlejob"] if exclusive else []))]

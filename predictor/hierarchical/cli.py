@@ -97,11 +97,13 @@ def _derivation(as_json: bool) -> int:
     # Imported here for a quick start: it is slow to import.
     from predictor.hierarchical.derivation import findings
 
-    found = findings()
+    findings_made = findings()
     if as_json:
-        print(json.dumps({"findings": [{**asdict(one), "agrees": one.agrees} for one in found]}))
+        print(json.dumps({"findings": [{**asdict(finding), "agrees": finding.agrees} for finding in findings_made]}))
         return 0
-    rows = [(one.where, one.what, one.printed, one.derived, one.verdict) for one in found]
+    rows = [
+        (finding.where, finding.what, finding.printed, finding.derived, finding.verdict) for finding in findings_made
+    ]
     print("\n".join(table_lines(rows, left=range(5))))
     return 0
 

@@ -35,9 +35,9 @@ EQUAL, SLIP, TRUNCATED, LEADING = "equal", "does not follow", "cut off, not roun
 
 def derived_efficiency(app: str, system: MulticoreCluster) -> tuple[Polynomial, Polynomial]:
     """Return numerator and denominator of eta(q, p, n): x, and x + q + q p / (beta(q, p) v r)."""
-    one = application(app)
-    x = one.a / system.a_star
-    network = parse("q p") / one.beta.polynomial * one.one_over_r / system.known_v
+    model = application(app)
+    x = model.a / system.a_star
+    network = parse("q p") / model.beta.polynomial * model.one_over_r / system.known_v
     return x, x + parse("q") + network
 
 
@@ -46,9 +46,9 @@ def in_the_form_of(numerator: Polynomial, denominator: Polynomial, form: Polynom
 
     Where no single term does so, the factor makes the first term of the numerator the first term of ``form``.
     """
-    for own in _monomials(numerator):
+    for monomial in _monomials(numerator):
         for wanted in _monomials(form):
-            factor = wanted / own
+            factor = wanted / monomial
             if factor * numerator == form:
                 return form, factor * denominator
     factor = _monomials(form)[0] / _monomials(numerator)[0]
@@ -58,17 +58,19 @@ def in_the_form_of(numerator: Polynomial, denominator: Polynomial, form: Polynom
 def equation_findings() -> list[Finding]:
     """Compare eq. (6) to (9), coefficient by coefficient."""
     findings = []
-    for one in printed_equations():
-        numerator, denominator = in_the_form_of(*derived_efficiency(one.app, paper_cluster(one.system)), one.numerator)
+    for equation in printed_equations():
+        numerator, denominator = in_the_form_of(
+            *derived_efficiency(equation.app, paper_cluster(equation.system)), equation.numerator
+        )
         for part, printed, derived in (
-            ("numerator", one.numerator, numerator),
-            ("denominator", one.denominator, denominator),
+            ("numerator", equation.numerator, numerator),
+            ("denominator", equation.denominator, denominator),
         ):
             for powers in sorted(dict(printed.terms) | dict(derived.terms)):
                 there, here = printed.coefficient(powers), derived.coefficient(powers)
                 name = str(Polynomial.of({powers: Fraction(1)}))
                 verdict = EQUAL if there == here else SLIP
-                findings.append(Finding(f"eq. ({one.number})", f"{part}, {name}", str(there), str(here), verdict))
+                findings.append(Finding(f"eq. ({equation.number})", f"{part}, {name}", str(there), str(here), verdict))
     return findings
 
 
@@ -80,11 +82,11 @@ def table_findings() -> list[Finding]:
             digits = len(printed.partition(".")[2])
             where = f"hardware table, {row.system.name}"
             findings.append(Finding(where, name, printed, f"{float(exact):.{digits + 2}f}", _decimal(printed, exact)))
-    for one in applications().values():
-        where = f"application table, {one.paper_name}"
-        findings.append(Finding(where, "a", str(one.printed_a), str(one.a), _leading(one.printed_a, one.a)))
-        verdict = EQUAL if one.printed_1_over_r == one.one_over_r else SLIP
-        findings.append(Finding(where, "1/r", str(one.printed_1_over_r), str(one.one_over_r), verdict))
+    for model in applications().values():
+        where = f"application table, {model.paper_name}"
+        findings.append(Finding(where, "a", str(model.printed_a), str(model.a), _leading(model.printed_a, model.a)))
+        verdict = EQUAL if model.printed_1_over_r == model.one_over_r else SLIP
+        findings.append(Finding(where, "1/r", str(model.printed_1_over_r), str(model.one_over_r), verdict))
     return findings
 
 
@@ -103,14 +105,14 @@ def derivative(polynomial: Polynomial, symbol: str) -> Polynomial:
         exponents = dict(powers)
         rest = Polynomial.of({tuple((s, e) for s, e in powers if s not in (symbol, logarithm)): coefficient})
         power, logs = exponents.get(symbol, Fraction(0)), exponents.get(logarithm, Fraction(0))
-        own, log = Polynomial.symbol(symbol, power), Polynomial.symbol(logarithm, logs)
-        total += power * rest * own / parse(symbol) * log
+        factor, log = Polynomial.symbol(symbol, power), Polynomial.symbol(logarithm, logs)
+        total += power * rest * factor / parse(symbol) * log
         if logs:
             inner = Polynomial.symbol(symbol, -1) / parse("ln2")
-            total += logs * rest * own * Polynomial.symbol(logarithm, logs - 1) * inner
+            total += logs * rest * factor * Polynomial.symbol(logarithm, logs - 1) * inner
         if unknown := exponents.get(_FUNCTION):
             chain = Polynomial.symbol(_FUNCTION, -1) * parse(_DERIVATIVE)
-            total += unknown * rest * own * log * chain
+            total += unknown * rest * factor * log * chain
     return total
 
 
@@ -152,13 +154,13 @@ def general_findings() -> list[Finding]:
     # Denominator of (5) with s = x / (x + q), with numerator and denominator multiplied by beta r v (x + q).
     denominator = parse("beta r v") * (parse("x + q") + factor / parse("v r"))
     simplified = parse("beta r v x + r v q + q^2 p")
-    found = [Finding("eq. (4), (5)", "factor of s(x/q) / (v r x)", "beta^-1 p q^2", str(factor), SLIP)]
+    compared_forms = [Finding("eq. (4), (5)", "factor of s(x/q) / (v r x)", "beta^-1 p q^2", str(factor), SLIP)]
     for what, powers in (("term of memory", "r v q"), ("term of the network", "p q")):
-        printed = [one for one in _monomials(simplified) if _holds(one, powers)]
-        derived = [one for one in _monomials(denominator) if _holds(one, powers)]
+        printed = [monomial for monomial in _monomials(simplified) if _holds(monomial, powers)]
+        derived = [monomial for monomial in _monomials(denominator) if _holds(monomial, powers)]
         verdict = EQUAL if printed == derived else SLIP
-        found.append(Finding("eq. (5) simplified", what, str(printed[0]), str(derived[0]), verdict))
-    return found
+        compared_forms.append(Finding("eq. (5) simplified", what, str(printed[0]), str(derived[0]), verdict))
+    return compared_forms
 
 
 # Denominators of S = q p v r x / (...), with beta = beta_1(p): derived, and with the factor of (5) taken literally.
@@ -178,38 +180,44 @@ def optimum_findings() -> list[Finding]:
     cores = "q^3 = 1/2 beta p^-1 r v x"
     nodes = parse("v x + v q") / parse("q^3")
     inserted = parse("beta c v x") / parse("q^3")  # (beta_0 / q^2) w(x), w(x) = v (x / q) c(x)
-    found = []
+    compared_forms = []
     for which, first, second in (
         ("definitions", _CORES_DERIVED, _NODES_DERIVED),
         ("(5)", _CORES_PRINTED, _NODES_PRINTED),
     ):
-        own = str(root(stationary(first, "q"), "q"))
-        found.append(Finding("optimum q_E", f"by the {which}", cores, own, EQUAL if own == cores else SLIP))
+        root_text = str(root(stationary(first, "q"), "q"))
+        compared_forms.append(
+            Finding("optimum q_E", f"by the {which}", cores, root_text, EQUAL if root_text == cores else SLIP)
+        )
         right = _of_h(stationary(second, "p"))
         verdict = EQUAL if right == nodes else SLIP
-        found.append(Finding("optimum p_E", f"p^2 (1 / (beta r))' by the {which}", str(nodes), str(right), verdict))
+        compared_forms.append(
+            Finding("optimum p_E", f"p^2 (1 / (beta r))' by the {which}", str(nodes), str(right), verdict)
+        )
         right *= parse("beta c")  # r = c / d(p)
         verdict = EQUAL if right == inserted else SLIP
-        found.append(Finding("optimum p_E", f"p^2 d'(p) by the {which}", str(inserted), str(right), verdict))
+        compared_forms.append(Finding("optimum p_E", f"p^2 d'(p) by the {which}", str(inserted), str(right), verdict))
     for name, (d, printed) in _PRINTED_NODES.items():
         # p / (1 + p d(p) / W) is largest where p^2 d'(p) = W.
-        own = _as_power(root(stationary(parse("1") + parse("p W^-1") * d, "p"), "p"))
-        found.append(Finding("table of p_E", f"d(p) = {name}", printed, own, EQUAL if own == printed else SLIP))
-    return found
+        root_text = _as_power(root(stationary(parse("1") + parse("p W^-1") * d, "p"), "p"))
+        compared_forms.append(
+            Finding("table of p_E", f"d(p) = {name}", printed, root_text, EQUAL if root_text == printed else SLIP)
+        )
+    return compared_forms
 
 
 def _of_h(condition: Polynomial) -> Polynomial:
     """Return R of p^2 h'(p) = R, from the condition A - B p^2 H = 0."""
-    bound = [one for one in _monomials(condition) if _holds(one, "H")]
+    bound = [monomial for monomial in _monomials(condition) if _holds(monomial, "H")]
     free = Polynomial(frozenset(term for term in condition.terms if "H" not in dict(term[0])))
     ((powers, value),) = bound[0].terms
     factor = Polynomial.of({powers: -value}) / parse("p^2 H")
     return free / factor
 
 
-def _as_power(found: Root) -> str:
+def _as_power(exact_root: Root) -> str:
     """Return p as a power of the value of p^e, in the notation of the table."""
-    exponent, base = 1 / found.exponent, str(found.value)
+    exponent, base = 1 / exact_root.exponent, str(exact_root.value)
     if exponent == 1:
         return base
     return f"{base}^({exponent})" if " " not in base else f"({base})^({exponent})"

@@ -140,8 +140,8 @@ def general_figure(d: str) -> Figure:
 
 def equation_figure(number: int) -> Figure:
     """Draw S of one of eq. (6) to (9) for two sizes, printed and derived, or once where both are equal."""
-    one = next(one for one in printed_equations() if one.number == number)
-    system, program = paper_cluster(one.system), application(one.app)
+    equation = next(equation for equation in printed_equations() if equation.number == number)
+    system, program = paper_cluster(equation.system), application(equation.app)
     panels = []
     for n in SIZES[number]:
         surfaces = {variant: program.surface(n, system, variant=variant) for variant in VARIANTS}

@@ -93,4 +93,6 @@ def exchanging(name: str) -> Kernel:
         KernelError: Its module lacks a function.
     """
     kernel = named_kernel(name)
-    return Kernel(name, *(kernel.needed(_MODULE, one) for one in ("operations", "exchanged_bytes", "messages")))
+    return Kernel(
+        name, *(kernel.needed(_MODULE, module_name) for module_name in ("operations", "exchanged_bytes", "messages"))
+    )

@@ -198,7 +198,7 @@ def _of_platforms(name: str, is_file: bool, memory_Bps: Fraction | float | None)
         return _from_levels(read_system(name), memory_Bps)
     if not is_file and name not in NAMED:
         table = [row.system.name for row in hardware_table()]
-        others = [one for one in NAMED if table_cluster(one) is None]  # the machines of the table are also scenarios
+        others = [name for name in NAMED if table_cluster(name) is None]  # the machines of the table are also scenarios
         remedy = f"{nearest(name, [*table, *others], limit=12)}, or give a TOML file"
         raise PlatformError(f"system {name!r}", "no such machine", remedy)
     return _from_grid(read_grid(name) if is_file else named_grid(name), memory_Bps)
@@ -214,8 +214,8 @@ def _from_grid(grid: Grid, memory_Bps: Fraction | float | None) -> MulticoreClus
     if memory_Bps is None:
         memory_Bps = first.memory_Bps
     latency_s = 2 * first.node.latency_s + first.backbone.latency_s
-    found = _peak(grid.name, first.speed_flops, memory_Bps, first.node, first.cores, first.nodes)
-    return replace(found, latency_s=latency_s)
+    cluster = _peak(grid.name, first.speed_flops, memory_Bps, first.node, first.cores, first.nodes)
+    return replace(cluster, latency_s=latency_s)
 
 
 def _from_levels(system: System, memory_Bps: Fraction | float | None) -> MulticoreCluster:
@@ -227,10 +227,10 @@ def _from_levels(system: System, memory_Bps: Fraction | float | None) -> Multico
     (group,) = system.groups
     if group.unit.kind != "cpu":
         raise PlatformError(where, f"its units are {group.unit.kind}s, but the model's have cores", "Take CPUs")
-    found = _peak(
+    cluster = _peak(
         system.name, group.unit.speed_flops, memory_Bps, group.node.link, group.unit.cores, group.node.count
     )  # fmt: skip
-    return replace(found, latency_s=2 * group.node.link.latency_s)
+    return replace(cluster, latency_s=2 * group.node.link.latency_s)
 
 
 def _peak(

@@ -54,5 +54,5 @@ def table_programs_known() -> tuple[str, ...]:
 @cache
 def kernel_for() -> Mapping[str, tuple[str, int]]:
     """Return the kernel that stands for each program of the paper's table, and the power of n that is its size."""
-    found = {program: (name, power) for name in kernels_with(_FILE) for program, power in notes(name).programs.items()}
-    return {program: found[program] for program in table_programs_known() if program in found}
+    named = {program: (name, power) for name in kernels_with(_FILE) for program, power in notes(name).programs.items()}
+    return {program: named[program] for program in table_programs_known() if program in named}

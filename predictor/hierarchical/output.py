@@ -37,11 +37,11 @@ def text(made: AllocationAnswer) -> str:
             ),
         )
     )
-    for name, symbol, one, given, most in optima:
-        found = one.why if one.value is None else f"{symbol} = {one.value:.4g}"
-        beyond = ", beyond the machine" if one.value is not None and one.value > most else ""
-        formula = f" {one.formula}" if one.formula else ""
-        lines.append(f"{name} for {given}, {question.variant} formula{formula}: {found}{beyond}")
+    for name, symbol, optimum, given, most in optima:
+        said = optimum.why if optimum.value is None else f"{symbol} = {optimum.value:.4g}"
+        beyond = ", beyond the machine" if optimum.value is not None and optimum.value > most else ""
+        formula = f" {optimum.formula}" if optimum.formula else ""
+        lines.append(f"{name} for {given}, {question.variant} formula{formula}: {said}{beyond}")
     lines += [f"caution: {caution}" for caution in made.cautions]
     if made.wall_time_s is None:
         return "\n".join([*folded_lines(lines), "no batch script: no job may run for as long as the smallest takes"])
@@ -49,11 +49,12 @@ def text(made: AllocationAnswer) -> str:
     return "\n".join([*folded_lines(lines), *made.batch_script])
 
 
-def _line(what: str, made: AllocationAnswer, one: Allocation) -> str:
-    ratio = one.speedup / made.one_core.speedup
+def _line(what: str, made: AllocationAnswer, allocation: Allocation) -> str:
+    ratio = allocation.speedup / made.one_core.speedup
     return (
-        f"{what} {_counted(one.cores_per_node, 'core')} of {_counted(one.nodes, 'node')}: speed-up {one.speedup:.4g} "
-        f"({ratio:.4g} times one core's), efficiency {one.efficiency:.3g}, {duration(made.time_s(one))}"
+        f"{what} {_counted(allocation.cores_per_node, 'core')} of {_counted(allocation.nodes, 'node')}: "
+        f"speed-up {allocation.speedup:.4g} ({ratio:.4g} times one core's), "
+        f"efficiency {allocation.efficiency:.3g}, {duration(made.time_s(allocation))}"
     )
 
 

@@ -139,23 +139,23 @@ def parse(text: str) -> Polynomial:
     product: Polynomial | None = None
     text = text.strip()
     while at < len(text):
-        found = _TOKEN.match(text, at)
-        if found is None:
+        match = _TOKEN.match(text, at)
+        if match is None:
             raise ValueError(f"{text!r}: cannot be read from {text[at:]!r} on")
-        at = found.end()
-        if found["sign"]:
+        at = match.end()
+        if match["sign"]:
             if product is not None:
                 total += sign * product
                 product, sign = None, 1
-            sign *= -1 if found["sign"] == "-" else 1
+            sign *= -1 if match["sign"] == "-" else 1
             continue
-        if found["number"]:
-            factor = Polynomial.constant(Fraction(found["number"]))
+        if match["number"]:
+            factor = Polynomial.constant(Fraction(match["number"]))
         else:
             exponent = Fraction(1)
             if raised := _EXPONENT.match(text, at):
                 exponent, at = Fraction(raised["long"] or raised["short"]), raised.end()
-            factor = Polynomial.symbol(found["symbol"], exponent)
+            factor = Polynomial.symbol(match["symbol"], exponent)
         product = factor if product is None else product * factor
     if product is None:
         raise ValueError(f"{text!r}: ends where a term is expected")

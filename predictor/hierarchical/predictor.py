@@ -61,8 +61,8 @@ def _by_steps(asked: Problem) -> bool:
 
 def _exchanges(asked: Problem) -> bool:
     """Return whether a problem's messages are counted for whole nodes, because no path and no steps are declared."""
-    found = asked.program is None and asked.name in exchanging_names() and not notes(asked.name).recorded
-    return found and not _counted(asked) and not _by_steps(asked)
+    exchanges = asked.program is None and asked.name in exchanging_names() and not notes(asked.name).recorded
+    return exchanges and not _counted(asked) and not _by_steps(asked)
 
 
 def _check_range(target: Target, name: str) -> None:
@@ -101,12 +101,12 @@ def counted_path(target: Target, of: Shape, per_operation: float) -> Path:
         return traffic_path(traffic(asked, target.nranks), target.iterations, node, per_operation)
     kernel = exchanging(asked.name)
     op, moved, messages = kernel.operations(params), kernel.exchanged_bytes(params, of.p), kernel.messages(params, of.p)
-    own = Path(op / (of.q * of.p), per_operation * op / of.p, moved / of.p, messages=messages)
+    rank_path = Path(op / (of.q * of.p), per_operation * op / of.p, moved / of.p, messages=messages)
     if of.q == 1:
-        return own
+        return rank_path
     # Where messages inside a node go over its link, each of its ranks has a part of its own.
     inside = kernel.exchanged_bytes(params, of.q * of.p) - moved
-    return own + Path(inside_bytes=inside / of.p, inside_messages=kernel.messages(params, of.q * of.p) - messages)
+    return rank_path + Path(inside_bytes=inside / of.p, inside_messages=kernel.messages(params, of.q * of.p) - messages)
 
 
 @dataclass(frozen=True)
@@ -125,24 +125,24 @@ class HierarchicalModel:
         _check_range(target, self.name)
         of = shape(target)
         evidence = [self.answers[request] for request in _requests(target, self.name)]
-        found = {one.request.kind: one for one in evidence}
-        rate, exchange = found.get("run"), found.get("exchange")
+        by_kind = {item.request.kind: item for item in evidence}
+        rate, exchange = by_kind.get("run"), by_kind.get("exchange")
         network = None if exchange is None else read_network(exchange, of.p)
         on = speeds(rate, None if rate is None else core_probe(target), network, of.p)
         if self.name == _TABLE:
             compute_s, comm_s = _by_table(target, of, rate, exchange)
         elif rate is None:
-            compute_s, comm_s = _by_recording(target, found["recording"], on)
+            compute_s, comm_s = _by_recording(target, by_kind["recording"], on)
         else:
             path = counted_path(target, of, bytes_per_operation(rate.record, core_probe(target), target))
             compute_s, comm_s = on.compute_s(path) + on.memory_s(path), on.exchange_s(path)
         return Prediction(
             time_s=compute_s + comm_s,
             parts={"compute_s": compute_s, "comm_s": comm_s},
-            flags=(*_flags(target, of, self.name, inside=on.inside_is_network), *_left_out(found)),
-            remarks=found["recording"].recording.remarks if "recording" in found else (),
-            evidence=tuple(one.id for one in evidence),
-            cost=sum((one.cost for one in evidence), Cost()),
+            flags=(*_flags(target, of, self.name, inside=on.inside_is_network), *_left_out(by_kind)),
+            remarks=by_kind["recording"].recording.remarks if "recording" in by_kind else (),
+            evidence=tuple(item.id for item in evidence),
+            cost=sum((item.cost for item in evidence), Cost()),
         )
 
 
@@ -172,27 +172,27 @@ def _by_recording(target: Target, recorded: Evidence, on: Speeds) -> tuple[float
     return times.compute_s, times.chain_s + times.bytes_s - times.compute_s
 
 
-def _left_out(found: Mapping[str, Evidence]) -> Sequence[str]:
-    if "recording" not in found:
+def _left_out(by_kind: Mapping[str, Evidence]) -> Sequence[str]:
+    if "recording" not in by_kind:
         return ()
     # Imported here for a quick start: it is slow to import.
     from predictor.dpgraph.left_out import left_out
 
-    return left_out([found["recording"].recording])
+    return left_out([by_kind["recording"].recording])
 
 
 def _flags(target: Target, of: Shape, name: str, *, inside: bool) -> tuple[str, ...]:
-    asked, found = target.problem, list[str]()
+    asked, flags = target.problem, list[str]()
     if name == _TABLE:
         return (_CHARGED,) if of.q > 1 else ()
     in_order = target.placement == tuple(host for host in of.hosts for _ in range(of.q))
     if path := _counted(asked):
         if not in_order:
-            found.append("the ranks are counted as if they were placed node after node")
-        found += path.cautions(dict(asked.params))
+            flags.append("the ranks are counted as if they were placed node after node")
+        flags += path.cautions(dict(asked.params))
     if _exchanges(asked) and of.q > 1 and not inside:
-        found.append(f"the {of.q} ranks of a node are assumed to hold a compact part of the problem")
-    return tuple(found)
+        flags.append(f"the {of.q} ranks of a node are assumed to hold a compact part of the problem")
+    return tuple(flags)
 
 
 @dataclass(frozen=True)
@@ -211,7 +211,7 @@ class HierarchicalPredictor:
 
     def fit(self, evidence: Sequence[Evidence]) -> HierarchicalModel:
         """Return a model that holds the evidence."""
-        return HierarchicalModel(self.name, {one.request: one for one in evidence})
+        return HierarchicalModel(self.name, {item.request: item for item in evidence})
 
 
 def _requests(target: Target, name: str) -> list[EvidenceRequest]:

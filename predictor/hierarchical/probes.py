@@ -68,12 +68,12 @@ def core_probe(target: Target) -> Target:
             params["grid_rows"] = 1  # the probe has one rank
         return Target(Problem(asked.name, tuple(params.items())), target.platform, target.placement[:1])
     smallest, second = list(named_kernel(asked.name).classes)[:2]
-    found = problem(asked.name, smallest if asked.preset != smallest else second)
+    probe = problem(asked.name, smallest if asked.preset != smallest else second)
     iterations = named_kernel(asked.name).iterations_parameter
     if iterations is not None:
-        params = {**dict(found.params), iterations: dict(asked.params)[iterations]}
-        found = Problem(found.name, tuple(params.items()), None)
-    return Target(found, target.platform, target.placement[:1])
+        params = {**dict(probe.params), iterations: dict(asked.params)[iterations]}
+        probe = Problem(probe.name, tuple(params.items()), None)
+    return Target(probe, target.platform, target.placement[:1])
 
 
 def network_plan(target: Target, of: Shape) -> NetworkPlan | None:
@@ -112,7 +112,7 @@ class ClusterNetwork:
 
 def read_network(evidence: Evidence, p: int) -> ClusterNetwork:
     """Return the network's properties from the measured messages of ``network_plan``."""
-    times_s = [max(one) for one in evidence.measurement.times_s]
+    times_s = [max(time_s) for time_s in evidence.measurement.times_s]
     if p == 1:
         own_Bps = _LARGE_BYTES / times_s[0]
         return ClusterNetwork(own_Bps, 1.0, 0.0, inside=True, inside_Bps=own_Bps)

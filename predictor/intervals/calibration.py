@@ -83,7 +83,9 @@ class Calibration:
 
     def expected(self, features: Features) -> Expected:
         """Return the interval of ln(true / predicted) for a prediction with these features."""
-        middle, below, above = (float(one[0]) for one in self._local([features], np.ones((1, len(self.cases)), bool)))
+        middle, below, above = (
+            float(bound[0]) for bound in self._local([features], np.ones((1, len(self.cases)), bool))
+        )
         stretch = self.stretch(known=features.app in self.apps)
         return Expected(middle - stretch * below, middle + stretch * above)
 
@@ -102,7 +104,7 @@ class Calibration:
         if not known:
             kept &= apps[:, None] != apps[None, :]
         scores, possible = np.full(len(groups), math.inf), kept.any(axis=1)
-        features = [case.features for case, one in zip(self.cases, possible, strict=True) if one]
+        features = [case.features for case, is_possible in zip(self.cases, possible, strict=True) if is_possible]
         if features:
             middle, below, above = self._local(features, kept[possible])
             error = self._errors[possible]
@@ -121,17 +123,17 @@ class Calibration:
         errors, shares = self._errors[order], weights[:, order] / weights.sum(axis=1, keepdims=True)
         places = np.cumsum(shares, axis=1) - shares / 2
         wanted = [(1 - self.level) / 2, 0.5, (1 + self.level) / 2]
-        low, middle, high = np.array([np.interp(wanted, one, errors) for one in places]).T
+        low, middle, high = np.array([np.interp(wanted, places_of_case, errors) for places_of_case in places]).T
         least = max(LEAST_SPREAD * self._spread_of_all, 1e-9)
         return middle, np.maximum(middle - low, least), np.maximum(high - middle, least)
 
     def _weights(self, features: Sequence[Features], kept: np.ndarray) -> np.ndarray:
         """Return the weights of all cases for each prediction, 0 for those that are not kept."""
-        own = np.array([one.coordinates() for one in features])[:, None, :]
-        apart = np.abs(self._coordinates[None, :, :] - own)
-        one_unknown = np.isnan(self._coordinates)[None, :, :] != np.isnan(own)
+        coordinates = np.array([feature.coordinates() for feature in features])[:, None, :]
+        apart = np.abs(self._coordinates[None, :, :] - coordinates)
+        one_unknown = np.isnan(self._coordinates)[None, :, :] != np.isnan(coordinates)
         apart = np.where(one_unknown, UNKNOWN, np.nan_to_num(apart, nan=0.0))
-        other = self._apps_of_cases[None, :] != np.array([one.app for one in features])[:, None]
+        other = self._apps_of_cases[None, :] != np.array([feature.app for feature in features])[:, None]
         squares = np.where(kept, (apart**2).sum(axis=2) + OTHER_PROGRAM**2 * other, np.inf)
         squares -= squares.min(axis=1, keepdims=True)
         enough = np.minimum(ENOUGH, 0.8 * kept.sum(axis=1))

@@ -78,10 +78,10 @@ def read_cases(path: str | Path) -> list[CalibrationCase]:
 
 def by_predictor(cases: Iterable[CalibrationCase]) -> dict[str, list[CalibrationCase]]:
     """Return the cases of each predictor."""
-    found: dict[str, list[CalibrationCase]] = {}
+    cases_of_predictor: dict[str, list[CalibrationCase]] = {}
     for case in cases:
-        found.setdefault(case.predictor, []).append(case)
-    return found
+        cases_of_predictor.setdefault(case.predictor, []).append(case)
+    return cases_of_predictor
 
 
 @functools.cache
@@ -96,7 +96,7 @@ def known_cases(predictor: str) -> tuple[CalibrationCase, ...]:
 def _known_lines() -> tuple[Sequence[str], Mapping[str, Sequence[str]]]:
     """Return the columns of the project's cases, and their lines by predictor; a command needs those of a few."""
     head, *rows = (line for line in input_text(CASES_FILE).splitlines() if not line.startswith("#"))
-    found: dict[str, list[str]] = {}
+    lines: dict[str, list[str]] = {}
     for line in rows:
-        found.setdefault(line.partition(",")[0], []).append(line)
-    return head.split(","), found
+        lines.setdefault(line.partition(",")[0], []).append(line)
+    return head.split(","), lines

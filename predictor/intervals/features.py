@@ -41,9 +41,9 @@ class Features:
 
 def features_of(prediction: Prediction, target: Target, evidence: Sequence[Evidence]) -> Features:
     """Return the features of a prediction; ``evidence`` may hold evidence for other targets too."""
-    used = [one for one in evidence if not prediction.evidence or one.id in prediction.evidence]
-    runs = [one.answer for one in used if one.request.kind == "run" and isinstance(one.answer, RunRecord)]
-    ranks = [one.request.target.nranks for one in used if one.request.kind in ("run", "recording")]
+    used = [item for item in evidence if not prediction.evidence or item.id in prediction.evidence]
+    runs = [item.answer for item in used if item.request.kind == "run" and isinstance(item.answer, RunRecord)]
+    ranks = [item.request.target.nranks for item in used if item.request.kind in ("run", "recording")]
     share = prediction.compute_share
     if share is None and runs:
         largest = max(runs, key=lambda run: run.ranks)

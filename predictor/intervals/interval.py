@@ -96,9 +96,9 @@ def _uncalibrated(prediction: Prediction, target: Target, evidence: Sequence[Evi
         return "calibrated with equal shares only"
     if target.changes:
         return "calibrated on platforms that do not change over time"
-    if any(_is_measured(one) for one in evidence):
+    if any(_is_measured(item) for item in evidence):
         return "calibrated with simulated runs, not with measured ones"
-    used = [one.answer for one in evidence if not prediction.evidence or one.id in prediction.evidence]
+    used = [item.answer for item in evidence if not prediction.evidence or item.id in prediction.evidence]
     if any(_is_doubtful(answer) for answer in used if isinstance(answer, Recording)):
         return "calibrated with recordings that need no caution"
     return None
@@ -110,8 +110,8 @@ def _is_doubtful(recording: Recording) -> bool:
     return bool(said) or recording.measured or recording.waits_at_windows
 
 
-def _is_measured(one: Evidence) -> bool:
+def _is_measured(evidence: Evidence) -> bool:
     """Return whether a run or recording was made on a real machine."""
-    if isinstance(one.answer, RunRecord):
-        return one.answer.source == "measurement"
-    return isinstance(one.answer, Recording) and not math.isnan(one.answer.held_node_s)
+    if isinstance(evidence.answer, RunRecord):
+        return evidence.answer.source == "measurement"
+    return isinstance(evidence.answer, Recording) and not math.isnan(evidence.answer.held_node_s)

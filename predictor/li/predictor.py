@@ -52,22 +52,22 @@ def recorded_sizes(problem: Problem) -> tuple[Sized, ...]:
         OutOfRange: The program's sizes are not known, or there are fewer than two smaller ones.
     """
     program_equations(problem)
-    found = smaller(problem)[-_SIZES:]
-    if len(found) < _SIZES:
-        known = ", ".join(str(one.problem) for one in found) or "none"
+    sizes = smaller(problem)[-_SIZES:]
+    if len(sizes) < _SIZES:
+        known = ", ".join(str(size.problem) for size in sizes) or "none"
         what = f"{_SIZES} smaller sizes are needed, and there are: {known}"
         raise OutOfRange(str(problem), what, "Use dpgraph:li, which records the problem itself on fewer nodes")
-    return found
+    return sizes
 
 
 def _recordings(target: Target) -> dict[tuple[int, int], Target]:
     """Return the runs to record, by N and number of nodes."""
     counts = recorded_counts(target.problem, target.nranks)
     return {
-        (one.N, count): Target(one.problem, target.platform, target.placement[:count])
-        for one in recorded_sizes(target.problem)
+        (recorded_size.N, count): Target(recorded_size.problem, target.platform, target.placement[:count])
+        for recorded_size in recorded_sizes(target.problem)
         for count in counts
-        if one.fits(count)
+        if recorded_size.fits(count)
     }
 
 
@@ -103,13 +103,13 @@ class LiSizeModel:
         if target.nodes < P:
             where = f"{self.name}, {P} ranks on {target.nodes} nodes"
             raise OutOfRange(where, "the model assumes one process per node", "Use one rank per node")
-        used = {at: self.recordings[one] for at, one in _recordings(target).items()}
+        used = {at: self.recordings[recording] for at, recording in _recordings(target).items()}
         works = {at: recorded_work(e.recording, target.iterations) for at, e in used.items()}
         N = size_of(target.problem)
         processes = [process_at(works, N, rank, P) for rank in range(P)]
         seconds = self._by_path(target, works, used) if self.duplex else self._slowest(target)
         times = [seconds(rank, process) for rank, process in enumerate(processes)]
-        longest = max(times, key=lambda one: one.time_s)
+        longest = max(times, key=lambda process_time: process_time.time_s)
         evidence = [*used.values(), *(t[target] for t in (self.lines.messages, self.lines.modes) if target in t)]
         return Prediction(
             time_s=longest.time_s,
@@ -121,7 +121,10 @@ class LiSizeModel:
             ),
             evidence=tuple(e.id for e in evidence),
             cost=sum((e.cost for e in evidence), Cost()),
-            loads={host: _load(target, host, one.flops) for host, one in zip(target.placement, processes, strict=True)},
+            loads={
+                host: _load(target, host, process.flops)
+                for host, process in zip(target.placement, processes, strict=True)
+            },
         )
 
     def _platform_flags(self, target: Target) -> list[str]:
@@ -139,7 +142,7 @@ class LiSizeModel:
 
         def seconds(_: int, process: Process) -> _ProcessTime:
             each = [communication(process, model, duplex=False) for model in models]
-            return _ProcessTime(process.flops / slowest_flops, max(each, key=lambda one: one.time_s))
+            return _ProcessTime(process.flops / slowest_flops, max(each, key=lambda message_time: message_time.time_s))
 
         return seconds
 
@@ -157,10 +160,10 @@ class LiSizeModel:
             shares = {side: partner_shares(table, rank, groups) for side, table in sent.items()}
             parts = []
             for group in dict.fromkeys(groups):
-                own = {kind: count * shares[kind.side].get(group, 0.0) for kind, count in process.messages.items()}
-                own = {kind: count for kind, count in own.items() if count > 0}
-                if own:
-                    part = Process(0.0, own, process.mean_bytes)
+                counts = {kind: count * shares[kind.side].get(group, 0.0) for kind, count in process.messages.items()}
+                counts = {kind: count for kind, count in counts.items() if count > 0}
+                if counts:
+                    part = Process(0.0, counts, process.mean_bytes)
                     parts.append(communication(part, _line_of(models, groups[rank], group), duplex=True))
             speed_flops = target.platform.host(target.placement[rank]).speed_flops
             return _ProcessTime(process.flops / speed_flops, _sum(parts))
@@ -178,10 +181,10 @@ def _line_of(models: Mapping[Pair, SendModel], a: str, b: str) -> SendModel:
 
 def _sum(parts: Sequence[Communication]) -> Communication:
     return Communication(
-        sum(one.time_s for one in parts),
-        sum(one.messages for one in parts),
-        sum(one.outside for one in parts),
-        sum(one.negative for one in parts),
+        sum(part.time_s for part in parts),
+        sum(part.messages for part in parts),
+        sum(part.outside for part in parts),
+        sum(part.negative for part in parts),
     )
 
 
@@ -194,9 +197,9 @@ def _load(target: Target, host: str, flops: float) -> HostLoad:
 def _sent_bytes(recording: Recording) -> np.ndarray:
     """Return the bytes of the recorded timed section by sender and receiver."""
     program = Sections(timed_section(recording)).program()
-    found = np.zeros((program.nranks, program.nranks))
-    np.add.at(found, (program.source, program.destination), program.size_bytes)
-    return found
+    sent_bytes = np.zeros((program.nranks, program.nranks))
+    np.add.at(sent_bytes, (program.source, program.destination), program.size_bytes)
+    return sent_bytes
 
 
 @dataclass(frozen=True)
@@ -213,8 +216,12 @@ class LiSizePredictor:
             if target.nodes < target.nranks:
                 continue  # predict refuses it
             with suppress(OutOfRange):  # predict raises it again
-                for one in _recordings(target).values():
-                    asked.append(EvidenceRequest("recording", one, iterations=min(RECORDED_ITERATIONS, one.iterations)))
+                for recording in _recordings(target).values():
+                    asked.append(
+                        EvidenceRequest(
+                            "recording", recording, iterations=min(RECORDED_ITERATIONS, recording.iterations)
+                        )
+                    )
                 asked += [e for e in _messages().requests([target]) if e.kind == "exchange"]
         return list(dict.fromkeys(asked))
 

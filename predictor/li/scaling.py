@@ -71,12 +71,12 @@ def process_at(works: Works, N: float, rank: int, ranks: int) -> Process:
         rank: The process.
         ranks: Number of processes.
     """
-    own = {(M, P): work.processes[counterpart(rank, ranks, P)] for (M, P), work in works.items()}
-    flops = Surface.fit({at: one.flops for at, one in own.items()}).value(N, ranks)
+    processes = {(M, P): work.processes[counterpart(rank, ranks, P)] for (M, P), work in works.items()}
+    flops = Surface.fit({at: process.flops for at, process in processes.items()}).value(N, ranks)
     messages, mean_bytes = dict[MessageKind, float](), dict[MessageKind, float]()
-    for kind in dict.fromkeys(kind for one in own.values() for kind in one.messages):
-        count = Surface.fit({at: one.messages.get(kind, 0.0) for at, one in own.items()}).value(N, ranks)
-        having = {at: one.mean_bytes[kind] for at, one in own.items() if kind in one.mean_bytes}
+    for kind in dict.fromkeys(kind for process in processes.values() for kind in process.messages):
+        count = Surface.fit({at: process.messages.get(kind, 0.0) for at, process in processes.items()}).value(N, ranks)
+        having = {at: process.mean_bytes[kind] for at, process in processes.items() if kind in process.mean_bytes}
         if count > 0:
             messages[kind], mean_bytes[kind] = count, Surface.fit(having, power=True).value(N, ranks)
     return Process(flops, messages, mean_bytes)
@@ -93,12 +93,12 @@ def partner_shares(sent_bytes: np.ndarray, rank: int, groups: Sequence[str]) -> 
     """
     ranks, recorded = len(groups), len(sent_bytes)
     row = sent_bytes[counterpart(rank, ranks, recorded)]
-    found: dict[str, float] = {}
+    shares: dict[str, float] = {}
     for other in range(ranks):
         if other != rank:
             weight = float(row[counterpart(other, ranks, recorded)])
-            found[groups[other]] = found.get(groups[other], 0.0) + weight
-    total = sum(found.values())
+            shares[groups[other]] = shares.get(groups[other], 0.0) + weight
+    total = sum(shares.values())
     if total <= 0:
         return {groups[rank]: 1.0}
-    return {group: weight / total for group, weight in found.items()}
+    return {group: weight / total for group, weight in shares.items()}

@@ -95,7 +95,7 @@ def _command(name: str, verb: Verb, words: Sequence[str]) -> Chosen:
         known = (" ".join(word for word in verb.choosers if word in others) for others in verb.others)
         said = f"{name} {' '.join(word for word in verb.choosers if word in options)}"
         raise UserError(said, "no such command", f"Known: {', '.join(f'{name} {choosers}' for choosers in known)}")
-    typed = " ".join([name.removeprefix(f"{NAME} "), *(one for one in verb.choosers if one in given)])
+    typed = " ".join([name.removeprefix(f"{NAME} "), *(word for word in verb.choosers if word in given)])
     return Chosen(place or verb.place, tuple(words), verb.choosers, typed)
 
 

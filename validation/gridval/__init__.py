@@ -46,9 +46,9 @@ __all__ = [
 def __getattr__(name: str) -> object:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    found: object = getattr(importlib.import_module("validation.interactive"), name)
-    globals()[name] = found
-    return found
+    face: object = getattr(importlib.import_module("validation.interactive"), name)
+    globals()[name] = face
+    return face
 
 
 def __dir__() -> list[str]:

@@ -85,7 +85,7 @@ def judged(
     models: dict[Target, Predictor] = {}
     others = tuple(target for run, target in targets.items() if run not in known)
     together = _Together(tuple(known.values()), targets=others)
-    for run, target in sorted(targets.items(), key=lambda one: one[0] in known):
+    for run, target in sorted(targets.items(), key=lambda item: item[0] in known):
         role = JUDGED if (run.app, run.preset) in classes else OTHER_CLASS
         role = APART if any(choice.has(run) for choice in apart) else role
         # No predictor sees a run of its group: every run that is evidence is a group of its own.
@@ -94,12 +94,12 @@ def judged(
         rest = tuple(other for other in known.values() if other != target)
         models[target] = _Together(rest, targets=(target,)) if run in known else together
     series = Series(tuple(cases), lambda target: [models[target]])
-    found: list[Judged] = []
+    judgements: list[Judged] = []
 
     def keep(answer: Answer, *_: object) -> None:
         if answer.error is not None and not isinstance(answer.error, OutOfRange):
             raise answer.error
-        found.append(Judged(*of[answer.target], answer.prediction, answer.refusal or ""))
+        judgements.append(Judged(*of[answer.target], answer.prediction, answer.refusal or ""))
 
     def measured(spec: RunSpec, **_: object) -> RunRecord:
         return measured_record(spec, of[spec.target][0].time_s)
@@ -108,7 +108,7 @@ def judged(
         for _, outcome in series.outcomes(runner, witness=lambda _: keep):
             if isinstance(outcome, Failure):
                 raise outcome.error
-    return found + [Judged(run, JUDGED, None, reason) for run, reason in refused.items()]
+    return judgements + [Judged(run, JUDGED, None, reason) for run, reason in refused.items()]
 
 
 def summaries(judgements: Sequence[Judged]) -> dict[str, Summary]:

@@ -75,7 +75,7 @@ def calibrated(request: CalibrationInput) -> MachineCalibration:
 
 def _nodes(request: CalibrationInput, speeds: Speeds) -> tuple[list[CalibratedNode], list[str]]:
     """Return the nodes of the platform, and sentences about kernels that are too fast for it."""
-    rows, found, told = request.rows, [], []
+    rows, nodes, told = request.rows, [], []
     for cluster in range(rows.clusters):
         members = rows.members(cluster)
         flops = {name: _speed(request, speeds, name) for name in members}
@@ -88,13 +88,13 @@ def _nodes(request: CalibrationInput, speeds: Speeds) -> tuple[list[CalibratedNo
                 f"efficiency of them: {names}"
             )
         bus = memory_Bps(speeds.kernels, ranks)
-        found += [
+        nodes += [
             CalibratedNode(node, max(request.cores[cluster], node.ranks), flops[node.name], tuple(shares), bus)
             for node in rows.nodes
             if node.cluster == cluster
         ]
     order = {node.name: place for place, node in enumerate(rows.nodes)}
-    return sorted(found, key=lambda one: order[one.node.name]), told
+    return sorted(nodes, key=lambda node: order[node.node.name]), told
 
 
 def _speed(request: CalibrationInput, speeds: Speeds, name: str) -> float:

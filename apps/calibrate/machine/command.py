@@ -41,17 +41,17 @@ def calibrated(request: CalibrateRequest, files: Mapping[str, str]) -> MachineCa
         KernelError: The measurement failed.
         SimulationError: The replay does not succeed.
     """
-    found = calibrated_rows(_of_machine(request) if request.machine else _of_file(request))
-    _write(found, files)
-    return found
+    calibration = calibrated_rows(_of_machine(request) if request.machine else _of_file(request))
+    _write(calibration, files)
+    return calibration
 
 
-def _write(found: MachineCalibration, files: Mapping[str, str]) -> None:
-    figure = machine_figure(found)
-    write_text("--out", files["platform"], found.content.decode())
-    write_text("--out", files["data"], written(found.request.rows))
+def _write(calibration: MachineCalibration, files: Mapping[str, str]) -> None:
+    figure = machine_figure(calibration)
+    write_text("--out", files["platform"], calibration.content.decode())
+    write_text("--out", files["data"], written(calibration.request.rows))
     write_picture("--out", files["picture"], figure)
-    write_text("--out", files["page"], machine_page(found, figure))
+    write_text("--out", files["page"], machine_page(calibration, figure))
 
 
 def _of_file(request: CalibrateRequest) -> CalibrationInput:
@@ -87,7 +87,7 @@ def _given_speeds(gflops: Sequence[float] | None, clusters: int) -> list[float] 
     if gflops is None:
         return None
     if len(gflops) not in (1, clusters):
-        given = ",".join(f"{one:g}" for one in gflops)
+        given = ",".join(f"{speed:g}" for speed in gflops)
         raise UserError(f"--core-gflops {given}", f"{clusters} clusters were measured", "Give one speed, or one each")
     return [1e9 * gflops[cluster if len(gflops) > 1 else 0] for cluster in range(clusters)]
 

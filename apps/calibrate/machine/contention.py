@@ -59,7 +59,7 @@ def label(rows: Rows, flows: Flows) -> str:
         return BOTH_WAYS
     if len(flows) == 2 and (flows[0][0] == flows[1][1] or flows[0][1] == flows[1][0]):
         return THROUGH
-    if all(one == other for one, other in ends):
+    if all(end == other for end, other in ends):
         return APART
     if len(set(ends)) == 1:
         return TOGETHER
@@ -113,7 +113,7 @@ def _slowdowns(rows: Rows, wires: Mapping[Kind, Wire]) -> dict[_Key, list[float]
     lone = {
         (kind_of(rows, flows[0]), size): time_s for (flows, size), time_s in times.items() if label(rows, flows) == LONE
     }
-    found: dict[_Key, list[float]] = defaultdict(list)
+    factors: dict[_Key, list[float]] = defaultdict(list)
     for (flows, size), time_s in times.items():
         what = label(rows, flows)
         kinds = tuple(kind_of(rows, pair) for pair in flows)
@@ -124,8 +124,8 @@ def _slowdowns(rows: Rows, wires: Mapping[Kind, Wire]) -> dict[_Key, list[float]
         still = [(time or 0.0) - moved for time, moved in zip(alone, moving, strict=True)]
         slowest = max(range(len(kinds)), key=lambda place: still[place] + moving[place])
         slowdown = (time_s - still[slowest]) / moving[slowest]
-        found[what, tuple(sorted(set(kinds))), len(flows)].append(slowdown)
-    return found
+        factors[what, tuple(sorted(set(kinds))), len(flows)].append(slowdown)
+    return factors
 
 
 def _uneven(seen: Mapping[_Key, Sequence[float]]) -> list[str]:
@@ -156,21 +156,21 @@ def _nodes_both_ways(
     Flows of one node to another and from a third tell it.  Both ways between the same two nodes count only without
     them, as MPI may send both over one connection.
     """
-    found, notes = {}, []
+    both_ways, notes = {}, []
     for cluster in range(rows.clusters):
         kind = (cluster, cluster)
         through = [value for key, value in slowdowns.items() if key[0] == THROUGH and key[1][0] == kind]
         same = slowdowns.get((BOTH_WAYS, (kind,), 2))
         slowdown = median(through) if through else same
         if slowdown is not None and slowdown > _NOTABLE:
-            found[cluster] = 2 * wires[kind].bandwidth_Bps / slowdown
+            both_ways[cluster] = 2 * wires[kind].bandwidth_Bps / slowdown
         if through and same is not None and same > _SHARED * max(1.0, slowdown or 1.0):
             notes.append(
                 f"{' and '.join(rows.members(cluster)[:2])}: messages both ways take {same:.2f} times as long as one "
                 f"way, but to one node and from another only {slowdown:.2f} times: this is due to their connection, "
                 "not to the link, and SMPI cannot express it"
             )
-    return found, notes
+    return both_ways, notes
 
 
 def _capacity(kind: Kind, wire: Wire, slowdowns: Mapping[_Key, float]) -> Capacity:

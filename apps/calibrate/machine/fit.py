@@ -60,10 +60,12 @@ class NetworkFit:
 def _transfer(segments: tuple[Segment, ...], model: Model, wire: Wire) -> Curve:
     """Return the curve of another route: its latency and bandwidth with the same factors."""
     scaled = []
-    for one in segments:
-        per_byte_s = one.per_byte_s * model.bandwidth_Bps / wire.bandwidth_Bps
-        latency_factor = (one.base_s - HEADER_BYTES * one.per_byte_s) / model.latency_s
-        scaled.append(Segment(one.from_bytes, latency_factor * wire.latency_s + HEADER_BYTES * per_byte_s, per_byte_s))
+    for segment in segments:
+        per_byte_s = segment.per_byte_s * model.bandwidth_Bps / wire.bandwidth_Bps
+        latency_factor = (segment.base_s - HEADER_BYTES * segment.per_byte_s) / model.latency_s
+        scaled.append(
+            Segment(segment.from_bytes, latency_factor * wire.latency_s + HEADER_BYTES * per_byte_s, per_byte_s)
+        )
     return Curve(tuple(scaled))
 
 
@@ -79,10 +81,10 @@ def fit_network(rows: Rows, routes: Routes, held_out: Array) -> NetworkFit:
     overheads = measured.times(most)
     wires, segments = _joint(routes, held_out, _starts(half.sizes, left, thresholds), overheads)
     notes = _contradictions(most)
-    own = wires[routes.main]
+    main_wire = wires[routes.main]
     model = Model(
-        thresholds, overheads.send, overheads.receive, overheads.isend, Curve(segments), own.bandwidth_Bps,
-        own.latency_s,
+        thresholds, overheads.send, overheads.receive, overheads.isend, Curve(segments), main_wire.bandwidth_Bps,
+        main_wire.latency_s,
     )  # fmt: skip
     local = {
         cluster: _local_wire(_halves(routes, pair, held_out), segments, model, overheads)
@@ -147,7 +149,12 @@ class _Overheads:
 def _scaled(curve: Curve | None, share: float) -> Curve | None:
     if curve is None:
         return None
-    return Curve(tuple(Segment(one.from_bytes, share * one.base_s, share * one.per_byte_s) for one in curve.segments))
+    return Curve(
+        tuple(
+            Segment(segment.from_bytes, share * segment.base_s, share * segment.per_byte_s)
+            for segment in curve.segments
+        )
+    )
 
 
 def _overheads(calls: Mapping[str, Points], thresholds: Thresholds) -> _Overheads:
@@ -155,7 +162,7 @@ def _overheads(calls: Mapping[str, Points], thresholds: Thresholds) -> _Overhead
     sends = calls["send"].only(calls["send"].sizes[calls["send"].sizes < thresholds.detached_bytes])
     receives = calls["recv"].only(calls["recv"].sizes[calls["recv"].sizes < thresholds.async_bytes])
     send, receive, isend = (
-        fitted(one.sizes, one.times_s) if len(one) else None for one in (sends, receives, calls["isend"])
+        fitted(send.sizes, send.times_s) if len(send) else None for send in (sends, receives, calls["isend"])
     )
     return _Overheads(send, receive, isend, thresholds)
 
@@ -169,13 +176,13 @@ def _most_share(half: Points, overheads: _Overheads) -> float:
 
 def _starts(sizes: Array, times_s: Array, thresholds: Thresholds) -> list[int]:
     """Return the sizes at which the segments of the way begin; thresholds are among them."""
-    limits = [one for one in sorted({thresholds.async_bytes, thresholds.detached_bytes}) if one <= sizes[-1]]
+    limits = [limit for limit in sorted({thresholds.async_bytes, thresholds.detached_bytes}) if limit <= sizes[-1]]
     starts: set[int] = set()
     for low, high in zip([0, *limits], [*limits, NEVER], strict=True):
         inside = (sizes >= low) & (sizes < high)
         if np.any(inside):
             curve = fitted(sizes[inside], times_s[inside])
-            starts |= {low, *(one.from_bytes for one in curve.segments[1:])}
+            starts |= {low, *(segment.from_bytes for segment in curve.segments[1:])}
     return sorted({0, *starts})
 
 
@@ -185,10 +192,10 @@ def _joint(
     """Fit all kinds of routes at once; return each one's wire, and the segments of the main kind's."""
     kinds = sorted(routes.fitted)
     points = [_halves(routes, routes.fitted[kind], held_out) for kind in kinds]
-    bandwidths = np.array([_bandwidth(one, starts[-1]) for one in points])
-    sizes = np.concatenate([one.sizes for one in points])
-    measured = np.concatenate([one.times_s for one in points])
-    route = np.repeat(np.arange(len(kinds)), [len(one) for one in points])
+    bandwidths = np.array([_bandwidth(point, starts[-1]) for point in points])
+    sizes = np.concatenate([point.sizes for point in points])
+    measured = np.concatenate([point.times_s for point in points])
+    route = np.repeat(np.arange(len(kinds)), [len(point) for point in points])
     segment = np.searchsorted(starts, sizes, side="right") - 1
     fixed = overheads.at(sizes)
     n, k = len(kinds), len(starts)
@@ -203,18 +210,18 @@ def _joint(
         way = latency[route] * f[segment] + (sizes + HEADER_BYTES) / (bandwidths[route] * g[segment])
         return np.concatenate([np.log((fixed + way) / measured), _PULL * x[n:]])
 
-    latencies = [max(float(one.times_s[0] - overheads.at(one.sizes[:1])[0]), 1e-9) for one in points]
+    latencies = [max(float(point.times_s[0] - overheads.at(point.sizes[:1])[0]), 1e-9) for point in points]
     start = np.concatenate([np.log(latencies), np.zeros(k - 1), np.full(k - 1, -0.01)])
     low = np.concatenate([np.full(n, -40.0), np.full(2 * (k - 1), np.log(_FACTOR_RANGE[0]))])
     high = np.concatenate([np.full(n, 40.0), np.full(k - 1, np.log(_FACTOR_RANGE[1])), np.zeros(k - 1)])
     done = least_squares(errors, start, bounds=(low, high), loss="soft_l1", f_scale=_L1_SCALE)
     latency, f, g = parts(done.x)
     wires = {kind: Wire(float(latency[i]), float(bandwidths[i])) for i, kind in enumerate(kinds)}
-    own = wires[routes.main]
+    main_wire = wires[routes.main]
     segments = []
     for place, begin in enumerate(starts):
-        per_byte_s = 1 / float(own.bandwidth_Bps * g[place])
-        segments.append(Segment(begin, own.latency_s * float(f[place]) + HEADER_BYTES * per_byte_s, per_byte_s))
+        per_byte_s = 1 / float(main_wire.bandwidth_Bps * g[place])
+        segments.append(Segment(begin, main_wire.latency_s * float(f[place]) + HEADER_BYTES * per_byte_s, per_byte_s))
     return wires, tuple(segments)
 
 
@@ -244,4 +251,4 @@ def _local_wire(half: Points, segments: tuple[Segment, ...], model: Model, overh
 
     start = np.log([max(float(half.times_s[0] - fixed[0]), 1e-8), float(np.max(half.sizes / half.times_s))])
     done = least_squares(errors, start, bounds=(-25.0, 40.0), loss="soft_l1", f_scale=_L1_SCALE)
-    return Wire(*(float(one) for one in np.exp(done.x)))
+    return Wire(*(float(number) for number in np.exp(done.x)))

@@ -54,13 +54,13 @@ def grid_file(
     # Imported here for a quick start: it is slow to import.
     from lxml import etree
 
-    hosts = {one.node.name for one in nodes}
+    hosts = {node.node.name for node in nodes}
     names = [f"{name}.zone" if name in hosts else name for name in names]  # hosts and zones need different names
     root = root_element(options, provenance)
     world = etree.SubElement(root, "zone", id="machine", routing="Full")
     wires = dict(network.wires)
     for cluster in range(len(names)):
-        members = [one for one in nodes if one.node.cluster == cluster]
+        members = [node for node in nodes if node.node.cluster == cluster]
         _add_cluster(world, names[cluster], members, _ends(cluster, wires, sharing), network.local.get(cluster))
     _add_ways(world, names, wires, sharing)
     return written_root(root)
@@ -79,9 +79,9 @@ class _Ends:
 def _ends(cluster: int, wires: Mapping[Kind, Wire], sharing: Sharing) -> _Ends:
     """Return the links of a cluster's nodes, which carry its fastest flow; an only node's have no latency."""
     fastest_Bps = max(wire.bandwidth_Bps for kind, wire in wires.items() if cluster in kind)
-    own = wires.get((cluster, cluster), Wire(0.0, fastest_Bps))
+    local_wire = wires.get((cluster, cluster), Wire(0.0, fastest_Bps))
     limits = sharing.nodes_both_ways_Bps.get(cluster), sharing.switches_Bps.get(cluster)
-    return _Ends(Wire(own.latency_s / 2, fastest_Bps), own.bandwidth_Bps, *limits)
+    return _Ends(Wire(local_wire.latency_s / 2, fastest_Bps), local_wire.bandwidth_Bps, *limits)
 
 
 def _add_cluster(
@@ -92,22 +92,22 @@ def _add_cluster(
     from lxml import etree
 
     zone = etree.SubElement(world, "zone", id=name, routing="Full")
-    for one in members:
-        speed = f"{number_text(one.speed_flops / 1e9)}Gf"
-        host = etree.SubElement(zone, "host", id=one.node.name, speed=speed, core=str(one.cores))
-        if one.memory_Bps is not None:
-            etree.SubElement(host, "prop", id="memory_bandwidth", value=number_text(one.memory_Bps))
-        if one.efficiencies:
-            shares = " ".join(f"{kept.kernel}={kept.alone:.4g}:{kept.busy:.4g}" for kept in one.efficiencies)
+    for member in members:
+        speed = f"{number_text(member.speed_flops / 1e9)}Gf"
+        host = etree.SubElement(zone, "host", id=member.node.name, speed=speed, core=str(member.cores))
+        if member.memory_Bps is not None:
+            etree.SubElement(host, "prop", id="memory_bandwidth", value=number_text(member.memory_Bps))
+        if member.efficiencies:
+            shares = " ".join(f"{kept.kernel}={kept.alone:.4g}:{kept.busy:.4g}" for kept in member.efficiencies)
             etree.SubElement(host, "prop", id="kernel_efficiency", value=shares)
     router = f"{name}-router"
     etree.SubElement(zone, "router", id=router)
-    for one in members:
-        _link(zone, f"{one.node.name}-link", ends.node.bandwidth_Bps, ends.node.latency_s, "SPLITDUPLEX")
+    for member in members:
+        _link(zone, f"{member.node.name}-link", ends.node.bandwidth_Bps, ends.node.latency_s, "SPLITDUPLEX")
         if ends.both_ways_Bps is not None:
-            _link(zone, f"{one.node.name}-both", ends.both_ways_Bps, 0.0, "SHARED")
+            _link(zone, f"{member.node.name}-both", ends.both_ways_Bps, 0.0, "SHARED")
         if local is not None:
-            _link(zone, f"{one.node.name}-local", local.bandwidth_Bps, local.latency_s, "FATPIPE")
+            _link(zone, f"{member.node.name}-local", local.bandwidth_Bps, local.latency_s, "FATPIPE")
     switch: list[tuple[str, str | None]] = []
     if ends.lone_Bps < ends.node.bandwidth_Bps:
         _link(zone, f"{name}-way", ends.lone_Bps, 0.0, "FATPIPE")
@@ -115,19 +115,19 @@ def _add_cluster(
     if ends.switch_Bps is not None:
         _link(zone, f"{name}-switch", ends.switch_Bps, 0.0, "SHARED")
         switch.append((f"{name}-switch", None))
-    for one in members:
+    for member in members:
         if local is not None:
-            _route(zone, "route", one.node.name, one.node.name, [(f"{one.node.name}-local", None)])
-        _route(zone, "route", one.node.name, router, [(f"{one.node.name}-link", "UP")])
+            _route(zone, "route", member.node.name, member.node.name, [(f"{member.node.name}-local", None)])
+        _route(zone, "route", member.node.name, router, [(f"{member.node.name}-link", "UP")])
     both = ends.both_ways_Bps is not None
-    for one, other in combinations(members, 2):
-        links = [*_node_links(one, "UP", both), *switch, *_node_links(other, "DOWN", both)]
-        _route(zone, "route", one.node.name, other.node.name, links)
+    for first, other in combinations(members, 2):
+        links = [*_node_links(first, "UP", both), *switch, *_node_links(other, "DOWN", both)]
+        _route(zone, "route", first.node.name, other.node.name, links)
 
 
-def _node_links(one: CalibratedNode, direction: str, both: bool) -> list[tuple[str, str | None]]:
+def _node_links(node: CalibratedNode, direction: str, both: bool) -> list[tuple[str, str | None]]:
     """Return the links that a message crosses at one node; ``both``: the link's two ways share a limit."""
-    name = one.node.name
+    name = node.node.name
     return [(f"{name}-link", direction), *([(f"{name}-both", None)] if both else [])]
 
 
@@ -137,18 +137,18 @@ def _add_ways(world: _Element, names: Sequence[str], wires: Mapping[Kind, Wire],
     for kind, capacity in sharing.links.items():
         _shared(world, _link_name(kind, names, sharing.arrangement), capacity)
     ways = {kind: f"way-{names[kind[0]]}-{names[kind[1]]}" for kind in cluster_pairs(len(names))}
-    for (one, other), way in ways.items():  # all links come before all routes
-        wire = wires[one, other]
-        _link(world, way, wire.bandwidth_Bps, max(0.0, wire.latency_s - ends[one] - ends[other]), "FATPIPE")
-    for (one, other), way in ways.items():
+    for (first, other), way in ways.items():  # all links come before all routes
+        wire = wires[first, other]
+        _link(world, way, wire.bandwidth_Bps, max(0.0, wire.latency_s - ends[first] - ends[other]), "FATPIPE")
+    for (first, other), way in ways.items():
         links: list[tuple[str, str | None]] = []
-        for kind, direction in _crossed((one, other), sharing.arrangement):
+        for kind, direction in _crossed((first, other), sharing.arrangement):
             name = _link_name(kind, names, sharing.arrangement)
             links.append((name, direction))
             if sharing.links[kind].both_ways_Bps is not None:
                 links.append((f"{name}-both", None))
-        gateways = {"gw_src": f"{names[one]}-router", "gw_dst": f"{names[other]}-router"}
-        _route(world, "zoneRoute", names[one], names[other], [*links, (way, None)], gateways)
+        gateways = {"gw_src": f"{names[first]}-router", "gw_dst": f"{names[other]}-router"}
+        _route(world, "zoneRoute", names[first], names[other], [*links, (way, None)], gateways)
 
 
 def _crossed(kind: Kind, arrangement: str) -> list[tuple[Kind, str]]:

@@ -44,20 +44,20 @@ class Judgement:
     @property
     def by_what(self) -> Mapping[str, Sequence[Judged]]:
         """Values by what they are of."""
-        found: dict[str, list[Judged]] = {}
-        for one in self.judged:
-            found.setdefault(one.what, []).append(one)
-        return found
+        groups: dict[str, list[Judged]] = {}
+        for judgement in self.judged:
+            groups.setdefault(judgement.what, []).append(judgement)
+        return groups
 
 
 def median_error(judged: Sequence[Judged]) -> float:
     """Return the median error without sign."""
-    return median(abs(one.error) for one in judged)
+    return median(abs(judgement.error) for judgement in judged)
 
 
 def worst(judged: Sequence[Judged]) -> Judged:
     """Return the value with the largest error without sign."""
-    return max(judged, key=lambda one: abs(one.error))
+    return max(judged, key=lambda judgement: abs(judgement.error))
 
 
 def all_to_all_notes(judgement: Judgement, waits_bytes: int) -> list[str]:
@@ -67,8 +67,8 @@ def all_to_all_notes(judgement: Judgement, waits_bytes: int) -> list[str]:
         judgement: The judgement.
         waits_bytes: The size in bytes from which MPI_Send waits for the receiver.
     """
-    waiting = [one for one in judgement.by_what.get(ALL_TO_ALL, ()) if one.size_bytes >= waits_bytes]
-    slowdown = max((one.measured_s / one.replayed_s for one in waiting), default=1.0)
+    waiting = [judged for judged in judgement.by_what.get(ALL_TO_ALL, ()) if judged.size_bytes >= waits_bytes]
+    slowdown = max((judgement.measured_s / judgement.replayed_s for judgement in waiting), default=1.0)
     if slowdown < _NOTABLE_SLOWDOWN:
         return []
     return [

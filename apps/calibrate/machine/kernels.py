@@ -50,7 +50,7 @@ def kernel_rows(
         SimulationError: A run does not succeed.
     """
     platform = machine_platform(machine)
-    found: list[MachineTime] = []
+    times: list[MachineTime] = []
     with alone_on(machine):
         start_s = time.monotonic()
         for group, (experiment, name) in enumerate(_turns(names, several=len(hosts) > len(machine.hosts))):
@@ -60,8 +60,8 @@ def kernel_rows(
             operations, times_s = solo_times(machine, platform, name, where)
             at_s = time.monotonic() - start_s
             for host, time_s in zip(where, times_s, strict=True):
-                found.append(MachineTime(experiment, group, host, name, round(operations), max(time_s, 1e-9), at_s))
-    return tuple(found)
+                times.append(MachineTime(experiment, group, host, name, round(operations), max(time_s, 1e-9), at_s))
+    return tuple(times)
 
 
 def _turns(names: Sequence[str], *, several: bool) -> Iterator[tuple[str, str]]:
@@ -75,16 +75,16 @@ def _turns(names: Sequence[str], *, several: bool) -> Iterator[tuple[str, str]]:
 
 def kernels_of(rows: Rows) -> Kernels:
     """Return the median speeds; a kernel whose budget ended before it ran with all cores busy has none of these."""
-    found: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    rates: dict[str, dict[str, dict[str, list[float]]]] = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for row in rows.of(ALONE, BUSY):
-        found[row.second][row.first][row.experiment].append(row.amount / row.time_s)
+        rates[row.second][row.first][row.experiment].append(row.amount / row.time_s)
     return {
         name: {
             node: KernelSpeed(median(by[ALONE]), median(by[BUSY]) if by[BUSY] else None)
             for node, by in by_node.items()
             if by[ALONE]
         }
-        for name, by_node in found.items()
+        for name, by_node in rates.items()
     }
 
 
@@ -96,11 +96,11 @@ def spread(kernels: Kernels, name: str, members: Sequence[str]) -> float:
 
 def ratios(kernels: Kernels, node: str, members: Sequence[str]) -> list[float]:
     """Return the speeds of all kernels on a node over the medians of its cluster."""
-    found = []
+    rates = []
     for by_node in kernels.values():
         if node in by_node:
-            found.append(by_node[node].alone / median(by_node[one].alone for one in members if one in by_node))
-    return found
+            rates.append(by_node[node].alone / median(by_node[member].alone for member in members if member in by_node))
+    return rates
 
 
 def efficiencies(
@@ -114,18 +114,18 @@ def efficiencies(
         speeds_flops: Speed of a core of each node on the platform, flop/s.
         ranks: Number of ranks on each node while all its cores are busy; a kernel that was not timed so is left out.
     """
-    found, above = [], []
+    shares, above = [], []
     for name, by_node in kernels.items():
-        own = [(by_node[node], speeds_flops[node]) for node in members if node in by_node]
-        if not own or any(by_node[node].busy is None and ranks[node] > 1 for node in members if node in by_node):
+        speeds = [(by_node[node], speeds_flops[node]) for node in members if node in by_node]
+        if not speeds or any(by_node[node].busy is None and ranks[node] > 1 for node in members if node in by_node):
             continue
-        alone = median(speed.alone / flops for speed, flops in own)
-        busy = median((speed.alone if speed.busy is None else speed.busy) / flops for speed, flops in own)
+        alone = median(speed.alone / flops for speed, flops in speeds)
+        busy = median((speed.alone if speed.busy is None else speed.busy) / flops for speed, flops in speeds)
         if max(alone, busy) > 1:
             above.append(name)
         else:
-            found.append(KernelEfficiency(name, alone, busy))
-    return found, above
+            shares.append(KernelEfficiency(name, alone, busy))
+    return shares, above
 
 
 def memory_Bps(kernels: Kernels, ranks: Mapping[str, int]) -> float | None:

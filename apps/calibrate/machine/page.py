@@ -20,38 +20,43 @@ td:first-child, th:first-child, td:last-child, th:last-child { text-align: left;
 tr { border-bottom: 1px solid #ddd; } img { max-width: 100%; } code { font-size: 0.9em; }"""
 
 
-def machine_page(found: MachineCalibration, figure: Figure) -> str:
+def machine_page(calibration: MachineCalibration, figure: Figure) -> str:
     """Return the page."""
-    title = f"Calibration of {escape(found.request.name)}"
+    title = f"Calibration of {escape(calibration.request.name)}"
     sections = [
         f"<h1>{title}</h1>",
-        _list(found.request.provenance),
+        _list(calibration.request.provenance),
         f'<p><img alt="Measured and replayed times" src="data:image/png;base64,{_png(figure)}"></p>',
         "<h2>Errors</h2>",
         f"<p>{escape(REPLAY)}</p>",
-        _table(error_rows(found)),
+        _table(error_rows(calibration)),
         "<h2>Network</h2>",
-        _table(wire_rows(found)),
+        _table(wire_rows(calibration)),
         "<h2>Nodes</h2>",
-        _table([("node", "cluster", "cores", "Gflop/s"), *_node_rows(found)]),
+        _table([("node", "cluster", "cores", "Gflop/s"), *_node_rows(calibration)]),
         *(
-            ["<h2>Kernels</h2>", f"<p>{escape(KERNELS)}</p>", _table(kernel_rows(found))]
-            if found.speeds.kernels
+            ["<h2>Kernels</h2>", f"<p>{escape(KERNELS)}</p>", _table(kernel_rows(calibration))]
+            if calibration.speeds.kernels
             else []
         ),
-        *(["<h2>Notes</h2>", _list(found.remarks)] if found.remarks else []),
+        *(["<h2>Notes</h2>", _list(calibration.remarks)] if calibration.remarks else []),
         "<h2>Options of SMPI</h2>",
-        _table([("option", "value"), *found.options.items()]),
+        _table([("option", "value"), *calibration.options.items()]),
     ]
     head = f'<meta charset="utf-8"><title>{title}</title><style>{_STYLE}</style>'
     body = "\n".join(sections)
     return f'<!DOCTYPE html>\n<html lang="en"><head>{head}</head><body>\n{body}\n</body></html>\n'
 
 
-def _node_rows(found: MachineCalibration) -> list[tuple[str, ...]]:
+def _node_rows(calibration: MachineCalibration) -> list[tuple[str, ...]]:
     return [
-        (one.node.name, found.request.clusters[one.node.cluster], str(one.cores), f"{one.speed_flops / 1e9:.4g}")
-        for one in found.nodes
+        (
+            node.node.name,
+            calibration.request.clusters[node.node.cluster],
+            str(node.cores),
+            f"{node.speed_flops / 1e9:.4g}",
+        )
+        for node in calibration.nodes
     ]
 
 

@@ -17,46 +17,48 @@ if TYPE_CHECKING:
 _BLUE, _RED, _GREEN, _GREY = "#0072B2", "#D55E00", "#009E73", "#999999"
 
 
-def machine_figure(found: MachineCalibration) -> Figure:
+def machine_figure(calibration: MachineCalibration) -> Figure:
     """Return a figure of four panels."""
     # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(12.0, 8.0), layout="constrained")
-    figure.suptitle(found.request.name)
+    figure.suptitle(calibration.request.name)
     panels: Any = figure.subplots(2, 2)
-    _trips(panels[0][0], found)
-    _trip_errors(panels[1][0], found)
-    _flow_errors(panels[0][1], found)
-    _speeds(panels[1][1], found)
+    _trips(panels[0][0], calibration)
+    _trip_errors(panels[1][0], calibration)
+    _flow_errors(panels[0][1], calibration)
+    _speeds(panels[1][1], calibration)
     return figure
 
 
-def _shown(found: MachineCalibration) -> list[tuple[Kind, str]]:
+def _shown(calibration: MachineCalibration) -> list[tuple[Kind, str]]:
     """Return the kinds of routes with all sizes, and their colours."""
-    most = max(len(found.routes.trips[pair]) for pair in found.routes.fitted.values())
-    kinds = [kind for kind, pair in found.routes.fitted.items() if len(found.routes.trips[pair]) > most / 2]
+    most = max(len(calibration.routes.trips[pair]) for pair in calibration.routes.fitted.values())
+    kinds = [kind for kind, pair in calibration.routes.fitted.items() if len(calibration.routes.trips[pair]) > most / 2]
     return list(zip(sorted(kinds), [_BLUE, _RED, _GREEN] * len(kinds), strict=False))
 
 
-def _trips(panel: Any, found: MachineCalibration) -> None:
-    names = found.request.clusters
-    for kind, colour in _shown(found):
-        trips = found.routes.trips[found.routes.fitted[kind]]
+def _trips(panel: Any, calibration: MachineCalibration) -> None:
+    names = calibration.request.clusters
+    for kind, colour in _shown(calibration):
+        trips = calibration.routes.trips[calibration.routes.fitted[kind]]
         sizes = np.geomspace(1, max(trips), 400)
         label = f"within {names[kind[0]]}" if kind[0] == kind[1] else f"{names[kind[0]]} to {names[kind[1]]}"
         panel.loglog(list(trips), [time_s / 2 for time_s in trips.values()], ".", color=colour, ms=5, label=label)
-        panel.loglog(sizes, found.network.half_trip(found.network.wires[kind], sizes), "-", color=colour, lw=1)
+        panel.loglog(
+            sizes, calibration.network.half_trip(calibration.network.wires[kind], sizes), "-", color=colour, lw=1
+        )
     panel.set_title("half a ping-pong: measured (dots) and fitted (lines)", fontsize=10)
     panel.set_ylabel("time in s")
     panel.set_xlabel("message size in bytes")
     panel.legend(fontsize=8)
 
 
-def _trip_errors(panel: Any, found: MachineCalibration) -> None:
+def _trip_errors(panel: Any, calibration: MachineCalibration) -> None:
     for what, colour, mark in ((SIZES, _BLUE, "o"), (PAIRS, _RED, "x")):
-        judged = found.judgement.by_what.get(what, [])
-        sizes, errors = [one.size_bytes for one in judged], [100 * one.error for one in judged]
+        judged = calibration.judgement.by_what.get(what, [])
+        sizes, errors = [judgement.size_bytes for judgement in judged], [100 * judgement.error for judgement in judged]
         panel.semilogx(sizes, errors, mark, mfc="none", color=colour, ms=5, label=what)
     panel.axhline(0, color=_GREY, lw=0.8)
     panel.set_title("replay of ping-pongs that were not fitted", fontsize=10)
@@ -65,10 +67,10 @@ def _trip_errors(panel: Any, found: MachineCalibration) -> None:
     panel.legend(fontsize=8)
 
 
-def _flow_errors(panel: Any, found: MachineCalibration) -> None:
-    kinds = [what for what in found.judgement.by_what if what in FLOWS]
+def _flow_errors(panel: Any, calibration: MachineCalibration) -> None:
+    kinds = [what for what in calibration.judgement.by_what if what in FLOWS]
     for place, what in enumerate(kinds):
-        errors = [100 * one.error for one in found.judgement.by_what[what]]
+        errors = [100 * judgement.error for judgement in calibration.judgement.by_what[what]]
         panel.plot(errors, [place] * len(errors), "o", mfc="none", color=_BLUE, ms=6)
     panel.axvline(0, color=_GREY, lw=0.8)
     panel.set_yticks(range(len(kinds)), kinds, fontsize=8)
@@ -77,8 +79,8 @@ def _flow_errors(panel: Any, found: MachineCalibration) -> None:
     panel.set_xlabel("error in %")
 
 
-def _speeds(panel: Any, found: MachineCalibration) -> None:
-    rows = found.request.rows
+def _speeds(panel: Any, calibration: MachineCalibration) -> None:
+    rows = calibration.request.rows
     for place, node in enumerate(rows.nodes):
         rates = [row.amount / row.time_s / 1e9 for row in rows.of("alone") if row.first == node.name]
         panel.plot([place] * len(rates), rates, "o", mfc="none", color=_BLUE, ms=5)

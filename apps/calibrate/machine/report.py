@@ -12,6 +12,7 @@ from apps.calibrate.machine.routes import Kind
 from apps.calibrate.model import NEVER
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.table import table_lines
+from platforms.wording import number_of
 
 KERNELS = (
     "Kernels, Gop/s of a rank: median of the nodes, alone and with all cores busy; spread: from the slowest node to "
@@ -25,50 +26,57 @@ _ARRANGEMENTS = {
 }
 
 
-def as_text(found: MachineCalibration, files: dict[str, str], *, wide: bool = False) -> str:
+def as_text(calibration: MachineCalibration, files: dict[str, str], *, wide: bool = False) -> str:
     """Return the summary that the command prints; ``wide``: the tables are not folded."""
-    thresholds, clusters = found.network.model.thresholds, found.request.clusters
-    head = [f"{found.request.name}: {len(found.nodes)} nodes in {len(clusters)} cluster{'s'[: len(clusters) > 1]}"]
-    head += [_cluster_text(found, cluster) for cluster in range(len(clusters))]
+    thresholds, clusters = calibration.network.model.thresholds, calibration.request.clusters
+    head = [f"{calibration.request.name}: {len(calibration.nodes)} nodes in {number_of(len(clusters), 'cluster')}"]
+    head += [_cluster_text(calibration, cluster) for cluster in range(len(clusters))]
     notes = [
         f"MPI_Send waits from {_size_text(thresholds.detached_bytes)} ({thresholds.detached_reason})",
         f"messages travel at once below {_size_text(thresholds.async_bytes)} ({thresholds.async_reason})",
     ]
     if len(clusters) > 1:
-        notes.append(_ARRANGEMENTS[found.sharing.arrangement])
-    notes += [f"note: {one}" for one in found.remarks]
-    lines = [*folded_lines(head), "", *table_lines(wire_rows(found), left={0, 3}, wide=wide), *folded_lines(notes)]
-    if found.speeds.kernels:
-        lines += ["", *folded_lines([KERNELS]), *table_lines(kernel_rows(found), left={0, 1}, wide=wide)]
-    lines += ["", *folded_lines([REPLAY]), *table_lines(error_rows(found), left={0, 5}, wide=wide), ""]
+        notes.append(_ARRANGEMENTS[calibration.sharing.arrangement])
+    notes += [f"note: {remark}" for remark in calibration.remarks]
+    lines = [
+        *folded_lines(head),
+        "",
+        *table_lines(wire_rows(calibration), left={0, 3}, wide=wide),
+        *folded_lines(notes),
+    ]
+    if calibration.speeds.kernels:
+        lines += ["", *folded_lines([KERNELS]), *table_lines(kernel_rows(calibration), left={0, 1}, wide=wide)]
+    lines += ["", *folded_lines([REPLAY]), *table_lines(error_rows(calibration), left={0, 5}, wide=wide), ""]
     return "\n".join([*lines, *(f"{what}: {path}" for what, path in files.items())])
 
 
-def _cluster_text(found: MachineCalibration, cluster: int) -> str:
+def _cluster_text(calibration: MachineCalibration, cluster: int) -> str:
     """Return the nodes of a cluster in words."""
-    members = [one for one in found.nodes if one.node.cluster == cluster]
-    low, high = (pick(one.speed_flops for one in members) / 1e9 for pick in (min, max))
+    members = [node for node in calibration.nodes if node.node.cluster == cluster]
+    low, high = (pick(member.speed_flops for member in members) / 1e9 for pick in (min, max))
     speed = f"{low:.4g}" if low == high else f"{low:.4g} to {high:.4g}"
-    names = ", ".join(one.node.name for one in members)
+    names = ", ".join(member.node.name for member in members)
     nodes = f"{len(members)} node{'s'[: len(members) > 1]}"
     cores = f"{members[0].cores} core{'s'[: members[0].cores > 1]}"
-    return f"{found.request.clusters[cluster]}: {nodes} of {cores} of {speed} Gflop/s: {names}"
+    return f"{calibration.request.clusters[cluster]}: {nodes} of {cores} of {speed} Gflop/s: {names}"
 
 
-def wire_rows(found: MachineCalibration) -> list[tuple[str, ...]]:
+def wire_rows(calibration: MachineCalibration) -> list[tuple[str, ...]]:
     """Return latency, bandwidth and sharing of every kind of route, with a header."""
     rows: list[tuple[str, ...]] = [("route", "latency", "bandwidth", "shared")]
-    for kind, wire in sorted(found.network.wires.items(), key=lambda item: (item[0][0] != item[0][1], item[0])):
-        rows.append((_kind_text(found, kind), _us(wire.latency_s), _rate(wire.bandwidth_Bps), _shared(found, kind)))
-    for cluster, wire in sorted(found.network.local.items()):
-        name = f"on a node of {found.request.clusters[cluster]}"
+    for kind, wire in sorted(calibration.network.wires.items(), key=lambda item: (item[0][0] != item[0][1], item[0])):
+        rows.append(
+            (_kind_text(calibration, kind), _us(wire.latency_s), _rate(wire.bandwidth_Bps), _shared(calibration, kind))
+        )
+    for cluster, wire in sorted(calibration.network.local.items()):
+        name = f"on a node of {calibration.request.clusters[cluster]}"
         rows.append((name, _us(wire.latency_s), _rate(wire.bandwidth_Bps), "not judged"))
     return rows
 
 
-def _shared(found: MachineCalibration, kind: Kind) -> str:
+def _shared(calibration: MachineCalibration, kind: Kind) -> str:
     """Return how flows on a kind of route share links."""
-    sharing = found.sharing
+    sharing = calibration.sharing
     if kind[0] == kind[1]:
         both, switch = sharing.nodes_both_ways_Bps.get(kind[0]), sharing.switches_Bps.get(kind[0])
         told = [f"{_rate(both)} both ways together"] if both else ["full duplex"]
@@ -80,20 +88,25 @@ def _shared(found: MachineCalibration, kind: Kind) -> str:
     return ", ".join([*told, *([f"{_rate(min(both_ways))} both ways together"] if both_ways else [])])
 
 
-def kernel_rows(found: MachineCalibration) -> list[tuple[str, ...]]:
+def kernel_rows(calibration: MachineCalibration) -> list[tuple[str, ...]]:
     """Return the speed of every kernel on the nodes of every cluster, with a header."""
     header = ("cluster", "kernel", "alone", "busy", "busy/alone", "spread", "share", "share busy")
     rows: list[tuple[str, ...]] = [header]
-    request, kernels = found.request, found.speeds.kernels
+    request, kernels = calibration.request, calibration.speeds.kernels
     for cluster, title in enumerate(request.clusters):
         members = request.rows.members(cluster)
-        shares = {one.kernel: one for node in found.nodes if node.node.cluster == cluster for one in node.efficiencies}
+        shares = {
+            efficiency.kernel: efficiency
+            for node in calibration.nodes
+            if node.node.cluster == cluster
+            for efficiency in node.efficiencies
+        }
         for name, by_node in kernels.items():
             speeds = [by_node[node] for node in members if node in by_node]
             if not speeds:
                 continue
-            alone = median(one.alone for one in speeds)
-            busy = [one.busy for one in speeds if one.busy is not None]
+            alone = median(speed.alone for speed in speeds)
+            busy = [speed.busy for speed in speeds if speed.busy is not None]
             both = (f"{median(busy) / 1e9:.4g}", f"{median(busy) / alone:.2f}") if busy else ("-", "-")
             share = shares.get(name)
             told = (f"{share.alone:.3g}", f"{share.busy:.3g}") if share else ("-", "-")
@@ -101,10 +114,10 @@ def kernel_rows(found: MachineCalibration) -> list[tuple[str, ...]]:
     return rows
 
 
-def error_rows(found: MachineCalibration) -> list[tuple[str, ...]]:
+def error_rows(calibration: MachineCalibration) -> list[tuple[str, ...]]:
     """Return the errors of the replay, with a header."""
     rows: list[tuple[str, ...]] = [("what", "values", "median error", "largest", "at bytes", "of")]
-    for what, judged in found.judgement.by_what.items():
+    for what, judged in calibration.judgement.by_what.items():
         far = worst(judged)
         rows.append(
             (what, str(len(judged)), f"{median_error(judged):.1%}", f"{far.error:+.0%}", str(far.size_bytes), far.where)
@@ -112,39 +125,40 @@ def error_rows(found: MachineCalibration) -> list[tuple[str, ...]]:
     return rows
 
 
-def as_json(found: MachineCalibration, files: dict[str, str]) -> dict[str, Any]:
+def as_json(calibration: MachineCalibration, files: dict[str, str]) -> dict[str, Any]:
     """Return everything as JSON values, in SI units."""
-    names, thresholds = found.request.clusters, found.network.model.thresholds
+    names, thresholds = calibration.request.clusters, calibration.network.model.thresholds
     return {
-        "machine": found.request.name,
+        "machine": calibration.request.name,
         "nodes": [
             {
-                "name": one.node.name, "cluster": names[one.node.cluster], "cores": one.cores, "flops": one.speed_flops,
-                "memory_Bps": one.memory_Bps, "share_of_cluster": found.speeds.share(
-                    one.node.name, found.request.rows.members(one.node.cluster)
+                "name": node.node.name, "cluster": names[node.node.cluster],
+                "cores": node.cores, "flops": node.speed_flops,
+                "memory_Bps": node.memory_Bps, "share_of_cluster": calibration.speeds.share(
+                    node.node.name, calibration.request.rows.members(node.node.cluster)
                 ),
             }
-            for one in found.nodes
+            for node in calibration.nodes
         ],
-        **_kernels_json(found),
+        **_kernels_json(calibration),
         "routes": {
-            _kind_text(found, kind): {"latency_s": wire.latency_s, "bandwidth_Bps": wire.bandwidth_Bps}
-            for kind, wire in found.network.wires.items()
+            _kind_text(calibration, kind): {"latency_s": wire.latency_s, "bandwidth_Bps": wire.bandwidth_Bps}
+            for kind, wire in calibration.network.wires.items()
         },
         "on_a_node": {
             names[cluster]: {"latency_s": wire.latency_s, "bandwidth_Bps": wire.bandwidth_Bps}
-            for cluster, wire in found.network.local.items()
+            for cluster, wire in calibration.network.local.items()
         },
         "sharing": {
-            "arrangement": found.sharing.arrangement,
+            "arrangement": calibration.sharing.arrangement,
             "links": {
                 " to ".join(dict.fromkeys(names[c] for c in kind)): {
                     "each_way_Bps": link.each_way_Bps, "both_ways_Bps": link.both_ways_Bps,
                 }
-                for kind, link in found.sharing.links.items()
+                for kind, link in calibration.sharing.links.items()
             },
-            "nodes_both_ways_Bps": {names[c]: rate for c, rate in found.sharing.nodes_both_ways_Bps.items()},
-            "switches_Bps": {names[c]: rate for c, rate in found.sharing.switches_Bps.items()},
+            "nodes_both_ways_Bps": {names[c]: rate for c, rate in calibration.sharing.nodes_both_ways_Bps.items()},
+            "switches_Bps": {names[c]: rate for c, rate in calibration.sharing.switches_Bps.items()},
         },
         "thresholds": {
             "async_small_bytes": _threshold(thresholds.async_bytes),
@@ -157,20 +171,20 @@ def as_json(found: MachineCalibration, files: dict[str, str]) -> dict[str, Any]:
                 "values": len(judged), "median_error": median_error(judged), "largest_error": abs(worst(judged).error),
                 "largest_error_at_bytes": worst(judged).size_bytes, "largest_error_of": worst(judged).where,
             }
-            for what, judged in found.judgement.by_what.items()
+            for what, judged in calibration.judgement.by_what.items()
         },
-        "notes": list(found.remarks),
-        "options": dict(found.options),
+        "notes": list(calibration.remarks),
+        "options": dict(calibration.options),
         "files": files,
     }  # fmt: skip
 
 
-def _kernels_json(found: MachineCalibration) -> dict[str, Any]:
+def _kernels_json(calibration: MachineCalibration) -> dict[str, Any]:
     """Return the speeds of kernels by node, their spread by cluster, and their shares of the platform's speeds."""
-    names, kernels, rows = found.request.clusters, found.speeds.kernels, found.request.rows
+    names, kernels, rows = calibration.request.clusters, calibration.speeds.kernels, calibration.request.rows
     return {
         "kernels": {
-            name: {node: {"alone_per_s": one.alone, "busy_per_s": one.busy} for node, one in by_node.items()}
+            name: {node: {"alone_per_s": rates.alone, "busy_per_s": rates.busy} for node, rates in by_node.items()}
             for name, by_node in kernels.items()
         },
         "kernel_spread": {
@@ -182,16 +196,16 @@ def _kernels_json(found: MachineCalibration) -> dict[str, Any]:
             for cluster in range(len(names))
         },
         "kernel_efficiency": {
-            names[one.node.cluster]: {
-                kept.kernel: {"alone": kept.alone, "busy": kept.busy} for kept in one.efficiencies
+            names[node.node.cluster]: {
+                kept.kernel: {"alone": kept.alone, "busy": kept.busy} for kept in node.efficiencies
             }
-            for one in found.nodes
+            for node in calibration.nodes
         },
     }
 
 
-def _kind_text(found: MachineCalibration, kind: Kind) -> str:
-    names = found.request.clusters
+def _kind_text(calibration: MachineCalibration, kind: Kind) -> str:
+    names = calibration.request.clusters
     return f"within {names[kind[0]]}" if kind[0] == kind[1] else f"{names[kind[0]]} to {names[kind[1]]}"
 
 

@@ -33,7 +33,7 @@ def routes_of(rows: Rows) -> Routes:
     fitted: dict[Kind, Pair] = {}
     local: dict[int, Pair] = {}
     held_out: list[Pair] = []
-    for pair in sorted(trips, key=lambda one: -len(trips[one])):
+    for pair in sorted(trips, key=lambda pair: -len(trips[pair])):
         kind = kind_of(rows, pair)
         if pair[0] == pair[1]:
             local.setdefault(kind[0], pair)
@@ -48,5 +48,5 @@ def routes_of(rows: Rows) -> Routes:
 
 def kind_of(rows: Rows, pair: Pair) -> Kind:
     """Return the kind of the route between two nodes."""
-    one, other = sorted(rows.cluster_of(name) for name in pair)
-    return one, other
+    first, other = sorted(rows.cluster_of(name) for name in pair)
+    return first, other

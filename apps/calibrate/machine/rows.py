@@ -72,18 +72,18 @@ class Rows:
 
     def medians(self, experiment: str) -> Mapping[tuple[str, str], Mapping[int, float]]:
         """Return the median time in s of an experiment by pair of nodes and amount."""
-        found: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
+        times_s: dict[tuple[str, str], dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
         for row in self.of(experiment):
-            found[row.first, row.second][row.amount].append(row.time_s)
+            times_s[row.first, row.second][row.amount].append(row.time_s)
         return {
             pair: {amount: median(times) for amount, times in sorted(by_amount.items())}
-            for pair, by_amount in found.items()
+            for pair, by_amount in times_s.items()
         }
 
     def threshold(self, experiment: str) -> int | None:
         """Return the size in bytes that bisection found; None: none up to the largest size."""
-        found = [row.amount for row in self.of(experiment)]
-        return found[0] if found and found[0] <= self.largest else None
+        amounts = [row.amount for row in self.of(experiment)]
+        return amounts[0] if amounts and amounts[0] <= self.largest else None
 
     @property
     def largest(self) -> int:
@@ -119,8 +119,8 @@ def read_rows(text: str, where: str) -> Rows:
         UserError: There is no header or no end, a line is wrong, or the budget did not reach for what is needed.
     """
     header = ",".join(COLUMNS)
-    _, found, body = text.partition(header)
-    if not found:
+    _, head, body = text.partition(header)
+    if not head:
         raise UserError(where, f"no line {header}", "Give what the measuring program prints")
     lines = enumerate(body.splitlines(), text[: text.index(header)].count("\n") + 1)
     rows = [_row(f"{where}:{number}", line) for number, line in lines if line.strip() and not line.startswith("#")]

@@ -44,7 +44,7 @@ class Speeds:
         values = ratios(self.kernels, node, members)
         if len(values) < _FEWEST:
             values = [rate / usual for rate in self.values[node]]
-        differ = [one for one in values if abs(one - 1) > SAME_SPEED]
+        differ = [value for value in values if abs(value - 1) > SAME_SPEED]
         share = median(values)
         if len(differ) <= _MOST * len(values) or abs(share - 1) <= SAME_SPEED:
             return 1.0
@@ -53,11 +53,11 @@ class Speeds:
 
 def speeds_of(rows: Rows) -> Speeds:
     """Return the median speeds."""
-    found: dict[str, dict[str, list[float]]] = {"alone": defaultdict(list), "busy": defaultdict(list)}
+    alone_ratios: dict[str, dict[str, list[float]]] = {"alone": defaultdict(list), "busy": defaultdict(list)}
     for row in rows.of("alone", "busy"):
-        found[row.experiment][row.first].append(row.amount / row.time_s)
-    alone, busy = ({node: median(rates) for node, rates in found[what].items()} for what in ("alone", "busy"))
-    return Speeds(alone, busy, {**found["alone"], **found["busy"]}, kernels_of(rows))
+        alone_ratios[row.experiment][row.first].append(row.amount / row.time_s)
+    alone, busy = ({node: median(rates) for node, rates in alone_ratios[what].items()} for what in ("alone", "busy"))
+    return Speeds(alone, busy, {**alone_ratios["alone"], **alone_ratios["busy"]}, kernels_of(rows))
 
 
 def remarks(rows: Rows, speeds: Speeds) -> tuple[str, ...]:
@@ -95,9 +95,11 @@ def _far(rows: Rows) -> list[str]:
             continue
         usual = median(inside.values())
         for name in members:
-            own = [time_s for pair, time_s in inside.items() if name in pair]
-            if own and min(own) > _FAR * usual:
-                told.append(f"{name}: its smallest latency is {min(own) / usual:.2f} times the median of its cluster")
+            times_s = [time_s for pair, time_s in inside.items() if name in pair]
+            if times_s and min(times_s) > _FAR * usual:
+                told.append(
+                    f"{name}: its smallest latency is {min(times_s) / usual:.2f} times the median of its cluster"
+                )
     return told
 
 
@@ -115,8 +117,8 @@ def _drifted(rows: Rows) -> list[str]:
         if min(len(early), len(late)) >= _FEWEST:
             changes[experiment, first if experiment == "alone" else ""].append(median(late) / median(early) - 1)
     told = []
-    for (experiment, node), found in changes.items():
-        change = median(found)
+    for (experiment, node), changed_times in changes.items():
+        change = median(changed_times)
         if abs(change) > _DRIFT:
             what = f"computing on {node}" if experiment == "alone" else "ping-pongs"
             longer = "longer" if change > 0 else "less"

@@ -84,17 +84,17 @@ def _capacity(rate_Bps: float, ratio: float | None) -> float | None:
 
 
 def _cautions(same: float | None, diff: float | None) -> tuple[str, ...]:
-    found = []
+    cautions = []
     if same is None:
-        found.append("sendrecv_same was not fitted: two flows between the same nodes are taken to be full duplex")
+        cautions.append("sendrecv_same was not fitted: two flows between the same nodes are taken to be full duplex")
     if diff is None:
-        found.append("sendrecv_diff was not fitted: nodes are taken to be full duplex towards different nodes")
+        cautions.append("sendrecv_diff was not fitted: nodes are taken to be full duplex towards different nodes")
     if same is not None and diff is not None and diff > (1 + NOTABLE) * same:
-        found.append(
+        cautions.append(
             "sendrecv_diff takes longer than sendrecv_same, which no capacity of pairs and nodes explains: "
             "the difference is split"
         )
     slow = [f"{name} {value:.2f}" for name, value in (("sendrecv_same", same), ("sendrecv_diff", diff)) if value]
     if max(same or 0, diff or 0) > 2 * (1 + NOTABLE):
-        found.append(f"both ways take more than twice one way ({', '.join(slow)}); sharing explains at most twice")
-    return tuple(found)
+        cautions.append(f"both ways take more than twice one way ({', '.join(slow)}); sharing explains at most twice")
+    return tuple(cautions)

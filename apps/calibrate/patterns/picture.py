@@ -22,11 +22,14 @@ def pattern_figure(title: str, replays: Sequence[Replayed], one_way_s_per_byte: 
     figure.suptitle(title)
     axes: Any = figure.subplots(2, 1, sharex=True, height_ratios=[2.4, 1])
     above, below = axes
-    for pattern in dict.fromkeys(one.row.call.pattern for one in replays):
-        own = sorted((one for one in replays if one.row.call.pattern == pattern), key=lambda one: one.row.call.ranks)
-        _draw(above, below, own, _COLOURS[pattern], one_way_s_per_byte)
+    for pattern in dict.fromkeys(replay.row.call.pattern for replay in replays):
+        of_pattern = sorted(
+            (replay for replay in replays if replay.row.call.pattern == pattern),
+            key=lambda replay: replay.row.call.ranks,
+        )
+        _draw(above, below, of_pattern, _COLOURS[pattern], one_way_s_per_byte)
     above.set_ylabel("time / time of one way alone,\nper message of a rank")
-    largest = max(one.row.time_s / _alone_s(one, one_way_s_per_byte) for one in replays)
+    largest = max(replay.row.time_s / _alone_s(replay, one_way_s_per_byte) for replay in replays)
     above.set_ylim(0.8, 1.1 * max(2.0, largest))
     figure.legend(handles=_handles(replays), fontsize=8, ncol=4, loc="outside lower center")
     below.axhline(0, color="#666666", lw=0.8)
@@ -40,36 +43,36 @@ def _handles(replays: Sequence[Replayed]) -> list[Any]:
     # Imported here for a quick start: it is slow to import.
     from matplotlib.lines import Line2D
 
-    patterns = dict.fromkeys(one.row.call.pattern for one in replays)
+    patterns = dict.fromkeys(replay.row.call.pattern for replay in replays)
     lines: list[Any] = [Line2D([], [], color=_COLOURS[pattern], lw=3, label=pattern) for pattern in patterns]
     for label, fill in (("measured, fitted", "black"), ("measured, judged", "white")):
         lines.append(Line2D([], [], color="black", marker="o", mfc=fill, ls="none", label=label))
     return [*lines, Line2D([], [], color="black", marker="x", lw=0.8, label="replayed in SMPI")]
 
 
-def _alone_s(one: Replayed, one_way_s_per_byte: float) -> float:
+def _alone_s(replayed: Replayed, one_way_s_per_byte: float) -> float:
     """Return the time of the call's messages one after the other, each alone on the network."""
-    call = one.row.call
+    call = replayed.row.call
     return one_way_s_per_byte * call.size_bytes * (call.ranks - 1 if call.pattern == "alltoall" else 1)
 
 
-def _draw(above: Any, below: Any, own: Sequence[Replayed], colour: str, one_way_s_per_byte: float) -> None:
-    ranks = [one.row.call.ranks for one in own]
-    alone_s = [_alone_s(one, one_way_s_per_byte) for one in own]
+def _draw(above: Any, below: Any, replays: Sequence[Replayed], colour: str, one_way_s_per_byte: float) -> None:
+    ranks = [replay.row.call.ranks for replay in replays]
+    alone_s = [_alone_s(replay, one_way_s_per_byte) for replay in replays]
     above.plot(
-        ranks, [one.replayed_s / alone for one, alone in zip(own, alone_s, strict=True)],
+        ranks, [replay.replayed_s / alone for replay, alone in zip(replays, alone_s, strict=True)],
         "x-", color=colour, ms=7, lw=0.8,
     )  # fmt: skip
     for fitted, fill in ((True, colour), (False, "white")):
-        chosen = [(one, alone) for one, alone in zip(own, alone_s, strict=True) if one.fitted is fitted]
+        chosen = [(replay, alone) for replay, alone in zip(replays, alone_s, strict=True) if replay.fitted is fitted]
         if not chosen:
             continue
-        middle = [one.row.time_s / alone for one, alone in chosen]
+        middle = [replay.row.time_s / alone for replay, alone in chosen]
         spread = [
-            [abs((one.row.time_s if end is None else end) / alone - mid) for (one, alone), mid, end in
+            [abs((replay.row.time_s if end is None else end) / alone - mid) for (replay, alone), mid, end in
              zip(chosen, middle, ends, strict=True)]
-            for ends in ([one.row.low_s for one, _ in chosen], [one.row.high_s for one, _ in chosen])
+            for ends in ([replay.row.low_s for replay, _ in chosen], [replay.row.high_s for replay, _ in chosen])
         ]  # fmt: skip
-        at = [one.row.call.ranks for one, _ in chosen]
+        at = [replay.row.call.ranks for replay, _ in chosen]
         above.errorbar(at, middle, spread, fmt="o", color=colour, mfc=fill, ms=6, lw=1, capsize=2)
-    below.plot(ranks, [100 * one.error for one in own], "x-", color=colour, ms=6, lw=0.8)
+    below.plot(ranks, [100 * replay.error for replay in replays], "x-", color=colour, ms=6, lw=0.8)

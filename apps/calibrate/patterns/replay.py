@@ -39,4 +39,4 @@ def replayed(platform: Platform, rows: Sequence[PatternTime], fit: Sequence[Patt
 
 def median_error(replays: Sequence[Replayed]) -> float:
     """Return the median of the errors without sign."""
-    return float(np.median([abs(one.error) for one in replays]))
+    return float(np.median([abs(replay.error) for replay in replays]))

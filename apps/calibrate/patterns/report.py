@@ -27,64 +27,64 @@ class PatternCalibration:
     @property
     def judged(self) -> list[Replayed]:
         """The calls that were not fitted."""
-        return [one for one in self.replays if not one.fitted]
+        return [replay for replay in self.replays if not replay.fitted]
 
 
-def as_json(found: PatternCalibration) -> dict[str, Any]:
+def as_json(calibration: PatternCalibration) -> dict[str, Any]:
     """Return everything as JSON values, in SI units."""
-    sharing = found.sharing
+    sharing = calibration.sharing
     return {
-        "cluster": found.cluster.name,
+        "cluster": calibration.cluster.name,
         "sharing": {
             "rate_Bps": sharing.rate_Bps,
             "pair_Bps": sharing.pair_Bps,
             "node_Bps": sharing.node_Bps,
             "switch_Bps": sharing.switch_Bps,
-            "latency_s": found.latency_s,
+            "latency_s": calibration.latency_s,
             "ratios": dict(sharing.ratios),
             "cautions": list(sharing.cautions),
         },
-        "patterns": [_row_json(one) for one in found.replays],
-        "judged": _judged_json(found),
-        "options": dict(found.options),
-        "files": dict(found.files),
+        "patterns": [_row_json(replay) for replay in calibration.replays],
+        "judged": _judged_json(calibration),
+        "options": dict(calibration.options),
+        "files": dict(calibration.files),
     }
 
 
-def _row_json(one: Replayed) -> dict[str, Any]:
-    call = one.row.call
+def _row_json(replayed: Replayed) -> dict[str, Any]:
+    call = replayed.row.call
     return {
         "pattern": call.pattern,
         "active_ranks": call.ranks,
         "size_bytes": call.size_bytes,
-        "fitted": one.fitted,
-        "measured_s": one.row.time_s,
-        "replayed_s": one.replayed_s,
-        "error": one.error,
+        "fitted": replayed.fitted,
+        "measured_s": replayed.row.time_s,
+        "replayed_s": replayed.replayed_s,
+        "error": replayed.error,
     }
 
 
-def _judged_json(found: PatternCalibration) -> dict[str, Any] | None:
-    if not found.judged:
+def _judged_json(calibration: PatternCalibration) -> dict[str, Any] | None:
+    if not calibration.judged:
         return None
-    errors = [abs(one.error) for one in found.judged]
-    return {"rows": len(errors), "median_error": median_error(found.judged), "largest_error": max(errors)}
+    errors = [abs(replay.error) for replay in calibration.judged]
+    return {"rows": len(errors), "median_error": median_error(calibration.judged), "largest_error": max(errors)}
 
 
-def as_text(found: PatternCalibration, *, wide: bool = False) -> str:
+def as_text(calibration: PatternCalibration, *, wide: bool = False) -> str:
     """Return the summary that the command prints; ``wide``: the table is not folded."""
-    cluster, sharing = found.cluster, found.sharing
+    cluster, sharing = calibration.cluster, calibration.sharing
     rows = [("pattern", "ranks", "bytes", "measured ms", "replayed ms", "error", "use")]
-    for one in found.replays:
-        call = one.row.call
+    for replay in calibration.replays:
+        call = replay.row.call
         rows.append(
             (
-                *(call.pattern, str(call.ranks), str(call.size_bytes), f"{1e3 * one.row.time_s:.3f}"),
-                *(f"{1e3 * one.replayed_s:.3f}", f"{one.error:+.1%}", "fitted" if one.fitted else "judged"),
+                *(call.pattern, str(call.ranks), str(call.size_bytes), f"{1e3 * replay.row.time_s:.3f}"),
+                *(f"{1e3 * replay.replayed_s:.3f}", f"{replay.error:+.1%}", "fitted" if replay.fitted else "judged"),
             )
         )
     times = ", ".join(f"{pattern} {ratio:.2f}" for pattern, ratio in sharing.ratios.items())
-    judged = _judged_json(found)
+    judged = _judged_json(calibration)
     verdict = (
         f"judged: {judged['rows']} rows, median error {judged['median_error']:.1%}, "
         f"largest {judged['largest_error']:.1%}"
@@ -99,7 +99,7 @@ def as_text(found: PatternCalibration, *, wide: bool = False) -> str:
     description = [
         f"{cluster.name}: {cluster.nodes} nodes of {cluster.cores} cores of {cluster.core_flops / 1e9:g} Gflop/s",
         f"times one way: {times}",
-        f"link: {sharing.rate_Bps / 1e6:.5g} MB/s each way; route: {found.latency_s * 1e6:.4g} us (not fitted)",
+        f"link: {sharing.rate_Bps / 1e6:.5g} MB/s each way; route: {calibration.latency_s * 1e6:.4g} us (not fitted)",
         *(
             f"{what}: {'limits nothing' if rate is None else f'{rate / 1e6:.5g} MB/s in all'}"
             for what, rate in capacities
@@ -114,6 +114,6 @@ def as_text(found: PatternCalibration, *, wide: bool = False) -> str:
             *table_lines(rows, left={0, 6}, wide=wide),
             *folded_lines([verdict]),
             "",
-            *(f"{what}: {path}" for what, path in found.files.items()),
+            *(f"{what}: {path}" for what, path in calibration.files.items()),
         ]
     )

@@ -38,12 +38,12 @@ def read_rows(paths: Sequence[str], cluster: str) -> list[PatternTime]:
     Raises:
         UserError: A file cannot be read, a line is wrong, the cluster is not in the files, or has no send.
     """
-    found = [named for path in paths for named in _rows(path)]
-    clusters = dict.fromkeys(name for name, _ in found if name is not None)
+    named_rows = [named for path in paths for named in _rows(path)]
+    clusters = dict.fromkeys(name for name, _ in named_rows if name is not None)
     where = ", ".join(paths)
     if clusters and cluster not in clusters:
         raise UserError(f"--cluster {cluster}", f"not in {where}", nearest(cluster, clusters))
-    rows = [row for name, row in found if name in (None, cluster)]
+    rows = [row for name, row in named_rows if name in (None, cluster)]
     if not any(row.call.pattern == "send" for row in rows):
         raise UserError(where, "no times of the pattern send", "Give them too: they tell the rate of a link")
     return rows

@@ -72,9 +72,9 @@ def imb_samples(path: str, text: str) -> Iterator[Sample]:
     """
     section, in_table, names = "", False, []
     for number, line in enumerate(text.splitlines(), 1):
-        found = _IMB_SECTION.match(line)
-        if found:
-            section, in_table = found["name"], False
+        match = _IMB_SECTION.match(line)
+        if match:
+            section, in_table = match["name"], False
             names.append(section)
         elif _IMB_COLUMNS.match(line.strip()):
             in_table = section == "PingPong"

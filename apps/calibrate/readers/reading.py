@@ -51,8 +51,8 @@ def measured_of(samples: Iterable[Sample], where: str) -> Measured:
         UserError: There is no ping-pong, or a call has less than FEWEST_SIZES sizes.
     """
     values: dict[str, list[tuple[int, float]]] = defaultdict(list)
-    for one in samples:
-        values[one.call].append((one.size_bytes, one.time_s))
+    for sample in samples:
+        values[sample.call].append((sample.size_bytes, sample.time_s))
     if "pingpong" not in values:
         raise UserError(where, "no times of a ping-pong", "Give them too: they tell latency and bandwidth")
     measured = {call: points_of(values[call]) for call in CALLS if call in values}

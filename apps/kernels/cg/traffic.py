@@ -89,8 +89,8 @@ class Shape:
     @cached_property
     def _first_ranks(self) -> list[int]:
         """First rank of each group, and the number of ranks."""
-        found: list[int] = split_start(self.nranks, self.groups, np.arange(self.groups + 1)).tolist()
-        return found
+        first_positions: list[int] = split_start(self.nranks, self.groups, np.arange(self.groups + 1)).tolist()
+        return first_positions
 
     @cached_property
     def _first_rows(self) -> list[int]:
@@ -98,8 +98,8 @@ class Shape:
         if self.shares:
             return list(self.row_cuts())
         if self.nranks % self.groups == 0:
-            found: list[int] = split_start(self.n, self.groups, np.arange(self.groups + 1)).tolist()
-            return found
+            first_positions: list[int] = split_start(self.n, self.groups, np.arange(self.groups + 1)).tolist()
+            return first_positions
         return [self.n * first // self.nranks for first in self._first_ranks]
 
     def first_rank(self, group: int) -> int:
@@ -154,13 +154,13 @@ def _rounded_root(value: float) -> int:
 
 def _factors(number: int) -> list[int]:
     """Return the prime factors, smallest first."""
-    found, divisor = [], 2
+    factors, divisor = [], 2
     while number > 1:
         while number % divisor:
             divisor += 1
-        found.append(divisor)
+        factors.append(divisor)
         number //= divisor
-    return found
+    return factors
 
 
 def _scatter(members: list[int], elements: int) -> list[_Messages]:
@@ -224,9 +224,12 @@ def _fetch(shape: Shape) -> list[_Messages]:
         if count == 0:
             continue
         for to in range(place // shape.pieces, shape.groups, shape.holders(group)):
-            own = firsts[shape.width(to)]
-            near, far = int(np.searchsorted(own, start, "right")) - 1, int(np.searchsorted(own, start + count, "left"))
-            edges = [start, *own[near + 1 : far].tolist(), start + count]
+            rows = firsts[shape.width(to)]
+            near, far = (
+                int(np.searchsorted(rows, start, "right")) - 1,
+                int(np.searchsorted(rows, start + count, "left")),
+            )
+            edges = [start, *rows[near + 1 : far].tolist(), start + count]
             first = shape.first_rank(to) + near
             messages += [
                 (rank, first + j, end - begin) for j, (begin, end) in enumerate(pairwise(edges)) if end > begin
@@ -311,8 +314,8 @@ def traffic(params: dict[str, Any], nranks: int, shares: Sequence[float] = ()) -
 
     summed = _side_by_side([_group_sum(shape, group) for group in range(shape.groups)])
     multiply = (product, *_steps(summed, _TAG_SUM), *_steps(_fetch(shape), _TAG_FETCH))
-    one, two = (_steps(_scalar_sum(shape, count), _TAG_SCALAR) for count in (1, 2))
-    step = (*multiply, vectors[1], *one, vectors[2], vectors[1], *one, vectors[1])
-    solve = (vectors[1], *one, *step * int(params["cgitmax"]), *multiply, vectors[2], *one)
+    single, two = (_steps(_scalar_sum(shape, count), _TAG_SCALAR) for count in (1, 2))
+    step = (*multiply, vectors[1], *single, vectors[2], vectors[1], *single, vectors[1])
+    solve = (vectors[1], *single, *step * int(params["cgitmax"]), *multiply, vectors[2], *single)
     iteration = (*solve, vectors[2], *two, vectors[1])
     return Traffic(nranks, before=(), iteration=iteration, last=iteration, after=())

@@ -64,18 +64,18 @@ def _after(graph: str, layer: int, place: int, widths: list[int]) -> list[int]:
 def _steps(params: dict[str, Any], nranks: int) -> Iterator[Step]:
     graph, widths = str(params["graph"]), _widths(params)
     mean, deviation = int(params["num_samples"]), int(params["std_deviation"])
-    own = samples_of_sources(widths[0], mean, deviation)
-    yield _computed(nranks, 0, own)
+    samples = samples_of_sources(widths[0], mean, deviation)
+    yield _computed(nranks, 0, samples)
     first = 0
     for layer, width in enumerate(widths[:-1]):
         following = first + width
         arcs = [(place, to) for place in range(width) for to in _after(graph, layer, place, widths)]
-        lengths = [[own[place] for place, to in arcs if to == node] for node in range(widths[layer + 1])]
-        yield from _exchanges(arcs, own, first, following)
+        lengths = [[samples[place] for place, to in arcs if to == node] for node in range(widths[layer + 1])]
+        yield from _exchanges(arcs, samples, first, following)
         yield _computed(nranks, following, [sum(received) for received in lengths])
-        own = [max(mean, *received) for received in lengths]
+        samples = [max(mean, *received) for received in lengths]
         first = following
-    yield _computed(nranks, first, own)
+    yield _computed(nranks, first, samples)
     for place in range(widths[-1]):
         yield Exchange.of([(first + place, 0, 8)], tag=_TAG_RESULT)
 

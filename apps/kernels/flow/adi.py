@@ -71,15 +71,15 @@ class _Program:
 
     def iteration(self) -> Iterator[Step]:
         """Yield the steps of an iteration."""
-        method, own = self._method, self._all_unknowns
+        method, unknowns = self._method, self._all_unknowns
         if halo := self._halo():
             yield halo
-        yield self._compute(own, 3 * RESIDUAL)
-        yield self._compute(own, SCALE + method.begin)
+        yield self._compute(unknowns, 3 * RESIDUAL)
+        yield self._compute(unknowns, SCALE + method.begin)
         for axis in range(3):
             yield from self._pass(axis, up=True)
             yield from self._pass(axis, up=False)
-        yield self._compute(own, UPDATE)
+        yield self._compute(unknowns, UPDATE)
 
     @cached_property
     def _all_unknowns(self) -> Flops:
@@ -145,7 +145,9 @@ class _Program:
 
     def _in_layer(self, of_tiles: Ints, axis: int, layer: int) -> Ints:
         """Return the sum of a number of tiles over each rank's tiles in a layer."""
-        rank, number = (np.take(one.reshape(self._cut.cuts), layer, axis).ravel() for one in (self._cut.rank, of_tiles))
+        rank, number = (
+            np.take(numbers.reshape(self._cut.cuts), layer, axis).ravel() for numbers in (self._cut.rank, of_tiles)
+        )
         return np.bincount(rank, number, self._cut.nranks).astype(np.int64)
 
     def _lines(self, axis: int, layer: int) -> Ints:

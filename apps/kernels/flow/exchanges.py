@@ -23,8 +23,8 @@ def exchanged_bytes(method: Method, params: Mapping[str, Any], p: int) -> float:
     n, cuts = int(params["n"]), cut_for(p).cuts
     passed = 0
     for axis in range(3):
-        one, other = (cuts[across] for across in range(3) if across != axis)
-        lines = one * other * (n // one + 1) * (n // other + 1) if method.whole else (n - 2) ** 2
+        first, other = (cuts[across] for across in range(3) if across != axis)
+        lines = first * other * (n // first + 1) * (n // other + 1) if method.whole else (n - 2) ** 2
         passed += (cuts[axis] - 1) * 8 * (method.up + method.down) * lines
     return float(params["niter"] * (sum(side - 1 for side in cuts) * 2 * 2 * 40 * n**2 + passed))
 

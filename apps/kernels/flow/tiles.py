@@ -104,7 +104,10 @@ def _factors(nranks: int) -> tuple[int, list[int]]:
 
 
 def _cuts(square: int, odd: list[int], spared: tuple[int, ...]) -> tuple[int, int, int]:
-    x, y, z = (square * prod(prime for prime, axis in zip(odd, spared, strict=True) if axis != own) for own in range(3))
+    x, y, z = (
+        square * prod(prime for prime, axis in zip(odd, spared, strict=True) if axis != own_axis)
+        for own_axis in range(3)
+    )
     return x, y, z
 
 
@@ -115,13 +118,13 @@ def _weight(part: int, axis: int, modulus: int, odd: list[int], spared: tuple[in
     """Return the weight of an axis modulo ``modulus``, from its remainders modulo prime powers."""
     powers = [_power(modulus, prime) for prime in odd]
     rest = modulus // int(np.prod(powers, dtype=np.int64))
-    found = _SQUARE_WEIGHTS[part][axis] % rest
+    weight = _SQUARE_WEIGHTS[part][axis] % rest
     for power, left in zip(powers, spared, strict=True):
         wanted = int(axis != left) if part == 0 else int(axis != (1 if left == 0 else 0))
-        while found % power != wanted % power:
-            found += rest
+        while weight % power != wanted % power:
+            weight += rest
         rest *= power
-    return found
+    return weight
 
 
 def _power(number: int, prime: int) -> int:

@@ -37,9 +37,9 @@ class _Layout:
         nx, ny, nz = self.size
         ix, iz = rank // self.pz, rank % self.pz
         x = split_count(nx, self.px, ix)
-        columns = np.array([split_count(int(own) * ny, self.pz, int(z)) for own, z in zip(x, iz, strict=True)])
-        own = {"x": x, "y": split_count(ny, self.px, ix), "z": split_count(nz, self.pz, iz), "columns": columns}
-        for name, value in own.items():
+        columns = np.array([split_count(int(points) * ny, self.pz, int(z)) for points, z in zip(x, iz, strict=True)])
+        local = {"x": x, "y": split_count(ny, self.px, ix), "z": split_count(nz, self.pz, iz), "columns": columns}
+        for name, value in local.items():
             object.__setattr__(self, name, value)
 
     @property
@@ -77,7 +77,7 @@ def _layout(size: tuple[int, int, int], nranks: int) -> _Layout:
     if nranks <= size[2]:
         return _Layout(size, 1, nranks)
     grids = [_Layout(size, px, pz) for px, pz in _grids(size, nranks)]
-    return min(grids, key=lambda at: (max(int(own.max()) for own in at.points), abs(at.px - size[2])))
+    return min(grids, key=lambda at: (max(int(points.max()) for points in at.points), abs(at.px - size[2])))
 
 
 def _grids(size: tuple[int, int, int], nranks: int) -> list[tuple[int, int]]:
@@ -101,7 +101,7 @@ def refusal(params: dict[str, Any], nranks: int) -> str | None:
     if not _grids((nx, ny, nz), nranks):
         need = f"more than {nz} must be a product of a number up to {min(nx, ny)} and one up to {nz}"
         return f"{nranks} ranks cannot share {nx} x {ny} x {nz} points: {need}"
-    largest = max(int(own[0]) for own in _layout((nx, ny, nz), nranks).points)  # rank 0 owns the most
+    largest = max(int(points[0]) for points in _layout((nx, ny, nz), nranks).points)  # rank 0 owns the most
     if nranks > 1 and largest > _MOST_OWN:
         return f"{nranks} ranks would own {largest} points each, but MPI counts at most {_MOST_OWN} of them"
     return None

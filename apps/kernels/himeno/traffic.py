@@ -63,13 +63,13 @@ def traffic(params: dict[str, Any], nranks: int, shares: Sequence[float] = ()) -
         np.diff(given[f"cuts_{axis}"]) if given else split_count(inner, p, np.arange(p))
         for axis, p in zip("xyz", shape, strict=True)
     ]
-    own = [count[place] for count, place in zip(counts, places, strict=True)]
-    points = own[0] * own[1] * own[2]
+    local_points = [count[place] for count, place in zip(counts, places, strict=True)]
+    points = local_points[0] * local_points[1] * local_points[2]
     steps: list[Step] = [Compute((_FLOPS * points).astype(np.float64))]
     for axis in reversed(range(_AXES)):
         if shape[axis] > 1:
             # A whole plane of the block, with the points beside it along the other two axes.
-            sides = [own[a] + 2 for a in range(_AXES) if a != axis]
+            sides = [local_points[a] + 2 for a in range(_AXES) if a != axis]
             steps.append(
                 _halo(places[axis], shape[axis], int(np.prod(shape[axis + 1 :])), _BYTES * sides[0] * sides[1])
             )

@@ -72,13 +72,13 @@ def longest_path(params: Mapping[str, Any], q: int, p: int, bytes_per_flop: floa
     height, spread = _first_share(below, nb, rows), _first_share(right, nb, columns)
     across, down = Lines(columns, 1, q, p), Lines(rows, columns, q, p)
     one_down = Lines(rows, columns, q, p, alone=True)
-    found = one_down.merged().path(_DOUBLE_BYTES * (2 + 2 * width), each * width)
+    path = one_down.merged().path(_DOUBLE_BYTES * (2 + 2 * width), each * width)
     # The next owners receive the panel and send it on; of two columns of ranks, they only receive it.
-    found += across.hop().path(_DOUBLE_BYTES * width * (1 + width + height), each * min(2, columns - 1))
-    found += down.merged().path(_DOUBLE_BYTES * 2 * width * spread, each)
+    path += across.hop().path(_DOUBLE_BYTES * width * (1 + width + height), each * min(2, columns - 1))
+    path += down.merged().path(_DOUBLE_BYTES * 2 * width * spread, each)
     # Back-substitution: a block of the solution goes down its column, then a part of the right-hand side goes on.
     near = width * (columns - 1) / rows if columns > 1 else start  # rows that are due before the next block
-    found += one_down.broadcast().path(_DOUBLE_BYTES * width, each) + across.hop().path(_DOUBLE_BYTES * near, each)
+    path += one_down.broadcast().path(_DOUBLE_BYTES * width, each) + across.hop().path(_DOUBLE_BYTES * near, each)
 
     triangle = (width - 1) * width / 2 + (width - 1) * width * (2 * width - 1) / 3
     diagonal = _last_share(below, nb, rows) * width**2 + triangle  # on the rank that has the diagonal block
@@ -88,7 +88,7 @@ def longest_path(params: Mapping[str, Any], q: int, p: int, bytes_per_flop: floa
     # the mean of all of them and none of them is taken.
     in_step = max(1.0, q / columns)
     operation = _charged(n)
-    return found + Path(
+    return path + Path(
         operations=operation * (alone + together),
         memory_bytes=operation * bytes_per_flop * (in_step * alone + (in_step + q) / 2 * together),
     )

@@ -36,14 +36,14 @@ def refusal(params: dict[str, Any], nranks: int) -> str | None:
 def traffic(params: dict[str, Any], nranks: int) -> Traffic:
     """Return the traffic of total_keys keys in num_buckets buckets."""
     keys, buckets = int(params["total_keys"]), int(params["num_buckets"])
-    own = split_count(keys, nranks, np.arange(nranks))
+    keys_of_rank = split_count(keys, nranks, np.arange(nranks))
     up_to = _up_to(buckets)
     share = np.diff(up_to[first_buckets(np.rint(keys * up_to[1:]), keys, nranks)])
-    sent = np.rint(np.outer(own, share)).astype(np.int64)
+    sent = np.rint(np.outer(keys_of_rank, share)).astype(np.int64)
     ranks = np.arange(nranks)[None, :]
     counts = np.full((1, nranks, nranks), _KEY_BYTES, np.int64)
     each = (
-        Compute(_BUCKET_SHARE * own),
+        Compute(_BUCKET_SHARE * keys_of_rank),
         Collective(Op.ALLREDUCE, _KEY_BYTES * (buckets + _TESTED_KEYS)),
         AllToAll(ranks, counts, np.array([True])),
         AllToAll(ranks, _KEY_BYTES * sent[None], np.array([False])),

@@ -16,14 +16,14 @@ def operations(params: Mapping[str, Any]) -> float:
 @lru_cache(maxsize=100_000)
 def _box(p: int) -> tuple[int, int, int]:
     """Return px <= py <= pz with p = px py pz and the smallest sum, as MG arranges its ranks."""
-    found = [
+    boxes = [
         (px + py + p // (px * py), px, py)
         for px in range(1, round(p ** (1 / 3)) + 2)
         if p % px == 0
         for py in range(px, math.isqrt(p // px) + 1)
         if p // px % py == 0
     ]
-    _, px, py = min(found)
+    _, px, py = min(boxes)
     return px, py, p // (px * py)
 
 

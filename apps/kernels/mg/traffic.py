@@ -51,15 +51,15 @@ class _Span:
 def _span(n: int, cuts: npt.NDArray[np.int64], place: npt.NDArray[np.int64], stride: int) -> _Span:
     """Return the span of a level of n points over the places that ``cuts`` cuts the finest level into."""
     rank, finest = np.arange(len(place)), cuts[-1]
-    own = np.diff(cuts * n // finest)
-    owners = np.flatnonzero(own)
-    newcomer = (own > 0) & (np.diff(cuts * (n // 2) // finest) == 0) & (n > 2)
-    at = np.arange(len(own))
+    points = np.diff(cuts * n // finest)
+    owners = np.flatnonzero(points)
+    newcomer = (points > 0) & (np.diff(cuts * (n // 2) // finest) == 0) & (n > 2)
+    at = np.arange(len(points))
     upper = owners[np.searchsorted(owners, at, side="right") % len(owners)]
     lower = owners[np.searchsorted(owners, at, side="left") - 1]
-    settled = (own > 0) & ~newcomer & (n > 2)
+    settled = (points > 0) & ~newcomer & (n > 2)
     return _Span(
-        own=own[place],
+        own=points[place],
         lower=rank + (lower - at)[place] * stride,
         upper=rank + (upper - at)[place] * stride,
         lower_newcomer=(settled & newcomer[lower])[place],

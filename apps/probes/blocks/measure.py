@@ -86,7 +86,7 @@ class BlockPlan:
 
     def identity(self) -> dict[str, Any]:
         """Return the inputs that determine the result, as JSON values."""
-        content = json.dumps([_as_text(one) for one in self.experiments])
+        content = json.dumps([_as_text(experiment) for experiment in self.experiments])
         if self.machine is not None:
             return self._identity_on(self.machine, content)
         return {
@@ -104,7 +104,7 @@ class BlockPlan:
             "machine": machine.content_hash,
             "block_experiments": hashlib.sha256(content.encode()).hexdigest(),
             "program_hash": _program_hash(_REAL_SOURCES),
-            "tools": [str(one) for one in tools],
+            "tools": [str(tool) for tool in tools],
         }
 
     def check(self, measured: Measurement) -> None:
@@ -130,19 +130,19 @@ def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Mea
         SimulationError: A simulation does not succeed.
     """
     check_options(plan.options, plan.platform, ENGINE_OPTIONS)
-    check_ready(plan.platform, dict.fromkeys(host for one in plan.experiments for host in one.hosts))
+    check_ready(plan.platform, dict.fromkeys(host for experiment in plan.experiments for host in experiment.hosts))
     times_s, held_s = [0.0] * len(plan.experiments), [0.0] * len(plan.experiments)
     energies_j: list[float | None] = [None] * len(plan.experiments)
     wall_s = 0.0
     for blocks, run in ((MPI_BLOCKS, _run_mpi), (DISK_BLOCKS, _run_disks)):
-        places = [i for i, one in enumerate(plan.experiments) if one.block in blocks]
+        places = [i for i, experiment in enumerate(plan.experiments) if experiment.block in blocks]
         if places:
             output, took_s = run(plan, [plan.experiments[i] for i in places], time_limit_s)
             wall_s += took_s
             joules = output.get("energies_j", [None] * len(places))
             held = output.get("held_s", output["times_s"])  # a disk is held for the time of its block
-            for i, *found in zip(places, output["times_s"], held, joules, strict=True):
-                times_s[i], held_s[i], energies_j[i] = found
+            for i, *measurements in zip(places, output["times_s"], held, joules, strict=True):
+                times_s[i], held_s[i], energies_j[i] = measurements
     node_s = sum(map(node_seconds, plan.experiments, held_s))
     return Measurement(tuple((time_s,) for time_s in times_s), node_s, wall_s, tuple(energies_j))
 
@@ -159,16 +159,21 @@ def disks_of(platform: Platform) -> tuple[Disk, ...]:
     """Return the disks of a platform, in the order of its hosts."""
     with scratch_folder("s4u") as folder:
         output, _ = _disk_probe(platform, (), (), folder, None)
-    return tuple(Disk(one["host"], one["disk"], one["read_Bps"], one["write_Bps"]) for one in output["disks"])
+    return tuple(Disk(row["host"], row["disk"], row["read_Bps"], row["write_Bps"]) for row in output["disks"])
 
 
-def _as_text(one: Experiment) -> list[Any]:
-    return [one.block, list(one.hosts), one.amount, None if one.disk is None else [one.disk.host, one.disk.name]]
+def _as_text(experiment: Experiment) -> list[Any]:
+    return [
+        experiment.block,
+        list(experiment.hosts),
+        experiment.amount,
+        None if experiment.disk is None else [experiment.disk.host, experiment.disk.name],
+    ]
 
 
-def node_seconds(one: Experiment, held_s: float) -> float:
+def node_seconds(experiment: Experiment, held_s: float) -> float:
     """Return the hosts of an experiment times the time for which they are held."""
-    hosts = set(one.hosts) | ({one.disk.host} if one.disk is not None else set())
+    hosts = set(experiment.hosts) | ({experiment.disk.host} if experiment.disk is not None else set())
     return len(hosts) * held_s
 
 
@@ -209,15 +214,17 @@ def _run_mpi(
 def mpi_plan(experiments: Sequence[Experiment]) -> tuple[list[str], list[str]]:
     """Return the host of every rank of the program, and the lines of its plan."""
     most: Counter[str] = Counter()
-    for one in experiments:
-        most |= Counter(one.hosts)  # the larger count of each
+    for experiment in experiments:
+        most |= Counter(experiment.hosts)  # the larger count of each
     ranks: dict[tuple[str, int], int] = {}
     hosts: list[str] = []
     for host, count in most.items():
         for turn in range(count):
             ranks[host, turn] = len(hosts)
             hosts.append(host)
-    groups = {group: number for number, group in enumerate(dict.fromkeys(one.hosts for one in experiments))}
+    groups = {
+        group: number for number, group in enumerate(dict.fromkeys(experiment.hosts for experiment in experiments))
+    }
     lines = [f"groups {len(groups)} experiments {len(experiments)}"]
     for group in groups:
         turns: Counter[str] = Counter()
@@ -226,21 +233,22 @@ def mpi_plan(experiments: Sequence[Experiment]) -> tuple[list[str], list[str]]:
             members.append(ranks[host, turns[host]])
             turns[host] += 1
         lines.append(" ".join(map(str, [len(members), *members])))
-    lines += [f"{one.block} {groups[one.hosts]} {one.amount:.17g}" for one in experiments]
+    lines += [f"{experiment.block} {groups[experiment.hosts]} {experiment.amount:.17g}" for experiment in experiments]
     return hosts, lines
 
 
-def _disk_line(one: Experiment) -> str:
+def _disk_line(experiment: Experiment) -> str:
     """Return the line of the program's plan for a disk block."""
-    assert one.disk is not None  # see Experiment
-    return f"{one.block.removeprefix('disk_')} {one.hosts[0]} {one.disk.host} {one.disk.name} {one.amount:.17g}"
+    disk, direction = experiment.disk, experiment.block.removeprefix("disk_")
+    assert disk is not None  # see Experiment
+    return f"{direction} {experiment.hosts[0]} {disk.host} {disk.name} {experiment.amount:.17g}"
 
 
 def _run_disks(
     plan: BlockPlan, experiments: Sequence[Experiment], time_limit_s: float | None
 ) -> tuple[dict[str, Any], float]:
     """Simulate the disk blocks; return the output of the program and the wall time, s."""
-    lines = [_disk_line(one) for one in experiments]
+    lines = [_disk_line(experiment) for experiment in experiments]
     with scratch_folder("s4u") as folder:
         return _disk_probe(plan.platform, lines, _options(plan), folder, time_limit_s)
 

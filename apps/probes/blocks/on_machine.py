@@ -37,8 +37,8 @@ def measure_blocks_on_machine(
         SimulationError: The program does not succeed.
         Stopped: ``stop`` was set.
     """
-    for one in plan.experiments:
-        if one.block in DISK_BLOCKS:
+    for experiment in plan.experiments:
+        if experiment.block in DISK_BLOCKS:
             raise KernelError(f"machine {machine.name}", "its file names no disks", "Leave out the blocks of disks")
     hosts, lines = machine_plan(plan.experiments)
     program = real_blocks(machine)
@@ -65,15 +65,18 @@ def machine_plan(experiments: Sequence[Experiment]) -> tuple[list[str], list[str
 
     A host has as many ranks as it has processes in a block that sends messages, and at least one.
     """
-    sending = [one if one.block not in ON_ONE_NODE else Experiment("idle", one.hosts[:1]) for one in experiments]
+    sending = [
+        experiment if experiment.block not in ON_ONE_NODE else Experiment("idle", experiment.hosts[:1])
+        for experiment in experiments
+    ]
     hosts, lines = mpi_plan(sending)
     count = int(lines[0].split()[1])  # of the groups
     groups = {line: number for number, line in enumerate(lines[1 : 1 + count])}
     made = []
-    for one, line in zip(experiments, lines[1 + count :], strict=True):
+    for experiment, line in zip(experiments, lines[1 + count :], strict=True):
         group = int(line.split()[1])
-        if one.block in ON_ONE_NODE:  # the first rank of the host, as often as there are threads
-            members = [str(hosts.index(one.hosts[0]))] * len(one.hosts)
+        if experiment.block in ON_ONE_NODE:  # the first rank of the host, as often as there are threads
+            members = [str(hosts.index(experiment.hosts[0]))] * len(experiment.hosts)
             group = groups.setdefault(" ".join([str(len(members)), *members]), len(groups))
-        made.append(f"{one.block} {group} {one.amount:.17g}")
+        made.append(f"{experiment.block} {group} {experiment.amount:.17g}")
     return hosts, [f"groups {len(groups)} experiments {len(made)}", *groups, *made]

@@ -83,7 +83,9 @@ class NetworkPlan:
     @cached_property
     def hosts(self) -> tuple[str, ...]:
         """The hosts that take part, in the order of their first experiment."""
-        ends = (end for one in self.experiments for e in _messages(one) for end in (e.source, e.destination))
+        ends = (
+            end for experiment in self.experiments for e in _messages(experiment) for end in (e.source, e.destination)
+        )
         return tuple(dict.fromkeys(ends))
 
     def identity(self) -> dict[str, Any]:
@@ -114,19 +116,21 @@ class NetworkPlan:
             "experiments": experiments,
             "repeats": REPEATS,
             "program_hash": _hash(_REAL_SOURCES),
-            "tools": [str(one) for one in tools],
+            "tools": [str(tool) for tool in tools],
         }
 
     def check(self, measured: Measurement) -> None:
         """Raise ValueError if a result that was read from a file is not one of this plan."""
-        counts = [len(one) if isinstance(one, tuple) else 2 for one in self.experiments]
+        counts = [len(experiment) if isinstance(experiment, tuple) else 2 for experiment in self.experiments]
         check_shape(measured, counts, energies=0)
 
     @property
     def second_ranks(self) -> dict[str, int]:
         """Second rank of each host that sends to itself, as on a real machine two ranks share its memory."""
-        own = (e.source for one in self.experiments for e in _messages(one) if e.source == e.destination)
-        return {host: number for number, host in enumerate(dict.fromkeys(own), len(self.hosts))}
+        sources = (
+            e.source for experiment in self.experiments for e in _messages(experiment) if e.source == e.destination
+        )
+        return {host: number for number, host in enumerate(dict.fromkeys(sources), len(self.hosts))}
 
     def lines(self, second_ranks: Mapping[str, int] | None = None) -> list[str]:
         """Return the lines of the plan in the form that netprobe reads.
@@ -136,16 +140,16 @@ class NetworkPlan:
         rank = {host: i for i, host in enumerate(self.hosts)}
         second = second_ranks or {}
         lines = []
-        for one in self.experiments:
-            numbers = [len(one) if isinstance(one, tuple) else 0]
-            for e in _messages(one):
+        for experiment in self.experiments:
+            numbers = [len(experiment) if isinstance(experiment, tuple) else 0]
+            for e in _messages(experiment):
                 more = _last_number(e)
                 to = (
                     second.get(e.destination, rank[e.destination]) if e.source == e.destination else rank[e.destination]
                 )
                 numbers += [rank[e.source], to, e.size_bytes, more]
-            modes = {e.mode for e in _messages(one) if not isinstance(e, Return)} - {Mode.STANDARD}
-            if modes and len(_messages(one)) > 1:
+            modes = {e.mode for e in _messages(experiment) if not isinstance(e, Return)} - {Mode.STANDARD}
+            if modes and len(_messages(experiment)) > 1:
                 raise ValueError("an experiment of several exchanges has no send mode")
             numbers += [int(mode) for mode in modes]
             lines.append(" ".join(map(str, numbers)))
@@ -164,9 +168,11 @@ class Measurement:
 
 def check_shape(measured: Measurement, counts: Sequence[int], *, energies: int) -> None:
     """Raise ValueError unless a result has so many times of each experiment, and so many energies."""
-    found = [len(times) for times in measured.times_s]
-    if found != list(counts):
-        raise ValueError(f"it has {sum(found)} times of {len(found)} experiments, not {sum(counts)} of {len(counts)}")
+    nranks_seen = [len(times) for times in measured.times_s]
+    if nranks_seen != list(counts):
+        raise ValueError(
+            f"it has {sum(nranks_seen)} times of {len(nranks_seen)} experiments, not {sum(counts)} of {len(counts)}"
+        )
     if len(measured.energies_j) != energies:
         raise ValueError(f"it has {len(measured.energies_j)} energies, not {energies}")
 
@@ -193,8 +199,8 @@ def measure(plan: NetworkPlan, *, time_limit_s: float | None = None) -> Measurem
 def node_seconds(plan: NetworkPlan, took_s: Sequence[float]) -> float:
     """Return the nodes that the experiments hold times their time, from the time that each has taken."""
     return sum(
-        (2 if len(_messages(one)) == 1 else len(plan.hosts)) * one_s
-        for one, one_s in zip(plan.experiments, took_s, strict=True)
+        (2 if len(_messages(experiment)) == 1 else len(plan.hosts)) * one_s
+        for experiment, one_s in zip(plan.experiments, took_s, strict=True)
     )
 
 

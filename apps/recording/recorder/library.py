@@ -66,8 +66,8 @@ def _sources() -> list[Path]:
 
 
 def _real_sources() -> list[Path]:
-    own = [path for path in sorted(_HERE.glob("*.c")) if path.name not in _SIMULATION]
-    return [*own, *sorted((_HERE / "real").glob("*.c"))]
+    sources = [path for path in sorted(_HERE.glob("*.c")) if path.name not in _SIMULATION]
+    return [*sources, *sorted((_HERE / "real").glob("*.c"))]
 
 
 def _headers() -> list[Path]:

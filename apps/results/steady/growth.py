@@ -147,7 +147,7 @@ class Growth:
 
     def _counted(self, so_far: Sequence[Any], each: Sequence[Any]) -> tuple[Any, ...]:
         times = self.missing // self.unit
-        return tuple(total + times * one for total, one in zip(so_far, each, strict=True))
+        return tuple(total + times * increase for total, increase in zip(so_far, each, strict=True))
 
     @cached_property
     def _each(self) -> Mapping[str, Any]:

@@ -101,13 +101,13 @@ def read_calibration(path: str | Path) -> Calibration:
         content = json.loads(input_text(path))
         if isinstance(content, dict) and isinstance(content.get("format"), int) and content["format"] != FORMAT:
             raise SettingError(f"calibration {path}", f"of format {content['format']}, not {FORMAT}", remedy)
-        found = from_fields(Calibration, content)
+        calibration = from_fields(Calibration, content)
     except OSError as err:
         raise SettingError(f"calibration {path}", f"cannot be read: {err.strerror}", remedy) from err
     except (ValueError, RecursionError) as err:
         reason = str(err) if isinstance(err, DoesNotFit) else "not JSON"
         raise SettingError(f"calibration {path}", f"not a calibration file ({reason})", remedy) from err
-    return found
+    return calibration
 
 
 @dataclass(frozen=True)
@@ -254,13 +254,13 @@ def _best_unit(table: Measured, where: str | None, error: str | None) -> float:
 
 
 def _wires(table: Measured) -> Wires:
-    found = {}
+    wires = {}
     for where in ("near", "far"):
         sizes, _, time_s = table.of("p2p", "lines", where)
-        found[where] = lines(sizes, time_s) if len(sizes) else None
+        wires[where] = lines(sizes, time_s) if len(sizes) else None
     sizes, _, held_s = table.of("send", "lines")
-    _, _, time_s = table.of("p2p", "lines", "near" if found["far"] is None else "far")
-    return Wires(found["near"], found["far"], held_from(sizes, held_s, time_s))
+    _, _, time_s = table.of("p2p", "lines", "near" if wires["far"] is None else "far")
+    return Wires(wires["near"], wires["far"], held_from(sizes, held_s, time_s))
 
 
 def _shapes(block: str, table: Measured, layout: Layout, wires: Wires) -> Iterator[Fit]:

@@ -136,8 +136,10 @@ class Calibrated:
     def _disk_s(self, block: str, sizes: np.ndarray) -> np.ndarray:
         for disk in self.calibration.disks:
             if disk.block == block:
-                found = disk_features(sizes.ravel(), self.calibration.wires) @ np.array([*disk.coefficients.values()])
-                times: np.ndarray = found.reshape(sizes.shape)
+                features_s = disk_features(sizes.ravel(), self.calibration.wires) @ np.array(
+                    [*disk.coefficients.values()]
+                )
+                times: np.ndarray = features_s.reshape(sizes.shape)
                 return times
         raise self._unknown(f"block {block}", "The platform has no disks: calibrate a platform with disks")
 
@@ -146,7 +148,7 @@ class Calibrated:
             raise self._unknown(f"block {block}", "It has one host")
         times = np.zeros(sizes.shape)
         blocks = block_bytes(block, sizes, counts)
-        names = np.array([shape_of(block, *one) for one in zip(blocks.flat, counts.flat, strict=True)], str)
+        names = np.array([shape_of(block, *pair) for pair in zip(blocks.flat, counts.flat, strict=True)], str)
         names = np.where(counts > 1, names.reshape(sizes.shape), "")  # alone, there is nothing to do
         for name in set(names.flat) - {""}:
             here = names == name

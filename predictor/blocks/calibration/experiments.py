@@ -85,13 +85,13 @@ def selector(platform: Platform, options: tuple[tuple[str, str], ...]) -> str:
 
 def message_pairs(platform: Platform) -> dict[str, tuple[str, str]]:
     """Return two hosts of one cluster ("near") and two hosts of two clusters ("far"), if the platform has them."""
-    found = {}
+    pairs = {}
     inside = [cluster for cluster in platform.clusters if len(cluster.hosts) > 1]
     if inside:
-        found["near"] = (inside[0].hosts[0].name, inside[0].hosts[1].name)
+        pairs["near"] = (inside[0].hosts[0].name, inside[0].hosts[1].name)
     if len(platform.clusters) > 1:
-        found["far"] = (platform.clusters[0].hosts[0].name, platform.clusters[1].hosts[0].name)
-    return found
+        pairs["far"] = (platform.clusters[0].hosts[0].name, platform.clusters[1].hosts[0].name)
+    return pairs
 
 
 def thread_counts(cores: int) -> list[int]:

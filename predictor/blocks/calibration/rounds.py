@@ -45,12 +45,12 @@ class Paths:
     @classmethod
     def of(cls, chains: Sequence[Sequence[Round]]) -> Paths:
         """Return the paths of these chains, without duplicates of rounds and chains."""
-        rounds = tuple(dict.fromkeys(one for chain in chains for one in chain))
-        place = {one: i for i, one in enumerate(rounds)}
+        rounds = tuple(dict.fromkeys(round_of_chain for chain in chains for round_of_chain in chain))
+        place = {round_of_chain: i for i, round_of_chain in enumerate(rounds)}
         counts = np.zeros((len(chains), len(rounds)))
         for row, chain in zip(counts, chains, strict=True):
-            for one in chain:
-                row[place[one]] += 1
+            for round_of_chain in chain:
+                row[place[round_of_chain]] += 1
         return cls(rounds, np.unique(counts, axis=0))
 
 
@@ -65,20 +65,20 @@ def paths(name: str, cluster: np.ndarray, held: bool) -> Paths:
     step, source, destination, blocks = _messages(name, len(cluster))
     if name == "bcast-binomial":
         return _tree(source, destination, cluster, held)
-    each = [step == one for one in np.unique(step)]
+    each = [step == number for number in np.unique(step)]
     return Paths.of([[_round(source[here], destination[here], cluster, int(blocks[here][0])) for here in each]])
 
 
 def _messages(name: str, processes: int) -> np.ndarray:
     """Return the messages: the sender's step, sender, receiver and size in blocks (4 x messages)."""
-    found = [
+    messages = [
         (number, rank, partner, blocks)
         for rank in range(processes)
-        for number, one in enumerate(ALGORITHMS[name](Call(Op.ALLTOALL, rank, processes, 0, 1, ())))
-        for is_send, partner, blocks in one.operations
+        for number, message in enumerate(ALGORITHMS[name](Call(Op.ALLTOALL, rank, processes, 0, 1, ())))
+        for is_send, partner, blocks in message.operations
         if is_send
     ]
-    columns = np.array(found, int).reshape(-1, 4).T
+    columns = np.array(messages, int).reshape(-1, 4).T
     columns[3] = np.maximum(columns[3], 1)  # a barrier's messages are empty
     return columns
 
@@ -91,7 +91,7 @@ def _tree(parent: np.ndarray, place: np.ndarray, cluster: np.ndarray, held: bool
     """
     order = np.argsort(parent - place, kind="stable")  # in the order in which the vector reaches them
     parent, place = parent[order], place[order]
-    together = parent - place if held else np.array([one.bit_count() for one in place.tolist()])
+    together = parent - place if held else np.array([rank.bit_count() for rank in place.tolist()])
     distant = cluster[parent] != cluster[place]
     children, far_children = np.bincount(parent), np.bincount(parent, distant).astype(int)
     loads = {

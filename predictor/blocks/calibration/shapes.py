@@ -59,8 +59,8 @@ class Shape:
     def time_s(self, block_bytes: np.ndarray, processes: ArrayLike, *, layout: Clustered, wires: Wires) -> np.ndarray:
         """Return the time for each block size (for a broadcast, the vector's size) and number of processes, s."""
         c = self.coefficients
-        found = features(self.name, block_bytes, processes, c=c, layout=layout, wires=wires)
-        time_s: np.ndarray = found @ np.array([c.a, c.b, c.g_s])
+        columns = features(self.name, block_bytes, processes, c=c, layout=layout, wires=wires)
+        time_s: np.ndarray = columns @ np.array([c.a, c.b, c.g_s])
         return time_s
 
 
@@ -69,13 +69,13 @@ def features(
 ) -> np.ndarray:
     """Return the factors of a, b and g: sizes x (s, s, messages), for the path that is longest with a = b = 1."""
     sizes, counts = np.broadcast_arrays(np.asarray(block_bytes, dtype=float), np.asarray(processes, dtype=int))
-    found = np.zeros((len(sizes), 3))
+    columns = np.zeros((len(sizes), 3))
     held = wires.held(sizes)
     for P, waits in product(np.unique(counts).tolist(), (False, True)):
         chosen = (counts == P) & (held == waits)
         if chosen.any():
-            found[chosen] = _of_paths(_paths(name, layout, P, waits), sizes[chosen], c=c, wires=wires)
-    return found
+            columns[chosen] = _of_paths(_paths(name, layout, P, waits), sizes[chosen], c=c, wires=wires)
+    return columns
 
 
 @lru_cache(maxsize=4096)
@@ -83,36 +83,38 @@ def _paths(name: str, layout: Clustered, processes: int, held: bool) -> Paths:
     return paths(name, layout.clusters(processes), held)
 
 
-def _of_paths(found: Paths, sizes: np.ndarray, *, c: Coefficients, wires: Wires) -> np.ndarray:
+def _of_paths(round_paths: Paths, sizes: np.ndarray, *, c: Coefficients, wires: Wires) -> np.ndarray:
     """Return the factors of a, b and g for the longest path of each size."""
-    of_rounds = np.stack([_of_round(one, sizes, c=c, wires=wires) for one in found.rounds])  # rounds x sizes x 3
-    sums = np.tensordot(found.counts, of_rounds, axes=1)  # paths x sizes x 3
+    of_rounds = np.stack(
+        [_of_round(round_of_path, sizes, c=c, wires=wires) for round_of_path in round_paths.rounds]
+    )  # rounds x sizes x 3
+    sums = np.tensordot(round_paths.counts, of_rounds, axes=1)  # paths x sizes x 3
     longest = (sums[:, :, 0] + sums[:, :, 1]).argmax(axis=0)
     of_longest: np.ndarray = sums[longest, np.arange(len(sizes))]
     return of_longest
 
 
-def _of_round(one: Round, sizes: np.ndarray, *, c: Coefficients, wires: Wires) -> np.ndarray:
+def _of_round(messages: Round, sizes: np.ndarray, *, c: Coefficients, wires: Wires) -> np.ndarray:
     """Return latency, transfer and messages (sizes x 3) of the last message that is waited for."""
-    bytes_ = one.blocks * sizes
+    bytes_ = messages.blocks * sizes
 
     def way(far: bool, load: Load) -> np.ndarray:
         lines = wires.of(far)
         node = np.full_like(sizes, load.node)
         return np.stack([lines.latency(bytes_), lines.transfer(bytes_) * _crowd(load, c), node], axis=1)
 
-    if one.near is not None and one.all is not None:  # alone until the far ones arrive, then among all
-        alone, shared = way(False, one.near), way(False, one.all)
+    if messages.near is not None and messages.all is not None:  # alone until the far ones arrive, then among all
+        alone, shared = way(False, messages.near), way(False, messages.all)
         head_start = wires.of(True).latency(bytes_) - alone[:, 0]
-        shared[:, 0] += head_start * (1 - _crowd(one.all, c) / _crowd(one.near, c))
+        shared[:, 0] += head_start * (1 - _crowd(messages.all, c) / _crowd(messages.near, c))
         return _later(alone, shared)
-    ways = [way(far, load) for far, load in ((False, one.all), (True, one.far)) if load is not None]
+    ways = [way(far, load) for far, load in ((False, messages.all), (True, messages.far)) if load is not None]
     return ways[0] if len(ways) == 1 else _later(*ways)
 
 
-def _later(one: np.ndarray, other: np.ndarray) -> np.ndarray:
+def _later(first: np.ndarray, other: np.ndarray) -> np.ndarray:
     """Return for each size the row that ends later."""
-    return np.where((other[:, :2].sum(axis=1) > one[:, :2].sum(axis=1))[:, None], other, one)
+    return np.where((other[:, :2].sum(axis=1) > first[:, :2].sum(axis=1))[:, None], other, first)
 
 
 def _crowd(load: Load, c: Coefficients) -> float:
@@ -154,16 +156,16 @@ def fit_shape(name: str, seen: Observations, *, layout: Layout, wires: Wires, er
 
     def fitted(r: Shares) -> tuple[float, Coefficients]:
         matrix = columns(r)
-        found = linear_fit(matrix, seen.time_s, error=error, nonnegative=True)
-        a, b, g_s = found.tolist()
-        return mean_percentage_error(matrix @ found, seen.time_s), Coefficients(a, b, g_s, *r)
+        fit = linear_fit(matrix, seen.time_s, error=error, nonnegative=True)
+        a, b, g_s = fit.tolist()
+        return mean_percentage_error(matrix @ fit, seen.time_s), Coefficients(a, b, g_s, *r)
 
     best = fitted((0.0, 0.0))
     if best[0] < _GOOD_PCT:  # only processes are bottlenecks
         return Shape(name, best[1])
     orders = ((0, 1), (1, 0)) if len(layout.hosts) > 1 else ((0,),)
     start = min((_along(order, rough) for order in orders), key=rough)
-    best = min(best, fitted(start), key=lambda one: one[0])
+    best = min(best, fitted(start), key=lambda fitting: fitting[0])
     for step in (1.2, 1.05, 1.01):
         best = _refined(best, step, fitted)
     return Shape(name, best[1])

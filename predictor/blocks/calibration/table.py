@@ -40,7 +40,7 @@ def cautions(calibration: Calibration) -> list[str]:
     wrong = [
         fit.formula
         for fit in calibration.shapes
-        if max(one.mpe_pct for one in (fit.quality, fit.held_out) if one is not None) > TRUSTED_PCT
+        if max(quality.mpe_pct for quality in (fit.quality, fit.held_out) if quality is not None) > TRUSTED_PCT
     ]
     if not wrong:
         return []

@@ -56,11 +56,11 @@ def lines(size_bytes: ArrayLike, time_s: ArrayLike) -> Lines:
         OutOfRange: If the times do not lie on lines.
     """
     sizes, times = np.asarray(size_bytes, dtype=float), np.asarray(time_s, dtype=float)
-    found = measured_pieces(sizes, times)
-    if not found:
+    pieces = measured_pieces(sizes, times)
+    if not pieces:
         raise OutOfRange("point-to-point times", "they do not lie on lines over sizes", "Calibrate an idle network")
-    begins = [0.0] + [float(np.sqrt(sizes[one.last] * sizes[other.first])) for one, other in pairwise(found)]
-    return Lines(tuple(begins), tuple(one.start_s for one in found), tuple(one.s_per_byte for one in found))
+    begins = [0.0] + [float(np.sqrt(sizes[piece.last] * sizes[other.first])) for piece, other in pairwise(pieces)]
+    return Lines(tuple(begins), tuple(piece.start_s for piece in pieces), tuple(piece.s_per_byte for piece in pieces))
 
 
 @dataclass(frozen=True)
@@ -74,10 +74,10 @@ class Wires:
     def of(self, far: bool) -> Lines:
         """Return the lines of a kind of pairs, or of the other kind if there is no such pair."""
         wanted, other = (self.far, self.near) if far else (self.near, self.far)
-        found = other if wanted is None else wanted
-        if found is None:
+        line = other if wanted is None else wanted
+        if line is None:
             raise ValueError("no lines for any kind of pair")
-        return found
+        return line
 
     def held(self, size_bytes: ArrayLike) -> np.ndarray:
         """Return whether MPI_Send waits for the receiver of a message of this size."""

@@ -120,7 +120,7 @@ def _one_at_a_time(application: Application, machine: HardwareMachine) -> bool:
     counts = application.counts()
     hubs = [label for label, count in counts.items() if count == 1]
     busy = [label for label in application.labels if counts[label.name]]
-    return any(all(_is_with(one.program, one.name, hub) for one in busy) for hub in hubs)
+    return any(all(_is_with(process.program, process.name, hub) for process in busy) for hub in hubs)
 
 
 def _is_with(steps: Sequence[Step], label: str, hub: str) -> bool:

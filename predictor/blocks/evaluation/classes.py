@@ -39,13 +39,13 @@ def classes_of(together: Together, groups: Sequence[Group]) -> list[Class]:
     Raises:
         UserError: If an expression has no valid value, or there are too many instructions.
     """
-    found: list[Class] = []
+    classes: list[Class] = []
     for group in groups:
         if group.count:
             for part, program in _programs(together, group, Part(0, 1, group.count)):
                 first, stride = group.first + group.stride * part.first, group.stride * part.stride
-                found.append(Class(len(found), group, first, stride, part.count, _flat(program)))
-    return found
+                classes.append(Class(len(classes), group, first, stride, part.count, _flat(program)))
+    return classes
 
 
 def _programs(together: Together, group: Group, part: Part) -> Iterator[tuple[Part, Program]]:
@@ -66,18 +66,18 @@ def _flat(program: Program) -> list[Instruction]:
     code: list[Instruction] = []
 
     def append(instructions: Program) -> None:
-        for one in instructions:
-            if not isinstance(one, Loop):
-                code.append(one)
-            elif only_computes(one.body):
-                for inner, times in executed((one,)):
+        for instruction in instructions:
+            if not isinstance(instruction, Loop):
+                code.append(instruction)
+            elif only_computes(instruction.body):
+                for inner, times in executed((instruction,)):
                     if isinstance(inner, Compute):
                         code.append(Compute(inner.operations * times, where=inner.where))
             else:
                 begin = len(code)
-                code.append(one)
-                append(one.body)
-                code.append(Turn(begin, where=one.where))
+                code.append(instruction)
+                append(instruction.body)
+                code.append(Turn(begin, where=instruction.where))
 
     append(program)
     return code

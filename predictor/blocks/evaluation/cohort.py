@@ -79,11 +79,11 @@ def reunited(cohorts: Sequence[Cohort]) -> list[Cohort]:
     return in_fewest(cohorts, lambda cohort: cohort.part, _both)
 
 
-def _both(one: Cohort, other: Cohort) -> Cohort | None:
+def _both(cohort: Cohort, other: Cohort) -> Cohort | None:
     """Join two cohorts, of which ``one`` has the first member; return None if that is impossible."""
-    part = one.part.with_others(other.part)
+    part = cohort.part.with_others(other.part)
     if part is None:
         return None
-    alternate = one.count > 1 and part.stride < one.part.stride
-    clock = interleaved(one.clock, other.clock) if alternate else followed(one.clock, other.clock)
-    return None if clock is None else replace(one, part=part, clock=clock)
+    alternate = cohort.count > 1 and part.stride < cohort.part.stride
+    clock = interleaved(cohort.clock, other.clock) if alternate else followed(cohort.clock, other.clock)
+    return None if clock is None else replace(cohort, part=part, clock=clock)

@@ -54,11 +54,11 @@ class Disks:
         self._server: dict[object, Hashable] = {}  # by group
         self.waiting: list[tuple[Cohort, Disk]] = []
 
-    def join(self, cohort: Cohort, one: Disk) -> None:
+    def join(self, cohort: Cohort, disk: Disk) -> None:
         """Let the cohort wait until every cohort that may share its disk has arrived."""
         if cohort.group not in self._server:
             self._server[cohort.group] = self._machine.disk_server(cohort.group)
-        self.waiting.append((cohort, one))
+        self.waiting.append((cohort, disk))
 
     def standing(self) -> Iterator[tuple[Hashable, Cohort]]:
         """Yield every waiting cohort, after what it waits for."""
@@ -68,13 +68,13 @@ class Disks:
         """Serve all waiting cohorts; return False if there are none."""
         waiting, self.waiting = self.waiting, []
         alike: dict[tuple[str, Hashable], list[tuple[Cohort, Disk]]] = defaultdict(list)
-        for cohort, one in waiting:
-            alike[one.block, self._server[cohort.group]].append((cohort, one))
+        for cohort, disk_use in waiting:
+            alike[disk_use.block, self._server[cohort.group]].append((cohort, disk_use))
         for uses in alike.values():
             for together in moments(uses, lambda use: use[0].clock):
-                for (cohort, one), sharing in zip(together, _sharing(together), strict=True):
-                    took_s = self._machine.disk_s(cohort.group, one.block, one.size_bytes, sharing=sharing)
-                    self._spent.note(cohort.group.label, one.where, DISK, cohort.count * took_s)
+                for (cohort, disk_use), sharing in zip(together, _sharing(together), strict=True):
+                    took_s = self._machine.disk_s(cohort.group, disk_use.block, disk_use.size_bytes, sharing=sharing)
+                    self._spent.note(cohort.group.label, disk_use.where, DISK, cohort.count * took_s)
                     cohort.clock = cohort.clock.plus(took_s)
                     cohort.pc += 1
                     self._go_on(cohort)
@@ -86,29 +86,35 @@ def _sharing(uses: Sequence[tuple[Cohort, Disk]]) -> list[DiskSharing]:
     if not uses[0][0].clock.at_once:
         return [DiskSharing()]
     users = _users(uses)
-    sizes = np.array([one.size_bytes for one in users], float)
-    moved = _until_done(sizes, np.array([len(one.members) for one in users], float))
+    sizes = np.array([user.size_bytes for user in users], float)
+    moved = _until_done(sizes, np.array([len(user.members) for user in users], float))
     sharing = [
         DiskSharing(node / size, all_of_them / size) if size else DiskSharing()
         for size, node, all_of_them in zip(sizes.tolist(), _on_nodes(users), moved.tolist(), strict=True)
     ]
-    of_first = {(one.group, one.size_bytes, one.members[0]): own for one, own in zip(users, sharing, strict=True)}
+    of_first = {
+        (user.group, user.size_bytes, user.members[0]): share for user, share in zip(users, sharing, strict=True)
+    }
     rows = [pair for pair in zip(users, sharing, strict=True) if len(pair[0].members) > 1]
 
     def of(group: Group, size_bytes: int, first: int) -> DiskSharing:
         if (group, size_bytes, first) in of_first:
             return of_first[group, size_bytes, first]
-        here = (own for one, own in rows if (one.group, one.size_bytes) == (group, size_bytes) and first in one.members)
+        here = (
+            share
+            for user, share in rows
+            if (user.group, user.size_bytes) == (group, size_bytes) and first in user.members
+        )
         return next(here)
 
-    return [of(cohort.group, one.size_bytes, cohort.first) for cohort, one in uses]
+    return [of(cohort.group, use.size_bytes, cohort.first) for cohort, use in uses]
 
 
 def _users(uses: Sequence[tuple[Cohort, Disk]]) -> list[_Users]:
     """Return the processes of all uses, in as few rows as possible."""
     alike: dict[tuple[Group, int], list[Pairs]] = defaultdict(list)
-    for cohort, one in uses:
-        alike[cohort.group, one.size_bytes].append(
+    for cohort, use in uses:
+        alike[cohort.group, use.size_bytes].append(
             Pairs(cohort.first, cohort.stride, cohort.first, cohort.stride, cohort.count)
         )
     return [
@@ -128,30 +134,30 @@ def _until_done(sizes: np.ndarray, counts: np.ndarray) -> np.ndarray:
     order = np.argsort(sizes, kind="stable")
     ordered, number = sizes[order], counts[order]
     smaller, larger = np.cumsum(number * ordered), number.sum() - np.cumsum(number)
-    found = np.empty(len(sizes))
-    found[order] = smaller + larger * ordered
-    return found
+    until = np.empty(len(sizes))
+    until[order] = smaller + larger * ordered
+    return until
 
 
 def _on_nodes(users: Sequence[_Users]) -> list[float]:
     """Return for each row of users the sum of ``_until_done`` over the users of its busiest node, bytes."""
     lone: dict[int, list[_Users]] = defaultdict(list)  # by node
     wide = []
-    for one in users:
-        if len(one.nodes) == 1:
-            lone[one.nodes.start].append(one)
+    for user in users:
+        if len(user.nodes) == 1:
+            lone[user.nodes.start].append(user)
         else:
-            wide.append(one)
-    found = []
-    for one in users:
-        here = one.nodes
+            wide.append(user)
+    rows = []
+    for user in users:
+        here = user.nodes
         wider = [other for other in wide if other.nodes.start < here.stop and here.start < other.nodes.stop]
         on_each = [lone[node] for node in (lone if len(lone) < len(here) else here) if node in here and node in lone]
-        amounts = [_moved_until(one, others) for others in on_each]
-        own = one.on_one_node * one.size_bytes
-        found.append(own + _moved_until(one, wider) + max(amounts, default=0.0))
-    return found
+        amounts = [_moved_until(user, others) for others in on_each]
+        size_bytes = user.on_one_node * user.size_bytes
+        rows.append(size_bytes + _moved_until(user, wider) + max(amounts, default=0.0))
+    return rows
 
 
-def _moved_until(one: _Users, others: Sequence[_Users]) -> float:
-    return float(sum(o.on_one_node * min(o.size_bytes, one.size_bytes) for o in others if o is not one))
+def _moved_until(users: _Users, others: Sequence[_Users]) -> float:
+    return float(sum(o.on_one_node * min(o.size_bytes, users.size_bytes) for o in others if o is not users))

@@ -106,10 +106,10 @@ def evaluate(
     choice = chosen(application, machine, evaluator)
     by_graph = choice.evaluator == GRAPH
     done = _by_graph(application, machine, choice, parts) if by_graph else _by_cohorts(application, machine, parts)
-    time_s = max(one.most_s for one in done.ends)
+    time_s = max(end.most_s for end in done.ends)
     unknown: list[str] = []
-    found = _energies(power, machine, done, time_s, unknown)
-    energies_j = None if found is None else found[0]
+    node_energies = _energies(power, machine, done, time_s, unknown)
+    energies_j = None if node_energies is None else node_energies[0]
     labels = tuple(
         _label_result(label.name, done, energies_j) for label in application.labels if _groups(machine, label.name)
     )
@@ -123,7 +123,7 @@ def evaluate(
         labels=labels,
         time_s=time_s,
         nodes=nodes,
-        others_idle_j=None if found is None else found[1],
+        others_idle_j=None if node_energies is None else node_energies[1],
         success=None if rate is None else exp(-rate * time_s * nodes),
         unknown=tuple(unknown),
         evaluator=choice.evaluator,
@@ -137,8 +137,8 @@ def _by_cohorts(application: Application, machine: Machine, parts: bool) -> _Don
     done = Execution(application, machine)
     done.run()
     ends = tuple(
-        Ends(one.group, one.members, one.clock.values, one.clock.least, one.clock.most, one.clock.total)
-        for one in done.ended
+        Ends(end.group, end.members, end.clock.values, end.clock.least, end.clock.most, end.clock.total)
+        for end in done.ended
     )
     return _Done(done.compute_s, ends, "", done.spent.steps() if parts else {})
 
@@ -168,19 +168,19 @@ def _groups(machine: Machine, label: str) -> list[Group]:
 
 def _label_result(label: str, done: _Done, energies_j: dict[Group, float] | None) -> LabelResult:
     groups = [group for group in done.compute_s if group.label == label and group.count]
-    ends = [one for one in done.ends if one.group.label == label]
-    last_s = max(one.most_s for one in ends)
+    ends = [end for end in done.ends if end.group.label == label]
+    last_s = max(end.most_s for end in ends)
     processes = sum(group.count for group in groups)
     units = {(group.unit, group.first_unit, group.units) for group in groups}
     return LabelResult(
         label=label,
         processes=processes,
         units=sum(count for _, _, count in units),
-        first_s=min(one.least_s for one in ends),
+        first_s=min(end.least_s for end in ends),
         last_s=last_s,
         compute_s=fsum(done.compute_s[group] for group in groups),
         energy_j=None if energies_j is None else fsum(energies_j[group] for group in groups),
-        idle_s=processes * last_s - fsum(one.total_s for one in ends),
+        idle_s=processes * last_s - fsum(end.total_s for end in ends),
         steps=done.steps.get(label, ()),
     )
 

@@ -84,22 +84,22 @@ class _Match:
         return self.receive.pairs.part(self.mine)
 
 
-def _loads(found: Sequence[_Match]) -> Iterator[tuple[_Match, Mapping[bool, MessageLoad]]]:
+def _loads(matches: Sequence[_Match]) -> Iterator[tuple[_Match, Mapping[bool, MessageLoad]]]:
     """Yield each match with the messages that share the links within nodes (True) and between them (False).
 
     These are the messages of one step between two groups that begin at the same moment; messages of a row that begin
     one after the other share nothing.
     """
     steps: dict[Hashable, list[_Match]] = defaultdict(list)
-    for one in found:
-        steps[one.send.one.where, one.send.group, one.receive.group].append(one)
-    for alike in (bunch for step in steps.values() for bunch in moments(step, lambda one: one.start)):
+    for match in matches:
+        steps[match.send.one.where, match.send.group, match.receive.group].append(match)
+    for alike in (bunch for step in steps.values() for bunch in moments(step, lambda match: match.start)):
         first = alike[0]
         loads: dict[bool, MessageLoad] = {}
-        for row in united(one.pairs for one in alike) if first.start.at_once else ():
+        for row in united(match.pairs for match in alike) if first.start.at_once else ():
             for part in relations(first.send.group, first.receive.group, row):
                 loads[part.same_node] = part.traffic.most(loads.get(part.same_node, ALONE))
-        yield from ((one, loads) for one in alike)
+        yield from ((match, loads) for match in alike)
 
 
 class Exchange:
@@ -120,27 +120,27 @@ class Exchange:
         self._new: dict[Channel, None] = {}  # channels with a new send or receive since the last matching
         self._order = 0
 
-    def begin(self, cohort: Cohort, one: Send | Receive) -> bool:
+    def begin(self, cohort: Cohort, send: Send | Receive) -> bool:
         """Begin the messages with the remaining partners; return True if the cohort goes on without waiting."""
-        while cohort.met < one.count:
-            number, step = (int(value) for value in cohort.row(one.first))
+        while cohort.met < send.count:
+            number, step = (int(value) for value in cohort.row(send.first))
             partner = bisect_right(self._starts, number + cohort.met) - 1
             first, others = number + cohort.met - self._starts[partner], 1
             if cohort.count == 1:
-                others = one.count - cohort.met
+                others = send.count - cohort.met
                 step = int(others > 1)
             cohort.met += others  # several processes meet one partner after the other
             count = max(cohort.count, others)
-            own, other = (cohort.first, cohort.stride), (first, step)
-            waits = isinstance(one, Receive) or one.waits
+            line, other = (cohort.first, cohort.stride), (first, step)
+            waits = isinstance(send, Receive) or send.waits
             sent = cohort.clock if others == 1 else Line(count, cohort.clock.first)
-            ends = (*other, *own) if isinstance(one, Receive) else (*own, *other)
+            ends = (*other, *line) if isinstance(send, Receive) else (*line, *other)
             self._order += 1
-            side = Side(Pairs(*ends, count), cohort.group, one, self._order, cohort if waits else None, sent)
+            side = Side(Pairs(*ends, count), cohort.group, send, self._order, cohort if waits else None, sent)
             mine, theirs = cohort.group.label, self._labels[partner]
-            channel = (theirs, mine) if isinstance(one, Receive) else (mine, theirs)
+            channel = (theirs, mine) if isinstance(send, Receive) else (mine, theirs)
             sides = self._channels[channel]
-            (sides.receives if isinstance(one, Receive) else sides.sends).append(side)
+            (sides.receives if isinstance(send, Receive) else sides.sends).append(side)
             self._new[channel] = None
             if waits:
                 return False
@@ -165,7 +165,7 @@ class Exchange:
         """Yield every waiting cohort, and every side of buffered messages, after what it waits for."""
         for channel, sides in self._channels.items():
             yield from ((side.pairs, side.held) for side in sides.receives)
-            for rank, side in enumerate(sorted(sides.sends, key=lambda one: one.order)):
+            for rank, side in enumerate(sorted(sides.sends, key=lambda side: side.order)):
                 yield (channel, rank, side.pairs, id(side.one)), side if side.cohort is None else side.cohort
 
     def check_done(self) -> None:
@@ -208,26 +208,28 @@ class Exchange:
         Long rows are matched first, because what remains of them then is in few parts.  Buffered messages keep their
         order, and precede the message that their sender waits for.
         """
-        servers = [[one for one in some if one.ordered] for some in (sides.receives, sides.sends)]
-        waiting = sorted((one for one in sides.receives if not one.ordered), key=lambda one: one.pairs.count)
-        sends = [one for one in sides.sends if not one.ordered]
-        sends.sort(key=lambda one: (one.cohort is not None, -one.pairs.count if one.cohort else one.order))
+        servers = [[side for side in some if side.ordered] for some in (sides.receives, sides.sends)]
+        waiting = sorted(
+            (receive for receive in sides.receives if not receive.ordered), key=lambda side: side.pairs.count
+        )
+        sends = [send for send in sides.sends if not send.ordered]
+        sends.sort(key=lambda side: (side.cohort is not None, -side.pairs.count if side.cohort else side.order))
         kept: list[Side] = []
-        found: list[_Match] = []
+        matches: list[_Match] = []
         while waiting:
             receive = waiting.pop()
-            left = self._receive(receive, sends, found)
+            left = self._receive(receive, sends, matches)
             if left is None:
                 kept.append(receive)
             else:
                 waiting += left
         sides.receives[:], sides.sends[:] = [*servers[0], *kept], [*servers[1], *sends]
-        for one, loads in _loads(found):
-            self._move(one, loads)
-        return bool(found)
+        for match, loads in _loads(matches):
+            self._move(match, loads)
+        return bool(matches)
 
     @staticmethod
-    def _receive(receive: Side, sends: list[Side], found: list[_Match]) -> list[Side] | None:
+    def _receive(receive: Side, sends: list[Side], matches: list[_Match]) -> list[Side] | None:
         """Match a receive with the first send that fits; return the unmatched parts of it, or None if none fits."""
         for at, send in enumerate(sends):
             both = common(receive.pairs, send.pairs)
@@ -235,17 +237,19 @@ class Exchange:
                 mine, theirs = both
                 sends[at : at + 1] = send.left(theirs)
                 for part, start in later(receive.clock.part(mine), send.clock.part(theirs)):
-                    found.append(_Match(receive, mine.within(part), send, theirs.within(part), start))
+                    matches.append(_Match(receive, mine.within(part), send, theirs.within(part), start))
                 return receive.left(mine)
         return None
 
-    def _move(self, one: _Match, loads: Mapping[bool, MessageLoad]) -> None:
+    def _move(self, match: _Match, loads: Mapping[bool, MessageLoad]) -> None:
         """Let matched messages arrive; ``loads``: of their links, within a node and between nodes."""
-        for row in relations(one.send.group, one.receive.group, one.pairs):
-            took_s = self._message_s(one.send, one.receive, same_node=row.same_node, traffic=loads.get(row.same_node))
-            end = one.start.part(row.part).plus(took_s)
-            self._end(one.receive, one.mine.within(row.part), end, took_s * row.part.count)
-            self._end(one.send, one.theirs.within(row.part), end, took_s * row.part.count)
+        for row in relations(match.send.group, match.receive.group, match.pairs):
+            took_s = self._message_s(
+                match.send, match.receive, same_node=row.same_node, traffic=loads.get(row.same_node)
+            )
+            end = match.start.part(row.part).plus(took_s)
+            self._end(match.receive, match.mine.within(row.part), end, took_s * row.part.count)
+            self._end(match.send, match.theirs.within(row.part), end, took_s * row.part.count)
 
     def _end(self, side: Side, part: Part, end: Line, sent_s: float) -> None:
         """Let the processes of a part of a side go on at its end, if they have waited.
@@ -261,8 +265,8 @@ class Exchange:
 
     def _resume(self, cohort: Cohort) -> None:
         """Let a cohort go on with the remaining partners of its instruction, or to the next one."""
-        one = cohort.instruction
-        if isinstance(one, Send | Receive) and self.begin(cohort, one):
+        instruction = cohort.instruction
+        if isinstance(instruction, Send | Receive) and self.begin(cohort, instruction):
             self._go_on(cohort)
 
     def _note(self, side: Side, begin: Line, end: Line, sent_s: float) -> None:
@@ -284,22 +288,22 @@ class Exchange:
     def _match_servers(self, sides: _Sides) -> bool:
         """Match a process that receives from many or sends to many, one after the other; return whether it was."""
         for servers, others in ((sides.receives, sides.sends), (sides.sends, sides.receives)):
-            for server in [one for one in servers if one.ordered]:
+            for server in [server for server in servers if server.ordered]:
                 done, clock_s, served = serve_row(server.clock.first, list(self._clients(server, others)))
-                for one in served:
-                    owner = one.client.owner
+                for match in served:
+                    owner = match.client.owner
                     if owner.ordered:
-                        self._advance(owner, others, 1, one.ends[0], one.sent_s)
+                        self._advance(owner, others, 1, match.ends[0], match.sent_s)
                         continue
                     at = others.index(owner)
-                    others[at : at + 1] = owner.left(one.in_owner)
+                    others[at : at + 1] = owner.left(match.in_owner)
                     member = 0
-                    for ends in one.ends:
-                        share_s = one.sent_s * ends.count / one.count  # the sum over the lines is what counts
-                        self._end(owner, one.in_owner.within(Part(member, 1, ends.count)), ends, share_s)
+                    for ends in match.ends:
+                        share_s = match.sent_s * ends.count / match.count  # the sum over the lines is what counts
+                        self._end(owner, match.in_owner.within(Part(member, 1, ends.count)), ends, share_s)
                         member += ends.count
                 if served:
-                    all_s = sum(one.sent_s for one in served)
+                    all_s = sum(match.sent_s for match in served)
                     self._advance(server, servers, done, Line(1, clock_s), all_s)
                     return True
         return False
@@ -319,10 +323,10 @@ class Exchange:
         for other in others:
             if other.ordered and not receives:
                 continue  # it has been matched as a server
-            found = common(server.pairs, other.pairs.part(Part(0, 1, 1)) if other.ordered else other.pairs)
-            if found is None:
+            clients = common(server.pairs, other.pairs.part(Part(0, 1, 1)) if other.ordered else other.pairs)
+            if clients is None:
                 continue
-            in_row, in_owner = found
+            in_row, in_owner = clients
             ends = (other, server) if receives else (server, other)
             near = other.group.on_node(int(node))
             yield Client(

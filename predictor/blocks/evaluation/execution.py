@@ -63,8 +63,8 @@ class Execution:
         Raises:
             UserError: If a program does not end, or leaves a message unreceived.
         """
-        for one in self._classes:
-            self._add(Cohort(one, Part(0, 1, one.count), Line(one.count, 0.0)))
+        for cohort in self._classes:
+            self._add(Cohort(cohort, Part(0, 1, cohort.count), Line(cohort.count, 0.0)))
         while True:
             while self._runnable:
                 self._advance_first()
@@ -104,38 +104,38 @@ class Execution:
 
     def _do(self, cohort: Cohort) -> bool:
         """Do one instruction; return False if the cohort now waits."""
-        one = cohort.instruction
-        if isinstance(one, Send | Receive):
-            return self._exchange.begin(cohort, one)
-        if isinstance(one, Collective):
-            self._gatherings.join(cohort, one)
+        instruction = cohort.instruction
+        if isinstance(instruction, Send | Receive):
+            return self._exchange.begin(cohort, instruction)
+        if isinstance(instruction, Collective):
+            self._gatherings.join(cohort, instruction)
             return False
-        if isinstance(one, Disk):
-            self._disks.join(cohort, one)
+        if isinstance(instruction, Disk):
+            self._disks.join(cohort, instruction)
             return False
-        if isinstance(one, Compute):
-            self._compute(cohort, one)
-        elif isinstance(one, Loop):
-            cohort.loops += ((cohort.pc, 0, one.times),)
-        elif isinstance(one, Turn):
+        if isinstance(instruction, Compute):
+            self._compute(cohort, instruction)
+        elif isinstance(instruction, Loop):
+            cohort.loops += ((cohort.pc, 0, instruction.times),)
+        elif isinstance(instruction, Turn):
             begin, turn, times = cohort.loops[-1]
             cohort.loops = cohort.loops[:-1]
             if turn + 1 < times:
                 cohort.loops += ((begin, turn + 1, times),)
                 cohort.pc = begin
                 if cohort.part.first == 0:
-                    self._steady.turned(cohort, one.where)
+                    self._steady.turned(cohort, instruction.where)
         else:
-            raise TypeError(f"{one.where}: {one!r} cannot be evaluated for equal processes together")
+            raise TypeError(f"{instruction.where}: {instruction!r} cannot be evaluated for equal processes together")
         cohort.pc += 1
         return True
 
-    def _compute(self, cohort: Cohort, one: Compute) -> None:
-        first, step = cohort.row(one.operations)
+    def _compute(self, cohort: Cohort, compute: Compute) -> None:
+        first, step = cohort.row(compute.operations)
         first_s = last_s = self._machine.compute_s(cohort.group, float(first))
         if step:
             last_s = self._machine.compute_s(cohort.group, float(first + step * (cohort.count - 1)))
         cohort.clock = cohort.clock.plus(first_s, (last_s - first_s) / max(1, cohort.count - 1))
         took_s = cohort.count * (first_s + last_s) / 2
         self.compute_s[cohort.group] += took_s
-        self.spent.note(cohort.group.label, one.where, COMPUTING, took_s)
+        self.spent.note(cohort.group.label, compute.where, COMPUTING, took_s)

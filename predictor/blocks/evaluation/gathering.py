@@ -44,20 +44,20 @@ class Gatherings:
         here, labels = self._here[call.group], self._labels[call.group]
         here.append((cohort, call))
         check_agreed(labels, call, here[0][1])
-        if sum(one.count for one, _ in here) == sum(self._counts[label] for label in labels):
+        if sum(arrival.count for arrival, _ in here) == sum(self._counts[label] for label in labels):
             del self._here[call.group]
             self._let_go(here, call)
 
     def _let_go(self, here: list[tuple[Cohort, Collective]], call: Collective) -> None:
-        groups = [one for one in self._machine.groups if one.label in self._labels[call.group] and one.count]
+        groups = [group for group in self._machine.groups if group.label in self._labels[call.group] and group.count]
         root = self._root_group(groups, call)
         begin_s = max(cohort.clock.most for cohort, _ in here)
         took_s = collective_time(self._machine, call.block, call.given_bytes, groups, root)
         alike: dict[Hashable, list[Cohort]] = defaultdict(list)
-        for cohort, own in here:
+        for cohort, collective in here:
             label, count = cohort.group.label, cohort.count
-            self._spent.note(label, own.where, WAITING, count * begin_s - cohort.clock.total)
-            self._spent.note(label, own.where, SENDING, count * took_s)
+            self._spent.note(label, collective.where, WAITING, count * begin_s - cohort.clock.total)
+            self._spent.note(label, collective.where, SENDING, count * took_s)
             cohort.clock = Line(count, begin_s + took_s)
             cohort.pc += 1
             alike[cohort.kind, cohort.position].append(cohort)
@@ -74,7 +74,7 @@ class Gatherings:
         place = call.root
         for label in self._labels[call.group]:
             if place < self._counts[label]:
-                return next(one for one in groups if one.label == label and place in one.members)
+                return next(group for group in groups if group.label == label and place in group.members)
             place -= self._counts[label]
         raise ValueError(f"{call.where}: no process {call.root}")
 

@@ -66,55 +66,55 @@ class Line:
         return Line(part.count, self.first + self.step * part.first, self.step * part.stride)
 
 
-def later(one: Line, other: Line) -> list[tuple[Part, Line]]:
+def later(line: Line, other: Line) -> list[tuple[Part, Line]]:
     """Return the later of the two times of each process, on one line or two, each with its places."""
-    begin, end = one.first - other.first, one.last - other.last
-    whole = Part(0, 1, one.count)
+    begin, end = line.first - other.first, line.last - other.last
+    whole = Part(0, 1, line.count)
     if begin >= 0 and end >= 0:
-        return [(whole, one)]
+        return [(whole, line)]
     if begin <= 0 and end <= 0:
         return [(whole, other)]
     if begin > 0:
-        one, other, begin = other, one, -begin
-    crossing = min(one.count - 1, max(1, ceil(-begin / (one.step - other.step))))  # where `one` becomes the later
-    parts = Part(0, 1, crossing), Part(crossing, 1, one.count - crossing)
-    return [(parts[0], other.part(parts[0])), (parts[1], one.part(parts[1]))]
+        line, other, begin = other, line, -begin
+    crossing = min(line.count - 1, max(1, ceil(-begin / (line.step - other.step))))  # where `one` becomes the later
+    parts = Part(0, 1, crossing), Part(crossing, 1, line.count - crossing)
+    return [(parts[0], other.part(parts[0])), (parts[1], line.part(parts[1]))]
 
 
 def moments(some: Iterable[_Timed], clock: Callable[[_Timed], Line]) -> Iterator[list[_Timed]]:
     """Yield together what has all its times at the same moment; what has different times is alone."""
     together: list[_Timed] = []
-    for one in sorted(some, key=lambda one: clock(one).least):
-        time = clock(one)
+    for side in sorted(some, key=lambda side: clock(side).least):
+        time = clock(side)
         if not time.at_once:
-            yield [one]
+            yield [side]
             continue
         if together and time.least - clock(together[0]).least > AT_ONCE * time.least:
             yield together
             together = []
-        together.append(one)
+        together.append(side)
     if together:
         yield together
 
 
 def joined(lines: Iterable[Line]) -> list[Line]:
     """Return the lines one after the other, with neighbours that lie on one line as one."""
-    found: list[Line] = []
+    joined_lines: list[Line] = []
     for line in lines:
-        whole = followed(found[-1], line) if found else None
+        whole = followed(joined_lines[-1], line) if joined_lines else None
         if whole is None:
-            found.append(line)
+            joined_lines.append(line)
         else:
-            found[-1] = whole
-    return found
+            joined_lines[-1] = whole
+    return joined_lines
 
 
-def followed(one: Line, other: Line) -> Line | None:
+def followed(first: Line, other: Line) -> Line | None:
     """Return the times of ``one`` and then those of ``other``; None if they do not lie on one line."""
-    step = one.step if one.count > 1 else other.step if other.count > 1 else other.first - one.first
-    line = Line(one.count + other.count, one.first, step)
+    step = first.step if first.count > 1 else other.step if other.count > 1 else other.first - first.first
+    line = Line(first.count + other.count, first.first, step)
     near = _SAME * max(abs(line.first), abs(line.last))
-    first_off = abs(line.first + step * one.count - other.first)
+    first_off = abs(line.first + step * first.count - other.first)
     return line if first_off <= near and abs(line.last - other.last) <= near else None
 
 
@@ -141,7 +141,7 @@ def serve(ready_s: float, arrivals: Line, service_s: float) -> list[Line]:
     queued = 0
     if ready_s > arrivals.first:
         queued = min(count, ceil((ready_s - arrivals.first) / (arrivals.step - service_s)))
-    found = [Line(queued, ready_s + service_s, service_s)] if queued else []
+    lines = [Line(queued, ready_s + service_s, service_s)] if queued else []
     if queued < count:
-        found.append(arrivals.part(Part(queued, 1, count - queued)).plus(service_s))
-    return found
+        lines.append(arrivals.part(Part(queued, 1, count - queued)).plus(service_s))
+    return lines

@@ -100,7 +100,9 @@ class ProcessByProcess:
             UserError: If a process waits forever, or a message is never received.
         """
         stream = self._stream
-        steps = [self._steps(one, stream.programs[stream.program_of[one.number]]) for one in self._processes]
+        steps = [
+            self._steps(process, stream.programs[stream.program_of[process.number]]) for process in self._processes
+        ]
         self._ready.extend(self._processes)
         while self._ready:
             process = self._ready.popleft()
@@ -117,40 +119,40 @@ class ProcessByProcess:
 
     def _steps(self, process: _Process, program: Program) -> Iterator[bool]:
         """Do the instructions; yield False wherever the process waits until it is put among the ready ones."""
-        for one in program:
-            if isinstance(one, Loop) and not only_computes(one.body):
-                for _ in range(one.times):
-                    yield from self._steps(process, one.body)
+        for instruction in program:
+            if isinstance(instruction, Loop) and not only_computes(instruction.body):
+                for _ in range(instruction.times):
+                    yield from self._steps(process, instruction.body)
                 continue
-            process.at = one
-            if isinstance(one, Send | Receive):
+            process.at = instruction
+            if isinstance(instruction, Send | Receive):
                 if self._posted is not None:
-                    if isinstance(one, Send) and not process.sends_last:
+                    if isinstance(instruction, Send) and not process.sends_last:
                         process.exchange_s = process.clock_s
-                    process.sends_last = isinstance(one, Send)
-                for other in range(one.first, one.first + one.count):
-                    if isinstance(one, Receive):
+                    process.sends_last = isinstance(instruction, Send)
+                for other in range(instruction.first, instruction.first + instruction.count):
+                    if isinstance(instruction, Receive):
                         yield from self._receive(process, self._processes[other])
-                    elif self._send(process, self._processes[other], one).waits:
+                    elif self._send(process, self._processes[other], instruction).waits:
                         yield False
                 continue
             process.exchange_s, process.sends_last = None, False
-            if isinstance(one, Collective):
-                if not self._gather(process, one):
+            if isinstance(instruction, Collective):
+                if not self._gather(process, instruction):
                     yield False
                 continue
-            for inner, times in executed((one,)):
+            for inner, times in executed((instruction,)):
                 if not isinstance(inner, Compute):
                     raise TypeError(f"{inner.where}: {inner!r} cannot be evaluated process by process")
                 took_s = self._machine.compute_s(process.group, times * inner.operations)
                 process.clock_s += took_s
                 process.compute_s += took_s
 
-    def _send(self, process: _Process, other: _Process, one: Send) -> _Message:
-        message = _Message(process.clock_s, one.size_bytes, one.waits)
+    def _send(self, process: _Process, other: _Process, send: Send) -> _Message:
+        message = _Message(process.clock_s, send.size_bytes, send.waits)
         if self._posted is not None:
             message.sent_s = max(process.clock_s, process.sending_until_s)
-            transfer_s = self._posted.transfer_s(process.group, other.group, one.size_bytes)
+            transfer_s = self._posted.transfer_s(process.group, other.group, send.size_bytes)
             process.sending_until_s = message.sent_s + transfer_s
         other.queues[process.number].append(message)
         if other.expects == process.number:
@@ -185,8 +187,8 @@ class ProcessByProcess:
         groups = [group for group in self._machine.groups if group.label in labels and group.count]
         root = self._processes[ranks[call.root]].group
         took_s = collective_time(self._machine, call.block, call.given_bytes, groups, root)
-        end_s = max(one.clock_s for one, _ in here) + took_s
-        for one, _ in here:
-            one.clock_s = end_s
-        self._ready.extend(one for one, _ in here if one is not process)
+        end_s = max(process_there.clock_s for process_there, _ in here) + took_s
+        for process_there, _ in here:
+            process_there.clock_s = end_s
+        self._ready.extend(process_there for process_there, _ in here if process_there is not process)
         return True

@@ -68,35 +68,35 @@ def serve_row(ready_s: float, clients: Sequence[Client[_Owner]]) -> tuple[int, f
     Returns:
         The number of places served, the end of the last service, s, and what was served.
     """
-    heap: list[_Waiting] = [(one.in_row.first, one.order, number, 0) for number, one in enumerate(clients)]
+    heap: list[_Waiting] = [(client.in_row.first, client.order, number, 0) for number, client in enumerate(clients)]
     heapify(heap)
     served: dict[int, Served[_Owner]] = {}  # by number of the client
     place = alone_until = 0
     while heap and heap[0][0] == place:
         _, order, number, member = heappop(heap)
-        one = clients[number]
-        done = served.setdefault(number, Served(one, member, []))
+        asking = clients[number]
+        done = served.setdefault(number, Served(asking, member, []))
         if done.first + done.count != member:
             break
-        stride = one.in_row.stride
+        stride = asking.in_row.stride
         if stride > 1 and place >= alone_until:
             others = [heappop(heap) for _ in range(min(stride - 1, len(heap)))]
             count = _serve_in_turn(heap, [(place, order, number, member), *others], clients, served, ready_s=ready_s)
-            ready_s += stride * count * one.service_s
+            ready_s += stride * count * asking.service_s
             alone_until = place if count else place + stride
             place += stride * count
             continue
-        end = place + (one.in_row.count - member if stride == 1 else 1)
+        end = place + (asking.in_row.count - member if stride == 1 else 1)
         while heap and heap[0][0] < end and heap[0][1] > order:
             other = heappop(heap)
             _wait(heap, clients[other[2]].in_row, other, end)
-        count, service_s = _run(one, place, min(end, heap[0][0]) if heap else end)
-        ends_s = serve(ready_s, one.times.part(Part(member, 1, count)), service_s)
+        count, service_s = _run(asking, place, min(end, heap[0][0]) if heap else end)
+        ends_s = serve(ready_s, asking.times.part(Part(member, 1, count)), service_s)
         ready_s = ends_s[-1].last
         done.add(ends_s, service_s)
         place += count
-        _wait(heap, one.in_row, (place, order, number, member), place)
-    return place, ready_s, [one for one in served.values() if one.ends]
+        _wait(heap, asking.in_row, (place, order, number, member), place)
+    return place, ready_s, [client for client in served.values() if client.ends]
 
 
 def _serve_in_turn(
@@ -135,12 +135,12 @@ def _queued(
         return 0
     count = min(clients[number].in_row.count - member for _, _, number, member in turn)
     for at, (place, _, number, member) in enumerate(turn):
-        one = clients[number]
+        client = clients[number]
         before = served.get(number)
-        alike = place == turn[0][0] + at and one.in_row.stride == stride and one.service_s == service_s
-        if not alike or len(one.near) or (before is not None and before.first + before.count != member):
+        alike = place == turn[0][0] + at and client.in_row.stride == stride and client.service_s == service_s
+        if not alike or len(client.near) or (before is not None and before.first + before.count != member):
             return 0
-        times = one.times.part(Part(member, 1, count))
+        times = client.times.part(Part(member, 1, count))
         begin_s = ready_s + at * service_s
         if times.first > begin_s or times.last > begin_s + stride * (count - 1) * service_s:
             return 0
@@ -155,11 +155,11 @@ def _wait(heap: list[_Waiting], row: Part, who: _Waiting, place: int) -> None:
         heappush(heap, (row.first + row.stride * member, order, number, member))
 
 
-def _run(one: Client[_Owner], place: int, end: int) -> tuple[int, float]:
+def _run(client: Client[_Owner], place: int, end: int) -> tuple[int, float]:
     """Return how many places up to ``end`` have the same service time, and that time, s."""
-    at = bisect_left(one.near, place)
-    if at == len(one.near):
-        return end - place, one.service_s
-    if one.near[at] > place:
-        return min(end, one.near[at]) - place, one.service_s
-    return (min(end, one.near.stop) - place if one.near.step == 1 else 1), one.near_s
+    at = bisect_left(client.near, place)
+    if at == len(client.near):
+        return end - place, client.service_s
+    if client.near[at] > place:
+        return min(end, client.near[at]) - place, client.service_s
+    return (min(end, client.near.stop) - place if client.near.step == 1 else 1), client.near_s

@@ -50,7 +50,7 @@ class _State:
     @staticmethod
     def of(standing: Iterable[tuple[Hashable, Cohort | Side]], totals: Totals) -> _State:
         """Return the present state; cohorts and messages come after what they wait for."""
-        return _State(dict(_standing(*one) for one in standing), [dict(one) for one in totals])
+        return _State(dict(_standing(*state) for state in standing), [dict(state) for state in totals])
 
 
 def _standing(where: Hashable, who: Cohort | Side) -> tuple[Hashable, _Standing]:
@@ -139,12 +139,12 @@ class Steady:
         if watch.since == 0:
             watch.reference = now
             return 0
-        found = None if before is None else _period(before, now)
-        if before is None or found is None:
+        period = None if before is None else _period(before, now)
+        if before is None or period is None:
             return 0
-        periods, shift_s = found
-        for key, one in now.standing.items():
-            _move(before.standing[key], one, periods=periods, shift_s=shift_s)
+        periods, shift_s = period
+        for key, process in now.standing.items():
+            _move(before.standing[key], process, periods=periods, shift_s=shift_s)
         for total, earlier in zip(totals, before.totals, strict=True):
             for name, value in total.items():
                 total[name] = value + periods * (value - earlier.get(name, 0.0))
@@ -157,18 +157,18 @@ def _period(before: _State, now: _State) -> tuple[int, float] | None:
     if before.standing.keys() != now.standing.keys():
         return None
     periods, shift_s = None, None
-    for key, one in before.standing.items():
+    for key, process in before.standing.items():
         other = now.standing[key]
-        if one.turns == other.turns and one.clock == other.clock:
+        if process.turns == other.turns and process.clock == other.clock:
             continue  # it waits for something after the loop
         near = _SAME * other.clock.most
-        moved_s = other.clock.first - one.clock.first
+        moved_s = other.clock.first - process.clock.first
         shift_s = moved_s if shift_s is None else shift_s
-        turned = abs(other.clock.step - one.clock.step) * other.clock.count > near
-        if turned or abs(moved_s - shift_s) > near or (near > _SURE * shift_s and one.clock != other.clock):
+        turned = abs(other.clock.step - process.clock.step) * other.clock.count > near
+        if turned or abs(moved_s - shift_s) > near or (near > _SURE * shift_s and process.clock != other.clock):
             return None
         if isinstance(other.who, Cohort):
-            again = _again(one, other, other.who)
+            again = _again(process, other, other.who)
             if not again:
                 return None
             periods = again if periods is None else min(periods, again)

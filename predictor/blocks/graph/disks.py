@@ -42,22 +42,22 @@ class Disks:
     numbers: dict[tuple[str, str, bool | None], int] = field(default_factory=dict)  # ends; None: over the network
     arrays: dict[str, DiskArray] = field(default_factory=dict)  # by name of the disk
 
-    def moves(self, process: int, one: Disk) -> list[tuple[int, float]]:
+    def moves(self, process: int, disk: Disk) -> list[tuple[int, float]]:
         """Return the ways of a disk block in order, with the bytes on each (PAUSE: with seconds).
 
         Raises:
             OutOfRange: If the system has no disks.
         """
         server = self.server(process)
-        latency_s = server.disk.write_latency_s if one.writes else server.disk.read_latency_s
+        latency_s = server.disk.write_latency_s if disk.writes else server.disk.read_latency_s
         self.arrays[server.name] = server.disk
-        own = [(PAUSE, latency_s), (self._number(server.name, server.name, one.writes), float(one.size_bytes))]
+        disk_moves = [(PAUSE, latency_s), (self._number(server.name, server.name, disk.writes), float(disk.size_bytes))]
         if server.host == server.mine:
-            return own
+            return disk_moves
         there, here = (self._number(*ends, None) for ends in ((server.mine, server.host), (server.host, server.mine)))
-        data = [(there if one.writes else here, float(one.size_bytes))]
-        note = [] if self.note_bytes is None else [(here if one.writes else there, float(self.note_bytes))]
-        return [*data, *own, *note] if one.writes else [*note, *own, *data]
+        data = [(there if disk.writes else here, float(disk.size_bytes))]
+        note = [] if self.note_bytes is None else [(here if disk.writes else there, float(self.note_bytes))]
+        return [*data, *disk_moves, *note] if disk.writes else [*note, *disk_moves, *data]
 
     def server(self, process: int) -> Server:
         """Return the disk that a process uses.
@@ -66,10 +66,10 @@ class Disks:
             OutOfRange: If the system has no disks.
         """
         group, number = self.schedule.place(self.stream.labels[process], self.stream.indices[process])
-        found = self.system.disks_for(group)
-        if found is None:
+        disks = self.system.disks_for(group)
+        if disks is None:
             raise OutOfRange(f"system {self.system.name}", "it has no disks", "Give a node `disks`")
-        unit, disk = found
+        unit, disk = disks
         there = number if unit.node is group.node else 0
         host = unit.node.host_name(there, unit.node.units[0])
         return Server(group.host(number), host, unit.node.disk_name(there, disk), disk)

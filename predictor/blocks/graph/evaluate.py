@@ -94,15 +94,23 @@ def run_graph(stream: Stream, machine: NetworkMachine, *, dated: bool = False) -
     _check_received(stream, events)
     sections = Sections(Recording(events.of_process, (), ()))
     network = _network(sections.partners, machine, placement, disks)
-    found = estimate(sections, events.turns, network, placement, *hosts)
-    work = [sum(t * one.operations for one, t in executed(p) if isinstance(one, Compute)) for p in stream.programs]
+    estimated = estimate(sections, events.turns, network, placement, *hosts)
+    work = [
+        sum(t * instruction.operations for instruction, t in executed(p) if isinstance(instruction, Compute))
+        for p in stream.programs
+    ]
     operations = np.array(work, float)[list(stream.program_of)]
     if not dated:
-        return GraphRun(found.ends_s, operations, events.turns, found.iterations)
-    program = sections.program(found.iterations if sections.iterations else None)
+        return GraphRun(estimated.ends_s, operations, events.turns, estimated.iterations)
+    program = sections.program(estimated.iterations if sections.iterations else None)
     moments = moments_of(program, network, placement, *hosts)
     return GraphRun(
-        found.ends_s, operations, events.turns, found.iterations, Dated(moments, found.ends_s), events.places
+        estimated.ends_s,
+        operations,
+        events.turns,
+        estimated.iterations,
+        Dated(moments, estimated.ends_s),
+        events.places,
     )
 
 
@@ -121,9 +129,9 @@ def _check_received(stream: Stream, events: Events) -> None:
     for more, less, is_sent in ((sent, received, True), (received, sent, False)):
         keys, at, counts = np.unique(more[0], return_index=True, return_counts=True)
         others, theirs = np.unique(less[0], return_counts=True)
-        found = np.searchsorted(others, keys)
-        known = np.append(others, -1)[found] == keys
-        lacking = np.flatnonzero(counts > np.where(known, np.append(theirs, 0)[found], 0))
+        places = np.searchsorted(others, keys)
+        known = np.append(others, -1)[places] == keys
+        lacking = np.flatnonzero(counts > np.where(known, np.append(theirs, 0)[places], 0))
         if not len(lacking):
             continue
         ends = divmod(int(keys[lacking[0]]) >> _KEY_BITS, len(stream.program_of))
@@ -137,8 +145,8 @@ def _check_received(stream: Stream, events: Events) -> None:
 def _ends(stream: Stream, events: Events, kind: Kind) -> tuple[np.ndarray, np.ndarray]:
     """Return a key of source, target, group and tag for each event of this kind, and the places of their steps."""
     processes, keys, sites = len(stream.program_of), [], []
-    for process, own in enumerate(events.of_process):
-        here = own[own["kind"] == kind]
+    for process, events_of_process in enumerate(events.of_process):
+        here = events_of_process[events_of_process["kind"] == kind]
         peer = here["peer"].astype(np.int64)
         pair = process * processes + peer if kind == Kind.SEND else peer * processes + process
         keys.append(pair << _KEY_BITS | (here["comm"].astype(np.int64) << _TAG_BITS) | (-here["tag"]))

@@ -66,21 +66,21 @@ def number_of_events(stream: Stream) -> int:
     of_program = []
     for program, at in zip(stream.programs, loops, strict=True):
         total = 0
-        for number, one in enumerate(program):
-            if number == at and isinstance(one, Loop):
-                total += 5 * sum(times * _weight(inner, stream) for inner, times in executed(one.body))
+        for number, instruction in enumerate(program):
+            if number == at and isinstance(instruction, Loop):
+                total += 5 * sum(times * _weight(inner, stream) for inner, times in executed(instruction.body))
             else:
-                total += sum(times * _weight(inner, stream) for inner, times in executed((one,)))
+                total += sum(times * _weight(inner, stream) for inner, times in executed((instruction,)))
         of_program.append(total)
     return sum(of_program[number] for number in stream.program_of)
 
 
-def _weight(one: Instruction, stream: Stream) -> int:
-    if isinstance(one, Send | Receive):
-        return 2 * one.count
-    if isinstance(one, Collective):
-        members = len(stream.groups[one.group])
-        return 4 * members if one.block in ("alltoall", "allgather") else 4
+def _weight(instruction: Instruction, stream: Stream) -> int:
+    if isinstance(instruction, Send | Receive):
+        return 2 * instruction.count
+    if isinstance(instruction, Collective):
+        members = len(stream.groups[instruction.group])
+        return 4 * members if instruction.block in ("alltoall", "allgather") else 4
     return 1
 
 
@@ -92,30 +92,42 @@ def _iterations(stream: Stream) -> tuple[list[int], int]:
     """
     used = [stream.programs[number] for number in sorted(set(stream.program_of))]
     none = [_WHOLE] * len(stream.programs), 0
-    if not used or any(isinstance(one, ReceiveAny) for program in used for one, _ in executed(program)):
+    if not used or any(isinstance(instruction, ReceiveAny) for program in used for instruction, _ in executed(program)):
         return none
-    counted = [Counter(one.times for one in program if isinstance(one, Loop)) for program in used]
+    counted = [
+        Counter(instruction.times for instruction in program if isinstance(instruction, Loop)) for program in used
+    ]
     alike = [t for t in counted[0] if t >= LEAST_TURNS and all(c[t] == counted[0][t] for c in counted)]
     alike = [
-        t for t in alike if all(closed(one) for p in used for one in p if isinstance(one, Loop) and one.times == t)
+        t
+        for t in alike
+        if all(
+            closed(instruction)
+            for p in used
+            for instruction in p
+            if isinstance(instruction, Loop) and instruction.times == t
+        )
     ]
-    best, found = 0, none
+    best, best_loops = 0, none
     for turns in alike:
-        places = [[at for at, one in enumerate(p) if isinstance(one, Loop) and one.times == turns] for p in used]
+        places = [
+            [at for at, instruction in enumerate(p) if isinstance(instruction, Loop) and instruction.times == turns]
+            for p in used
+        ]
         for k in range(counted[0][turns]):
             weight = turns * sum(
                 times * _weight(inner, stream)
                 for program, at in zip(used, places, strict=True)
-                for one in (program[at[k]],)
-                if isinstance(one, Loop)
-                for inner, times in executed(one.body)
+                for instruction in (program[at[k]],)
+                if isinstance(instruction, Loop)
+                for inner, times in executed(instruction.body)
             )
             if weight > best:
                 best, chosen = weight, [_WHOLE] * len(stream.programs)
                 for number, at in zip(sorted(set(stream.program_of)), places, strict=True):
                     chosen[number] = at[k]
-                found = chosen, turns
-    return found
+                best_loops = chosen, turns
+    return best_loops
 
 
 def closed(loop: Loop) -> bool:
@@ -125,15 +137,15 @@ def closed(loop: Loop) -> bool:
 
 def _open_after(body: Sequence[Instruction], begun: frozenset[int]) -> frozenset[int] | None:
     """Return the requests that are not waited for after some instructions; None: one waits for an earlier request."""
-    for one in body:
-        if isinstance(one, Send | Receive) and one.request != NONE:
-            begun |= {one.request}
-        elif isinstance(one, Wait):
-            if not begun.issuperset(one.requests):
+    for instruction in body:
+        if isinstance(instruction, Send | Receive) and instruction.request != NONE:
+            begun |= {instruction.request}
+        elif isinstance(instruction, Wait):
+            if not begun.issuperset(instruction.requests):
                 return None
-            begun -= set(one.requests)
-        elif isinstance(one, Loop):
-            after = _open_after(one.body, begun)
+            begun -= set(instruction.requests)
+        elif isinstance(instruction, Loop):
+            after = _open_after(instruction.body, begun)
             if after is None:
                 return None
             begun = after
@@ -161,7 +173,10 @@ class _Writing:
     def events(self) -> Events:
         """Return the events of all processes; many processes of equal programs have equal events."""
         known: dict[int, np.ndarray] = {}
-        shared = [not any(isinstance(one, Collective | Disk) for one, _ in executed(p)) for p in self.stream.programs]
+        shared = [
+            not any(isinstance(instruction, Collective | Disk) for instruction, _ in executed(p))
+            for p in self.stream.programs
+        ]
         rows = []
         for process, number in enumerate(self.stream.program_of):
             self.process = process
@@ -188,18 +203,18 @@ class _Writing:
 
     def _part(self, program: Sequence[Instruction]) -> np.ndarray:
         parts, rows = [np.empty(0, EVENT)], list[_Row]()
-        for one in program:
-            if isinstance(one, Loop):
+        for instruction in program:
+            if isinstance(instruction, Loop):
                 parts.append(np.array(rows, EVENT))
                 rows = []
-                if id(one.body) in self.known or closed(one):
-                    turn, posts = self._turn(one)
-                    parts.append(np.tile(turn, one.times))
-                    self.posts += posts * one.times
+                if id(instruction.body) in self.known or closed(instruction):
+                    turn, posts = self._turn(instruction)
+                    parts.append(np.tile(turn, instruction.times))
+                    self.posts += posts * instruction.times
                 else:
-                    parts += [self._part(one.body) for _ in range(one.times)]
+                    parts += [self._part(instruction.body) for _ in range(instruction.times)]
             else:
-                made, posts = self._made(one)
+                made, posts = self._made(instruction)
                 self.posts += posts
                 rows += made
         return np.concatenate([*parts, np.array(rows, EVENT)])
@@ -213,65 +228,65 @@ class _Writing:
             self.posts = before
         return self.known[id(loop.body)]
 
-    def _made(self, one: Instruction) -> tuple[list[_Row], int]:
+    def _made(self, instruction: Instruction) -> tuple[list[_Row], int]:
         """Return the events of an instruction, and its posts; they are kept if they do not depend on earlier posts."""
-        if id(one) in self.rows:
-            return self.rows[id(one)]
-        rows = self._rows(one, 1 + self.places.setdefault(one.where, len(self.places)))
+        if id(instruction) in self.rows:
+            return self.rows[id(instruction)]
+        rows = self._rows(instruction, 1 + self.places.setdefault(instruction.where, len(self.places)))
         made = rows, sum(kind in (Kind.SEND, Kind.RECV) for kind, *_ in rows)
-        if not isinstance(one, Wait) and getattr(one, "request", NONE) == NONE:
-            self.rows[id(one)] = made
+        if not isinstance(instruction, Wait) and getattr(instruction, "request", NONE) == NONE:
+            self.rows[id(instruction)] = made
         return made
 
-    def _rows(self, one: Instruction, site: int) -> list[_Row]:
+    def _rows(self, instruction: Instruction, site: int) -> list[_Row]:
         """Return the events of an instruction; the request of a WAIT is how many posts before it its own is."""
         wait = (Kind.WAIT, 0, 0, 0, -1, 0, 1, 0, 0.0, 0.0, site)
-        if isinstance(one, Compute):
-            return [(Kind.COMPUTE, 0, 0, 0, -1, 0, 0, 0, one.operations, 0.0, site)]
-        if isinstance(one, Collective):
-            return self._collective(one, site)
-        if isinstance(one, Disk):
+        if isinstance(instruction, Compute):
+            return [(Kind.COMPUTE, 0, 0, 0, -1, 0, 0, 0, instruction.operations, 0.0, site)]
+        if isinstance(instruction, Collective):
+            return self._collective(instruction, site)
+        if isinstance(instruction, Disk):
             return [
                 (Kind.ELAPSE, 0, Elapse.ASLEEP if way == PAUSE else OWN + way, 0, -1, 0, 0, 0, amount, 0.0, site)
-                for way, amount in self.disks.moves(self.process, one)
+                for way, amount in self.disks.moves(self.process, instruction)
             ]
         rows: list[_Row] = []
-        if isinstance(one, Send | Reply):
-            return self._send(one, site)
-        if isinstance(one, ReceiveAny):
-            rows += [(Kind.RECV, 0, 0, 0, ANY, one.label, 0, 0, 0.0, 0.0, site), wait]
-        elif isinstance(one, Receive):
-            for peer in range(one.first, one.first + one.count):
+        if isinstance(instruction, Send | Reply):
+            return self._send(instruction, site)
+        if isinstance(instruction, ReceiveAny):
+            rows += [(Kind.RECV, 0, 0, 0, ANY, instruction.label, 0, 0, 0.0, 0.0, site), wait]
+        elif isinstance(instruction, Receive):
+            for peer in range(instruction.first, instruction.first + instruction.count):
                 rows.append((Kind.RECV, 0, 0, 0, peer, 0, 0, 0, 0.0, 0.0, site))
-                if one.request != NONE:
-                    self.begun.setdefault(one.request, []).append(self.posts + len(rows) - 1)
+                if instruction.request != NONE:
+                    self.begun.setdefault(instruction.request, []).append(self.posts + len(rows) - 1)
                 else:
                     rows.append(wait)
-        elif isinstance(one, Wait):
-            numbers = sorted(number for request in one.requests for number in self.begun.pop(request, ()))
+        elif isinstance(instruction, Wait):
+            numbers = sorted(number for request in instruction.requests for number in self.begun.pop(request, ()))
             rows += [(Kind.WAIT, 0, 0, 0, -1, 0, self.posts - number, 0, 0.0, 0.0, site) for number in numbers]
         else:
-            raise TypeError(f"{one.where}: the graph has no events for {one!r}")
+            raise TypeError(f"{instruction.where}: the graph has no events for {instruction!r}")
         return rows
 
-    def _send(self, one: Send | Reply, site: int) -> list[_Row]:
-        mode = Mode.SYNCHRONOUS if one.waits else Mode.STANDARD
-        peers = range(one.first, one.first + one.count) if isinstance(one, Send) else (LATEST,)
+    def _send(self, send: Send | Reply, site: int) -> list[_Row]:
+        mode = Mode.SYNCHRONOUS if send.waits else Mode.STANDARD
+        peers = range(send.first, send.first + send.count) if isinstance(send, Send) else (LATEST,)
         rows: list[_Row] = []
         for number, peer in enumerate(peers):
-            rows.append((Kind.SEND, mode, 0, 0, peer, 0, 0, one.size_bytes, 0.0, 0.0, site))
-            if isinstance(one, Send) and one.request != NONE:
-                self.begun.setdefault(one.request, []).append(self.posts + number)
-            elif one.waits:
+            rows.append((Kind.SEND, mode, 0, 0, peer, 0, 0, send.size_bytes, 0.0, 0.0, site))
+            if isinstance(send, Send) and send.request != NONE:
+                self.begun.setdefault(send.request, []).append(self.posts + number)
+            elif send.waits:
                 rows.append((Kind.WAIT, 0, 0, 0, -1, 0, 1, 0, 0.0, 0.0, site))
         return rows
 
-    def _collective(self, one: Collective, site: int) -> list[_Row]:
-        members, op = self.stream.groups[one.group], Op[one.block.upper()]
-        comm, tag = one.group + 1, _COLLECTIVE_TAG - op
+    def _collective(self, collective: Collective, site: int) -> list[_Row]:
+        members, op = self.stream.groups[collective.group], Op[collective.block.upper()]
+        comm, tag = collective.group + 1, _COLLECTIVE_TAG - op
         place = members.index(self.process) if self.process in members else -1
         rows: list[_Row] = []
-        for step in steps(Call(op, place, len(members), one.root, one.size_bytes, ())):
+        for step in steps(Call(op, place, len(members), collective.root, collective.size_bytes, ())):
             for is_send, partner, size_bytes in step.operations:
                 kind = Kind.SEND if is_send else Kind.RECV
                 rows.append((kind, Mode.STANDARD, 0, comm, members[partner], tag, 0, size_bytes, 0.0, 0.0, site))

@@ -70,8 +70,8 @@ class Dated:
         kind = kinds_of(moments)
         cell = (group_of[self.process] * (sites + 1) + program.site) * len(KINDS)
         size = groups * (sites + 1) * len(KINDS)
-        found = np.bincount(cell + kind, takes_s - late_s, size) + np.bincount(cell + WAITING, late_s, size)
-        parts: np.ndarray = found.reshape(groups, sites + 1, len(KINDS))[:, 1:]
+        sums_s = np.bincount(cell + kind, takes_s - late_s, size) + np.bincount(cell + WAITING, late_s, size)
+        parts: np.ndarray = sums_s.reshape(groups, sites + 1, len(KINDS))[:, 1:]
         return parts
 
 

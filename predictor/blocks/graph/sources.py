@@ -39,14 +39,14 @@ def settled(stream: Stream, events: Events, took: Callable[[Program, Pairs], np.
     Raises:
         UserError: If a process receives from any when no message is left for it, or replies to nobody.
     """
-    for process, own in enumerate(events.of_process):
-        replies = np.flatnonzero(own["peer"] == LATEST)
-        if len(replies) and not (own["peer"][: replies[0]] == ANY).any():
-            where = events.places[int(own["site"][replies[0]]) - 1]
+    for process, events_of_process in enumerate(events.of_process):
+        replies = np.flatnonzero(events_of_process["peer"] == LATEST)
+        if len(replies) and not (events_of_process["peer"][: replies[0]] == ANY).any():
+            where = events.places[int(events_of_process["site"][replies[0]]) - 1]
             problem = f"{_name(stream, process)} replies before it has received"
             raise UserError(where, problem, "Receive from any process first")
     opened = _opened(events)
-    rank = np.repeat(np.arange(len(opened)), [len(own) for own in opened])
+    rank = np.repeat(np.arange(len(opened)), [len(events_of_process) for events_of_process in opened])
     joined = np.concatenate(opened)
     pairs = _possible(joined, rank)
     _address(opened, pairs)
@@ -64,8 +64,8 @@ def settled(stream: Stream, events: Events, took: Callable[[Program, Pairs], np.
     return Events(tuple(made), events.places, events.turns)
 
 
-def _chooses(own: np.ndarray) -> bool:
-    return bool((own["peer"] <= ANY).any())
+def _chooses(events: np.ndarray) -> bool:
+    return bool((events["peer"] <= ANY).any())
 
 
 def _name(stream: Stream, process: int) -> str:
@@ -74,23 +74,26 @@ def _name(stream: Stream, process: int) -> str:
 
 def _opened(events: Events) -> list[np.ndarray]:
     """Return the events, those of open messages in the communicator OPEN."""
-    chooses = np.array([bool((own["peer"] == ANY).any()) for own in events.of_process])
-    replies = np.array([bool((own["peer"] == LATEST).any()) for own in events.of_process])
+    chooses = np.array([bool((events_of_process["peer"] == ANY).any()) for events_of_process in events.of_process])
+    replies = np.array([bool((events_of_process["peer"] == LATEST).any()) for events_of_process in events.of_process])
     made = []
-    for process, own in enumerate(events.of_process):
-        own = own.copy()
-        own_comm = (own["comm"] == 0) & np.isin(own["kind"], (Kind.SEND, Kind.RECV))
-        sends, receives = own_comm & (own["kind"] == Kind.SEND), own_comm & (own["kind"] == Kind.RECV)
-        peer = np.maximum(own["peer"], 0)
+    for process, events_of_process in enumerate(events.of_process):
+        events_of_process = events_of_process.copy()
+        own_comm = (events_of_process["comm"] == 0) & np.isin(events_of_process["kind"], (Kind.SEND, Kind.RECV))
+        sends, receives = (
+            own_comm & (events_of_process["kind"] == Kind.SEND),
+            own_comm & (events_of_process["kind"] == Kind.RECV),
+        )
+        peer = np.maximum(events_of_process["peer"], 0)
         is_open = (sends & (replies[process] | chooses[peer])) | (receives & (chooses[process] | replies[peer]))
-        own["comm"][is_open] = OPEN
-        made.append(own)
+        events_of_process["comm"][is_open] = OPEN
+        made.append(events_of_process)
     return made
 
 
 def _open(joined: np.ndarray, kind: Kind) -> np.ndarray:
-    found: np.ndarray = (joined["kind"] == kind) & (joined["comm"] == OPEN)
-    return found
+    is_open: np.ndarray = (joined["kind"] == kind) & (joined["comm"] == OPEN)
+    return is_open
 
 
 def _possible(joined: np.ndarray, rank: np.ndarray) -> Pairs:
@@ -111,8 +114,8 @@ def _unique(source: np.ndarray, target: np.ndarray) -> Pairs:
 def _address(opened: Iterable[np.ndarray], pairs: Pairs) -> None:
     """Give each reply one of the possible receivers, which the evaluation replaces."""
     possible = dict(pairs)
-    for process, own in enumerate(opened):
-        own["peer"][own["peer"] == LATEST] = possible.get(process, process)
+    for process, events_of_process in enumerate(opened):
+        events_of_process["peer"][events_of_process["peer"] == LATEST] = possible.get(process, process)
 
 
 def _with_choices(stream: Stream, program: Program, joined: np.ndarray, rank: np.ndarray, pairs: Pairs) -> Program:
@@ -144,8 +147,8 @@ def _with_choices(stream: Stream, program: Program, joined: np.ndarray, rank: np
     asked[len(sends) :] = numbers[asked[len(sends) :]]
     first = np.zeros(len(receives), np.int64)  # a receive has no message of its own: any will do
 
-    def with_more(own: np.ndarray, more: np.ndarray) -> np.ndarray:
-        return np.concatenate([own, own[first], more.astype(own.dtype)])
+    def with_more(events: np.ndarray, more: np.ndarray) -> np.ndarray:
+        return np.concatenate([events, events[first], more.astype(events.dtype)])
 
     return replace(
         program,
@@ -179,17 +182,17 @@ def _named(stream: Stream, events: Events, process: int, sources: np.ndarray) ->
     """
     if not _chooses(events.of_process[process]):
         return events.of_process[process]
-    own = events.of_process[process].copy()
-    receives = np.flatnonzero((own["kind"] == Kind.RECV) & (own["comm"] == 0))
-    chosen = own["peer"][receives] == ANY
+    events_of_process = events.of_process[process].copy()
+    receives = np.flatnonzero((events_of_process["kind"] == Kind.RECV) & (events_of_process["comm"] == 0))
+    chosen = events_of_process["peer"][receives] == ANY
     lost = np.flatnonzero(sources < 0)
     if chosen[lost].any():  # the first one keeps the others waiting
-        where = events.places[int(own["site"][receives[lost[0]]]) - 1]
-        whom = "a message" if chosen[lost[0]] else _name(stream, int(own["peer"][receives[lost[0]]]))
+        where = events.places[int(events_of_process["site"][receives[lost[0]]]) - 1]
+        whom = "a message" if chosen[lost[0]] else _name(stream, int(events_of_process["peer"][receives[lost[0]]]))
         problem = f"{_name(stream, process)} waits forever for {whom}"
         raise UserError(where, problem, "Check what the other processes do then")
-    own["peer"][receives[chosen]], own["tag"][receives[chosen]] = sources[chosen], 0
-    replies = np.flatnonzero(own["peer"] == LATEST)
+    events_of_process["peer"][receives[chosen]], events_of_process["tag"][receives[chosen]] = sources[chosen], 0
+    replies = np.flatnonzero(events_of_process["peer"] == LATEST)
     before = np.searchsorted(receives[chosen], replies) - 1
-    own["peer"][replies] = own["peer"][receives[chosen][before]]
-    return own
+    events_of_process["peer"][replies] = events_of_process["peer"][receives[chosen][before]]
+    return events_of_process

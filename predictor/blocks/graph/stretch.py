@@ -14,12 +14,12 @@ def stretches_of(stream: Stream, schedule: Schedule) -> list[float]:
     loads = schedule.loads()
     if all(_stretch(load) == 1 for load in loads if load.threads):
         return [1.0] * len(stream.program_of)
-    found = []
+    stretches = []
     for label, index in zip(stream.labels, stream.indices, strict=True):
         group, number = schedule.place(label, index)
-        here = (one for one in loads if one.group is group and one.first <= number < one.first + one.units)
-        found.append(_stretch(next(here)))
-    return found
+        here = (load for load in loads if load.group is group and load.first <= number < load.first + load.units)
+        stretches.append(_stretch(next(here)))
+    return stretches
 
 
 def _stretch(load: Load) -> float:

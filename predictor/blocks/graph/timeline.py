@@ -42,8 +42,8 @@ def activities_of(stream: Stream, machine: NetworkMachine) -> Activities:
     none = np.empty(0)
     ranks = []
     for rank in range(len(run.ended_s)):
-        own = np.flatnonzero(process == rank)
-        ranks.append(RankActivities(begin_s[own], end_s[own], activity[own], none))
+        of_rank = np.flatnonzero(process == rank)
+        ranks.append(RankActivities(begin_s[of_rank], end_s[of_rank], activity[of_rank], none))
     placement, system = machine.schedule.placement(), machine.system
     turns = run.turns or 1
     return Activities(
@@ -64,13 +64,13 @@ def _cluster(system: System, host: str) -> str:
 
 def _collectives(stream: Stream, run: GraphRun) -> np.ndarray:
     """Return the activity of the collective at each site; -1: there is none."""
-    found = {
-        one.where: FIRST_COLLECTIVE + Op[one.block.upper()]
+    collectives = {
+        gathering.where: FIRST_COLLECTIVE + Op[gathering.block.upper()]
         for program in stream.programs
-        for one, _ in executed(program)
-        if isinstance(one, Collective)
+        for gathering, _ in executed(program)
+        if isinstance(gathering, Collective)
     }
-    return np.array([-1, *(found.get(place, -1) for place in run.places)])
+    return np.array([-1, *(collectives.get(place, -1) for place in run.places)])
 
 
 def _spans(dated: Dated, collectives: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:

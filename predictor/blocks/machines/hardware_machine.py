@@ -112,9 +112,9 @@ class HardwareMachine:
         if same_node:
             return dict.fromkeys(names, traffic.out)
         other_i, other_j = self._another(ends), self._another(_back(ends))
-        found = dict.fromkeys(names & self._links((here, other_i, there, j)), traffic.into)
-        found |= dict.fromkeys(names & self._links((here, i, there, other_j)), traffic.out)
-        return found | dict.fromkeys(names & self._links((here, other_i, there, other_j)), traffic.together)
+        flows_there = dict.fromkeys(names & self._links((here, other_i, there, j)), traffic.into)
+        flows_there |= dict.fromkeys(names & self._links((here, i, there, other_j)), traffic.out)
+        return flows_there | dict.fromkeys(names & self._links((here, other_i, there, other_j)), traffic.together)
 
     def _links(self, ends: Ends) -> frozenset[str]:
         return frozenset(link.name for link in self.system.way(*ends).links if link.sharing != "fatpipe")
@@ -159,15 +159,15 @@ class HardwareMachine:
 
     def _slowest_s(self, members: Sequence[Group], size_bytes: int) -> float:
         """Return the longest time of a message between two members."""
-        pairs = [(one, other, False) for one, other in combinations(members, 2) if self._apart(one, other)]
-        pairs += [(one, one, one.units == 1) for one in members if one.count > 1]
-        pairs += [(one, other, True) for one, other in combinations(members, 2) if not self._apart(one, other)]
-        return max(self.message_s(one, other, size_bytes, same_node=near) for one, other, near in pairs)
+        pairs = [(first, other, False) for first, other in combinations(members, 2) if self._apart(first, other)]
+        pairs += [(member, member, member.units == 1) for member in members if member.count > 1]
+        pairs += [(first, other, True) for first, other in combinations(members, 2) if not self._apart(first, other)]
+        return max(self.message_s(first, other, size_bytes, same_node=near) for first, other, near in pairs)
 
     @staticmethod
-    def _apart(one: Group, other: Group) -> bool:
+    def _apart(group: Group, other: Group) -> bool:
         """Return whether some processes of the two groups are on different nodes."""
-        return one.units > 1 or other.units > 1 or one.first_node != other.first_node
+        return group.units > 1 or other.units > 1 or group.first_node != other.first_node
 
     def disk_server(self, group: Group) -> str | None:
         """Return the name of the units with the group's network disk; None: each node uses its own disk."""
@@ -221,10 +221,10 @@ class HardwareMachine:
 
     def _disk_of(self, unit: UnitGroup) -> tuple[UnitGroup, DiskArray]:
         """Return the disk of a process on this unit, after the unit that has the disk."""
-        found = self.system.disks_for(unit)
-        if found is None:
+        disks = self.system.disks_for(unit)
+        if disks is None:
             raise OutOfRange(f"system {self.system.name}", "it has no disks", "Give a node `disks`")
-        return found
+        return disks
 
     def power_w(self, group: Group, threads: int) -> float:
         """Return the power of the unit with a share of its cores busy, by the law of SimGrid's energy plugin, W."""

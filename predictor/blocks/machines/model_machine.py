@@ -52,8 +52,8 @@ class ModelMachine:
                 Table 1's published parameters, processes for others.
             failure_rate_per_s: Failure rate of a node, instead of the models'.
         """
-        own = [f"{name}: {other.name}" for name, other in (components or {}).items() if other.name != model.name]
-        self.name = f"{model.name} ({', '.join(own)})" if own else model.name
+        misplaced = [f"{name}: {other.name}" for name, other in (components or {}).items() if other.name != model.name]
+        self.name = f"{model.name} ({', '.join(misplaced)})" if misplaced else model.name
         self.system, self.schedule = system, schedule
         self.groups = groups_of(system, schedule, whole_nodes=True)
         self._model = model
@@ -100,16 +100,16 @@ class ModelMachine:
     def disk_server(self, group: Group) -> str | None:
         """Return an identifier of the group's disk; without disks in the system, all share the disk of the model."""
         unit = self.system.group_by_name[group.unit]
-        found = self.system.disks_for(unit)
-        if found is None:
+        disks = self.system.disks_for(unit)
+        if disks is None:
             return ""
-        return None if found[0].node is unit.node else found[0].name
+        return None if disks[0].node is unit.node else disks[0].name
 
     def disk_s(self, group: Group, block: str, size_bytes: int, *, sharing: DiskSharing = ALONE_AT_DISK) -> float:
         """Return the time of a disk block; blocks at the same time take as long as one block of all their bytes."""
         shared = sharing.node if self.disk_server(group) is None else sharing.together
-        found = self.system.disks_for(self.system.group_by_name[group.unit])
-        return self._block_s("" if found is None else found[1].name, block, ceil(size_bytes * shared), 1, 1)
+        disks = self.system.disks_for(self.system.group_by_name[group.unit])
+        return self._block_s("" if disks is None else disks[1].name, block, ceil(size_bytes * shared), 1, 1)
 
     def power_w(self, group: Group, threads: int) -> float:
         """Return the model's power of a node, W."""

@@ -38,17 +38,17 @@ def groups_of(system: System, schedule: Schedule, *, whole_nodes: bool = False) 
     first_nodes = node_numbers(system)
     groups = []
     for label, rows in schedule.placed.items():
-        own = [group for row in rows for group in _groups(label, row, loads, first_nodes=first_nodes)]
-        groups += sorted(own, key=lambda group: group.first)
+        label_groups = [group for row in rows for group in _groups(label, row, loads, first_nodes=first_nodes)]
+        groups += sorted(label_groups, key=lambda group: group.first)
     return tuple(groups)
 
 
 def covered(ranges: Iterable[range]) -> int:
     """Return the number of integers in the union of the ranges, which begin at 0 or above."""
     count, reached = 0, 0
-    for one in sorted(ranges, key=lambda r: r.start):
-        count += max(0, one.stop - max(one.start, reached))
-        reached = max(reached, one.stop)
+    for places in sorted(ranges, key=lambda r: r.start):
+        count += max(0, places.stop - max(places.start, reached))
+        reached = max(reached, places.stop)
     return count
 
 

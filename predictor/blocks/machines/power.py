@@ -41,7 +41,7 @@ class Ends:
     @staticmethod
     def of(group: Group, ended_s: np.ndarray) -> Ends:
         """Return the ends of all members of a group, s."""
-        least_s, most_s, total_s = (float(one) for one in (ended_s.min(), ended_s.max(), ended_s.sum()))
+        least_s, most_s, total_s = (float(number) for number in (ended_s.min(), ended_s.max(), ended_s.sum()))
         return Ends(group, group.members, lambda: ended_s, least_s, most_s, total_s)
 
 
@@ -62,40 +62,40 @@ def energies(
     """
     if rule == "idle-waiting":
         return _while_computing(machine, compute_s, time_s), machine.others_idle_w * time_s
-    found = _until_the_end(machine, list(ends), None if rule == "paper" else time_s)
-    return found, 0.0 if rule == "paper" else machine.others_idle_w * time_s
+    energies_j = _until_the_end(machine, list(ends), None if rule == "paper" else time_s)
+    return energies_j, 0.0 if rule == "paper" else machine.others_idle_w * time_s
 
 
 def _while_computing(machine: Machine, compute_s: Mapping[Group, float], time_s: float) -> dict[Group, float]:
-    found = {}
+    energies_j = {}
     for group, busy_s in compute_s.items():
         idle_w, busy_w = machine.power_w(group, 0), machine.power_w(group, group.threads)
         share = group.count / group.threads  # of units (or nodes), each divided among all its processes
-        found[group] = share * idle_w * time_s + (busy_w - idle_w) * busy_s / group.threads
-    return found
+        energies_j[group] = share * idle_w * time_s + (busy_w - idle_w) * busy_s / group.threads
+    return energies_j
 
 
 def _until_the_end(machine: Machine, ends: Sequence[Ends], time_s: float | None) -> dict[Group, float]:
     """Return the energies with threads that are active until they end; units count until ``time_s`` if it is given."""
-    found: dict[Group, float] = {}
+    energies_j: dict[Group, float] = {}
     mixed: list[Ends] = []
-    for group, own in _by_group(ends).items():
-        end_s = max(one.most_s for one in own)
+    for group, group_ends in _by_group(ends).items():
+        end_s = max(end.most_s for end in group_ends)
         alone = group.threads == group.per_unit and group.count == group.units * group.per_unit
-        if alone and min(one.least_s for one in own) == end_s:  # all at once, without a list of the processes
+        if alone and min(end.least_s for end in group_ends) == end_s:  # all at once, without a list of the processes
             after_s = 0.0 if time_s is None else time_s - end_s
             idle_j = machine.power_w(group, 0) * after_s if after_s else 0.0
-            found[group] = group.units * (machine.power_w(group, group.threads) * end_s + idle_j)
+            energies_j[group] = group.units * (machine.power_w(group, group.threads) * end_s + idle_j)
         else:
-            mixed += own
-    return found | (_stretches(machine, mixed, time_s) if mixed else {})
+            mixed += group_ends
+    return energies_j | (_stretches(machine, mixed, time_s) if mixed else {})
 
 
 def _by_group(ends: Sequence[Ends]) -> dict[Group, list[Ends]]:
-    found: dict[Group, list[Ends]] = {}
-    for one in ends:
-        found.setdefault(one.group, []).append(one)
-    return found
+    by_group: dict[Group, list[Ends]] = {}
+    for end in ends:
+        by_group.setdefault(end.group, []).append(end)
+    return by_group
 
 
 def _stretches(machine: Machine, ends: Sequence[Ends], time_s: float | None) -> dict[Group, float]:
@@ -104,11 +104,11 @@ def _stretches(machine: Machine, ends: Sequence[Ends], time_s: float | None) -> 
     The power of a stretch is divided equally among the threads that are active in it; that of the idle unit after all
     ends among all its processes.
     """
-    groups = list(dict.fromkeys(one.group for one in ends))
+    groups = list(dict.fromkeys(end.group for end in ends))
     number = {group: i for i, group in enumerate(groups)}
-    of_group = np.concatenate([np.full(len(one.members), number[one.group]) for one in ends])
-    place = np.concatenate([_places(machine, one, ends) for one in ends])
-    end_s = np.concatenate([one.times() for one in ends])
+    of_group = np.concatenate([np.full(len(end.members), number[end.group]) for end in ends])
+    place = np.concatenate([_places(machine, end, ends) for end in ends])
+    end_s = np.concatenate([end.times() for end in ends])
     order = np.lexsort((end_s, place))
     of_group, place, end_s = of_group[order], place[order], end_s[order]
     first = np.flatnonzero(np.r_[True, place[1:] != place[:-1]])  # of each unit
@@ -128,10 +128,12 @@ def _stretches(machine: Machine, ends: Sequence[Ends], time_s: float | None) -> 
     return {group: float(total_j[i]) for group, i in number.items()}
 
 
-def _places(machine: Machine, one: Ends, ends: Sequence[Ends]) -> np.ndarray:
+def _places(machine: Machine, group_ends: Ends, ends: Sequence[Ends]) -> np.ndarray:
     """Return a number for the unit (or node) of each member."""
-    group = one.group
-    place = (np.arange(one.members.start, one.members.stop, one.members.step) - group.first) // group.stride
+    group = group_ends.group
+    place = (
+        np.arange(group_ends.members.start, group_ends.members.stop, group_ends.members.step) - group.first
+    ) // group.stride
     unit = place % group.units if group.cyclic else place // group.per_unit
     if machine.whole_nodes:
         return np.asarray(group.first_node + unit)

@@ -30,19 +30,19 @@ class Pairs:
         )
 
 
-def common(one: Pairs, other: Pairs) -> tuple[Part, Part] | None:
+def common(pairs: Pairs, other: Pairs) -> tuple[Part, Part] | None:
     """Return the places of the common pairs in the first row (ascending) and in the second; None if there are none."""
-    if one.count == 1 or other.count == 1:
-        single, row = (one, other) if one.count == 1 else (other, one)
+    if pairs.count == 1 or other.count == 1:
+        single, row = (pairs, other) if pairs.count == 1 else (other, pairs)
         at = _place(single, row)
         if at is None:
             return None
         here, there = Part(0, 1, 1), Part(at, 1, 1)
-        return (here, there) if one.count == 1 else (there, here)
-    determinant = one.target_step * other.source_step - one.source_step * other.target_step
+        return (here, there) if pairs.count == 1 else (there, here)
+    determinant = pairs.target_step * other.source_step - pairs.source_step * other.target_step
     if determinant:
-        return _crossing(one, other, determinant)
-    return _overlap(one, other)
+        return _crossing(pairs, other, determinant)
+    return _overlap(pairs, other)
 
 
 def united(rows: Iterable[Pairs]) -> list[Pairs]:
@@ -50,16 +50,16 @@ def united(rows: Iterable[Pairs]) -> list[Pairs]:
     return in_fewest(rows, lambda row: Part(row.source, row.source_step, row.count), _both)
 
 
-def _both(one: Pairs, other: Pairs) -> Pairs | None:
+def _both(pairs: Pairs, other: Pairs) -> Pairs | None:
     """Join two rows, of which ``one`` has the first sender; return None if that is impossible."""
-    here, there = (Part(row.source, row.source_step, row.count) for row in (one, other))
+    here, there = (Part(row.source, row.source_step, row.count) for row in (pairs, other))
     sources = here.with_others(there)
-    here, there = (Part(row.target, row.target_step, row.count) for row in (one, other))
+    here, there = (Part(row.target, row.target_step, row.count) for row in (pairs, other))
     targets = here.with_others(there)
     if sources is None or targets is None:
         return None
-    follow = sources.stride == one.source_step, targets.stride == one.target_step
-    if one.count > 1 and follow[0] != follow[1]:  # one end alternates, the other does not
+    follow = sources.stride == pairs.source_step, targets.stride == pairs.target_step
+    if pairs.count > 1 and follow[0] != follow[1]:  # one end alternates, the other does not
         return None
     return Pairs(sources.first, sources.stride, targets.first, targets.stride, sources.count)
 
@@ -80,27 +80,27 @@ def _place(single: Pairs, row: Pairs) -> int | None:
         at, off = divmod(single.target - row.target, row.target_step)
     else:
         at, off = 0, 0
-    found = not off and 0 <= at < row.count
-    found = found and row.source + row.source_step * at == single.source
-    return at if found and row.target + row.target_step * at == single.target else None
+    fits = not off and 0 <= at < row.count
+    fits = fits and row.source + row.source_step * at == single.source
+    return at if fits and row.target + row.target_step * at == single.target else None
 
 
-def _crossing(one: Pairs, other: Pairs, determinant: int) -> tuple[Part, Part] | None:
+def _crossing(pairs: Pairs, other: Pairs, determinant: int) -> tuple[Part, Part] | None:
     """Return the common pair of two rows of different directions, which have at most one."""
-    sources, targets = other.source - one.source, other.target - one.target
+    sources, targets = other.source - pairs.source, other.target - pairs.target
     j, off_j = divmod(other.source_step * targets - other.target_step * sources, determinant)
-    k, off_k = divmod(one.source_step * targets - one.target_step * sources, determinant)
-    if off_j or off_k or not (0 <= j < one.count and 0 <= k < other.count):
+    k, off_k = divmod(pairs.source_step * targets - pairs.target_step * sources, determinant)
+    if off_j or off_k or not (0 <= j < pairs.count and 0 <= k < other.count):
         return None
     return Part(j, 1, 1), Part(k, 1, 1)
 
 
-def _overlap(one: Pairs, other: Pairs) -> tuple[Part, Part] | None:
+def _overlap(pairs: Pairs, other: Pairs) -> tuple[Part, Part] | None:
     """Return the common pairs of two rows of the same or the opposite direction."""
-    if one.source_step:
-        a, b, off = one.source_step, other.source_step, other.source - one.source
+    if pairs.source_step:
+        a, b, off = pairs.source_step, other.source_step, other.source - pairs.source
     else:
-        a, b, off = one.target_step, other.target_step, other.target - one.target
+        a, b, off = pairs.target_step, other.target_step, other.target - pairs.target
     divisor = gcd(a, b)  # a j - b k = off
     if off % divisor:
         return None
@@ -108,7 +108,7 @@ def _overlap(one: Pairs, other: Pairs) -> tuple[Part, Part] | None:
     j = off // divisor * pow(a // divisor, -1, period) % period if period > 1 else 0
     k = (a * j - off) // b
     # 0 <= k + back m < other.count, 0 <= j + period m < one.count
-    low, high = 0, (one.count - 1 - j) // period
+    low, high = 0, (pairs.count - 1 - j) // period
     if back > 0:
         low, high = max(low, -(k // back)), min(high, (other.count - 1 - k) // back)
     else:
@@ -117,5 +117,5 @@ def _overlap(one: Pairs, other: Pairs) -> tuple[Part, Part] | None:
     if count <= 0:
         return None
     mine, theirs = Part(j + period * low, period, count), Part(k + back * low, back, count)
-    at, there = one.part(mine), other.part(theirs)
+    at, there = pairs.part(mine), other.part(theirs)
     return (mine, theirs) if (at.source, at.target) == (there.source, there.target) else None

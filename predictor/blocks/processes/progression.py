@@ -61,18 +61,18 @@ def in_fewest(
         both: Function that returns two items, of which the first has the first member, as one, or None.
     """
 
-    def order(one: _Item) -> tuple[float, int]:
-        members = part(one)
+    def order(item: _Item) -> tuple[float, int]:
+        members = part(item)
         return (members.stride if members.count > 1 else inf), -members.first
 
     # Wide strides come first: halves of a residue class are joined before the class is joined with others.
     waiting = sorted(some, key=order)
     done: list[_Item] = []
     while waiting:
-        one = waiting.pop()
-        whole = both(*sorted((done[-1], one), key=lambda it: part(it).first)) if done else None
+        row = waiting.pop()
+        whole = both(*sorted((done[-1], row), key=lambda it: part(it).first)) if done else None
         if whole is None:
-            done.append(one)
+            done.append(row)
         else:
             done.pop()
             waiting.append(whole)

@@ -72,7 +72,9 @@ def run_series(request: SeriesOptions) -> Reply:
     results, cautions = evaluated_series(request, points)
     rows = rows_of(points, results, over)
     names = list(points[0].values)
-    failed = [(str(point), one) for point, one in zip(points, results, strict=True) if isinstance(one, UserError)]
+    failed = [
+        (str(point), result) for point, result in zip(points, results, strict=True) if isinstance(result, UserError)
+    ]
     if len(failed) == len(points):
         raise failed[0][1]
     title = f"{_one(rows, 'application')}{where_text(points, Path(request.system).stem)}"
@@ -100,11 +102,11 @@ def evaluated_series(request: SeriesOptions, points: Sequence[Point]) -> tuple[l
     from predictor.blocks.series.evaluations import evaluated, made_from_request, model_cautions
 
     results = made_from_request(request, points, evaluated, Result, "evaluating the series")
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for point, result in zip(points, results, strict=True):
         if not isinstance(result, UserError):
-            found |= dict.fromkeys((*model_cautions(point), *result.cautions))
-    return results, list(found)
+            names |= dict.fromkeys((*model_cautions(point), *result.cautions))
+    return results, list(names)
 
 
 def write_series(

@@ -77,20 +77,20 @@ def made_and_kept(
         UserError: A process was killed.
         KeyboardInterrupt: With the number of results that are kept.
     """
-    found: list[Answer | UserError | None] = [None] * len(points)
+    made_answers: list[Answer | UserError | None] = [None] * len(points)
     identities = {}
     for at, point in enumerate(points):
         try:
             identities[at] = _identity_of(answer_type, point, also)
         except UserError as err:
-            found[at] = err
+            made_answers[at] = err
     made = answers(
         [points[at].request for at in identities], make, list(identities.values()), Kept(KIND, answer_type, store),
         jobs=jobs, names=[str(points[at]) or points[at].request.application for at in identities],
     )  # fmt: skip
     for at, answer in zip(identities, made, strict=True):
-        found[at] = answer
-    return [one for one in found if one is not None]
+        made_answers[at] = answer
+    return [answer for answer in made_answers if answer is not None]
 
 
 def model_cautions(point: Point) -> list[str]:

@@ -86,9 +86,9 @@ def rows_of(points: Sequence[Point], results: Sequence[Result | UserError], over
 def parts_of(result: Result) -> dict[str, float]:
     """Return the parts of the time by column, s, the mean over all processes; idle is until the overall end."""
     processes = sum(label.processes for label in result.labels)
-    parts = total(tuple(one for label in result.labels for one in label.steps))
-    found = {f"{kind}_s": getattr(parts, f"{kind}_s") / processes for kind in KINDS}
-    return {**found, "idle_s": max(0.0, result.time_s - parts.time_s / processes)}
+    parts = total(tuple(step for label in result.labels for step in label.steps))
+    values = {f"{kind}_s": getattr(parts, f"{kind}_s") / processes for kind in KINDS}
+    return {**values, "idle_s": max(0.0, result.time_s - parts.time_s / processes)}
 
 
 def compare_rows(rows: Sequence[dict[str, Any]], over: str, names: Sequence[str], kind: str = "") -> None:

@@ -215,11 +215,11 @@ class _Expansion:
     def _steps(self, owner: Step | None, steps: Sequence[Step], process: _Process, where: str) -> Iterator[Instruction]:
         """Yield the instructions of the steps inside ``owner``, whose place for error messages is ``where``."""
         for step, place in numbered(owner, steps, where):
-            for one in self._actions.do(process, step, place):
+            for child in self._actions.do(process, step, place):
                 self.made += 1
                 if self.made > self.most:
                     raise self._too_many(place)
-                yield one
+                yield child
 
     def _too_many(self, where: str) -> TooManyInstructions:
         remedy = "Take fewer processes, or fewer turns of loops"
@@ -268,11 +268,11 @@ class _Expansion:
             self.told[id(step)] = not self.together and is_told_by_values(step)
         known = Turns()
         for turn in range(times):
-            one = replace(process, scope={**process.scope, variable: turn})
-            body = known.find(partial(self._value, one)) if self.told[id(step)] else None
+            inner = replace(process, scope={**process.scope, variable: turn})
+            body = known.find(partial(self._value, inner)) if self.told[id(step)] else None
             if body is None:
                 self.asked, self.turn = [], variable if self.told[id(step)] else ""
-                body = tuple(self._steps(step, step.steps, one, where))
+                body = tuple(self._steps(step, step.steps, inner, where))
                 self.turn = ""
                 if self.told[id(step)]:
                     known.keep(self.asked, body)
@@ -309,22 +309,22 @@ class _Expansion:
         self, process: _Process, step: SendStep | ReceiveStep, partner: str, where: str
     ) -> Iterator[tuple[int, int]]:
         """Yield the rows (first, count) of partners within their label, without the process itself."""
-        count, own = self.counts[partner], process.index if partner == process.label else None
+        count, itself = self.counts[partner], process.index if partner == process.label else None
         if step.at is not None:
             at = self._value(process, step.at, where)
             if isinstance(at, Progression) and not at.whole:
                 raise at.split_all()
-            if (not isinstance(at, Progression) and at != int(at)) or at < 0 or at >= count or at == own:
+            if (not isinstance(at, Progression) and at != int(at)) or at < 0 or at >= count or at == itself:
                 named = at.first if isinstance(at, Progression) else at
                 problem = f"process {process.first} of {process.label} names process {named:g} of {partner}, "
                 text = Expression.of(step.at).defined_text
                 remedy = "Count from 0, and name another process"
                 raise UserError(inside(where, f", expression {text!r}"), f"{problem}which has {count}", remedy)
             yield cast(int, at if isinstance(at, Progression) else int(at)), 1
-        elif own is None:
+        elif itself is None:
             yield from ((0, count),) * (count > 0)
-        elif isinstance(own, Progression):
-            raise own.split_all()
+        elif isinstance(itself, Progression):
+            raise itself.split_all()
         else:
             yield from (
                 (row, number)
@@ -354,7 +354,7 @@ class _Expansion:
             if index >= self.counts[label]:
                 problem = f"no process {index} of {label}, which has {self.counts[label]}"
                 raise UserError(where, problem, "Count from 0")
-            root = sum(self.counts[one] for one in members[: members.index(label)]) + index
+            root = sum(self.counts[member] for member in members[: members.index(label)]) + index
         # The step has the whole buffer; MPI counts each process's part.
         parts = size if step.block in ("scatter", "gather", "allgather") else 1
         return (Collective(step.block, group, root, ceil(given_bytes / parts), given_bytes, where=where),)
@@ -365,11 +365,11 @@ class _Expansion:
         turns = tuple((name, process.scope[name]) for name in sorted(expression.names - {"index"}))
         key = (label, id(split), turns)
         if key not in self.parts:
-            found: dict[float, list[int]] = {}
+            by_place: dict[float, list[int]] = {}
             for index in range(self.counts[label]):
                 number = _value(expression, _scope(process.scope, index), where)
-                found.setdefault(number, []).append(self.first[label] + index)
-            self.parts[key] = {number: tuple(ranks) for number, ranks in found.items()}
+                by_place.setdefault(number, []).append(self.first[label] + index)
+            self.parts[key] = {number: tuple(ranks) for number, ranks in by_place.items()}
         ranks = self.parts[key][_value(expression, process.scope, where)]
         return ranks, self.groups.setdefault(ranks, len(self.groups))
 

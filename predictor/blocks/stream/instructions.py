@@ -140,14 +140,14 @@ class Stream:
 
 def only_computes(program: Sequence[Instruction]) -> bool:
     """Return whether the instructions are only computations, in loops or not."""
-    return all(isinstance(one, Compute) for one, _ in executed(program))
+    return all(isinstance(instruction, Compute) for instruction, _ in executed(program))
 
 
 def executed(program: Sequence[Instruction]) -> Iterator[tuple[Instruction, int]]:
     """Yield each instruction that is not a loop, with the number of times that it is done."""
-    for one in program:
-        if isinstance(one, Loop):
-            for inner, times in executed(one.body):
-                yield inner, times * one.times
+    for instruction in program:
+        if isinstance(instruction, Loop):
+            for inner, times in executed(instruction.body):
+                yield inner, times * instruction.times
         else:
-            yield one, 1
+            yield instruction, 1

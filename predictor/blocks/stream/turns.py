@@ -51,7 +51,7 @@ def _told(steps: Sequence[Step], variable: str) -> bool:
         if isinstance(step, Repeat) and not turns_are_alike(step):
             return False
         direct = isinstance(step, Collective | Repeat) or (isinstance(step, Compute) and step.size is not None)
-        if direct and any(variable in one.names for one in step.expressions()):
+        if direct and any(variable in expression.names for expression in step.expressions()):
             return False
         if not _told(inner_steps(step), variable):
             return False

@@ -100,12 +100,12 @@ class Plan:
 
         @lru_cache(_KEPT)
         def terms(q: int, p: int) -> tuple[float, float]:
-            found = self.path(q, p, bytes_per_operation=bytes_per_operation)
-            if found is None:
+            path = self.path(q, p, bytes_per_operation=bytes_per_operation)
+            if path is None:
                 return 0.0, float("inf")
             ideal_s = operations / (q * p * on.core_flops)
-            memory_s = on.memory_s(found)
-            return memory_s / ideal_s, (on.time_s(found) - memory_s) / ideal_s - 1
+            memory_s = on.memory_s(path)
+            return memory_s / ideal_s, (on.time_s(path) - memory_s) / ideal_s - 1
 
         return Surface(_of_whole(lambda q, p: terms(q, p)[0]), _of_whole(lambda q, p: terms(q, p)[1]), overlap, SOURCE)
 

@@ -56,7 +56,7 @@ def recorded_path(recording: Recording, target: Target, on: Speeds) -> Recorded:
         estimate(sections, target.iterations, _network(target, on, timed=timed), target.placement, s_per_flop, cores)
         for timed in (False, True)
     ]
-    chain_s, with_bytes_s = (one.time_s for one in times_s)
+    chain_s, with_bytes_s = (time_s.time_s for time_s in times_s)
     each_s = sections.flops(target.iterations) * s_per_flop + sections.elapsed_s(target.iterations, Elapse.ON_CORE)
     link_s = link_bytes(sections, target.iterations, target.placement, inside=on.inside_is_network) / on.network_Bps
     return Recorded(float(np.max(each_s)), chain_s, max(with_bytes_s - chain_s, link_s))

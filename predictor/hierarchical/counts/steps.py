@@ -34,13 +34,13 @@ def traffic_path(traffic: Traffic, iterations: int, node: Sequence[int], bytes_p
     steps = Counter((*traffic.before, *traffic.last, *traffic.after))
     for step, times in counted.items():
         steps[step] += times * (iterations - 1)
-    found, flops = Path(), np.zeros(len(at))
+    path, flops = Path(), np.zeros(len(at))
     for step, times in steps.items():
         if isinstance(step, Compute):
             flops += times * step.flops
         else:
-            found += _of_step(step, at, bytes_per_operation) * times
-    return found + _computed(flops, at, bytes_per_operation)
+            path += _of_step(step, at, bytes_per_operation) * times
+    return path + _computed(flops, at, bytes_per_operation)
 
 
 def _of_step(step: Exchange | Sweep | AllToAll | Collective, node: np.ndarray, per_operation: float) -> Path:
@@ -49,7 +49,7 @@ def _of_step(step: Exchange | Sweep | AllToAll | Collective, node: np.ndarray, p
         return computed + _exchanged(step, node)
     if isinstance(step, Sweep):
         return _swept(step, node, per_operation)
-    return sum((_exchanged(one, node) for one in exchanges(step, len(node))), Path())
+    return sum((_exchanged(exchange, node) for exchange in exchanges(step, len(node))), Path())
 
 
 def _computed(flops: np.ndarray, node: np.ndarray, per_operation: float) -> Path:
@@ -65,7 +65,7 @@ def _exchanged(step: Exchange, node: np.ndarray) -> Path:
         return Path()
     size, ranks = step.size_bytes.astype(float), len(node)
     far = node[step.source] != node[step.destination]
-    own = step.source == step.destination
+    to_itself = step.source == step.destination
     large = size >= LARGE_BYTES
 
     def busiest(which: np.ndarray) -> float:
@@ -78,7 +78,7 @@ def _exchanged(step: Exchange, node: np.ndarray) -> Path:
             return 0.0
         return 1.0 if step.at_once else float(np.bincount(step.source[which], minlength=ranks).max())
 
-    near = ~far & ~own
+    near = ~far & ~to_itself
     return Path(
         link_bytes=busiest(far),
         inside_bytes=busiest(near),
@@ -102,7 +102,7 @@ def _swept(step: Sweep, node: np.ndarray, per_operation: float) -> Path:
         sends = ranks[step.has_next(axis)]
         if not len(sends):
             continue
-        one = _exchanged(
+        exchanged = _exchanged(
             Exchange(
                 sends.astype(np.int32), (sends + step.stride(axis)).astype(np.int32), size[sends].astype(np.int64)
             ),
@@ -111,6 +111,13 @@ def _swept(step: Sweep, node: np.ndarray, per_operation: float) -> Path:
         cuts = (step.width, step.height)[axis] - 1
         far = float((node[sends] != node[sends + step.stride(axis)]).mean())  # share of the cuts between nodes
         waits = Path(messages=far * cuts, inside_messages=(1 - far) * cuts)
-        moved += Path(link_bytes=one.link_bytes, inside_bytes=one.inside_bytes, copied_bytes=one.copied_bytes) * stages
+        moved += (
+            Path(
+                link_bytes=exchanged.link_bytes,
+                inside_bytes=exchanged.inside_bytes,
+                copied_bytes=exchanged.copied_bytes,
+            )
+            * stages
+        )
         moved += waits
     return computed + moved

@@ -68,8 +68,10 @@ def _table(request: Request) -> dict[str, Any]:
     chosen = next((suite for suite in suites if suite.id == view.suite), None)
     commands: list[str] = []
     if chosen is not None:
-        own = is_of_applications(tables, chosen.id)
-        commands = suite_commands(desk_of(request), chosen.id) if own else [suite_command(desk_of(request), chosen.id)]
+        of_blocks = is_of_applications(tables, chosen.id)
+        commands = (
+            suite_commands(desk_of(request), chosen.id) if of_blocks else [suite_command(desk_of(request), chosen.id)]
+        )
     return {
         "view": view, "rows": rows, "has_measured": has_measured, "wrong": wrong,
         "many": many, "pages": max(1, -(-many // PAGE)), "columns": view.columns,
@@ -84,7 +86,7 @@ def _table(request: Request) -> dict[str, Any]:
 
 def _of_points(desk: Desk, view: PointsView, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what the table of a suite of applications has instead of columns of kernels."""
-    found: dict[str, Any] = {
+    columns: dict[str, Any] = {
         "titles": titles_of(view),
         "numbers": numbers_of(view, rows),
         "columns": shown_columns(view, rows),
@@ -92,24 +94,24 @@ def _of_points(desk: Desk, view: PointsView, rows: Sequence[Mapping[str, Any]]) 
     }
     if view.suite is not None and view.other is None:
         objectives = read_suite(desk.text_of(view.suite)).objectives
-        found["best"] = best(view, view.drawn(desk.queue.tables, MOST_JUDGED), objectives)
-    return found
+        columns["best"] = best(view, view.drawn(desk.queue.tables, MOST_JUDGED), objectives)
+    return columns
 
 
 def show_one(request: Request) -> Response:
     """Answer with all fields of one result and the commands that repeat it."""
     desk = desk_of(request)
-    found = one_result(desk.queue.tables, request.path_params["number"])
-    suite = desk.queue.suite(found["suite"])
-    if "labels" in found["fields"]:
-        values = json.loads(point_of(desk.queue.tables, found["run"]))
-        return page(request, "point.html", result=found, suite=suite, fields=found["fields"], values=values,
-                    commands="\n".join(point_commands(desk, found)),
+    result = one_result(desk.queue.tables, request.path_params["number"])
+    suite = desk.queue.suite(result["suite"])
+    if "labels" in result["fields"]:
+        values = json.loads(point_of(desk.queue.tables, result["run"]))
+        return page(request, "point.html", result=result, suite=suite, fields=result["fields"], values=values,
+                    commands="\n".join(point_commands(desk, result)),
                     whole="\n".join(suite_commands(desk, suite.id)))  # fmt: skip
     measured, wrong = measured_times(desk.project, lambda: values_by_platform(desk.queue.tables))
-    measured_s = measured(desk.queue.run(found["run"]))
-    return page(request, "result.html", result=found, suite=suite, fields=found["fields"],
-                measured_s=measured_s, wrong=wrong, command=run_command(desk, found),
+    measured_s = measured(desk.queue.run(result["run"]))
+    return page(request, "result.html", result=result, suite=suite, fields=result["fields"],
+                measured_s=measured_s, wrong=wrong, command=run_command(desk, result),
                 whole=suite_command(desk, suite.id),
                 unchanged=is_unchanged(desk, suite.id))  # fmt: skip
 
@@ -130,12 +132,12 @@ def is_unchanged(desk: Desk, number: int) -> bool:
         return False
 
 
-def run_command(desk: Desk, found: Mapping[str, Any]) -> str | None:
+def run_command(desk: Desk, result: Mapping[str, Any]) -> str | None:
     """Return the command that repeats one result alone, in the project folder; None: only the suite can."""
-    table = tomllib.loads(desk.text_of(found["suite"]))
+    table = tomllib.loads(desk.text_of(result["suite"]))
     if set(table) - _TOLD:
         return None
-    run = desk.queue.run(found["run"])
+    run = desk.queue.run(result["run"])
     files = {name.rpartition("/")[2].rpartition(".")[0]: name for name in table.get("platforms", [])}
     scenarios = {name.rpartition("/")[2].rpartition(".")[0]: name for name in table.get("scenarios", []) if "/" in name}
     name = run["platform"]
@@ -147,7 +149,7 @@ def run_command(desk: Desk, found: Mapping[str, Any]) -> str | None:
     words = ["gridval", "run", *place, "--app", run["app"]]
     words += ["--class", run["class"]] if run["class"] else []
     words += ["--ranks", str(run["ranks"]), "--mapping", run["mapping"], "--efficiency", run["efficiency"]]
-    return shlex.join([*words, "--predictor", found["fields"]["predictor"], *_store(desk)])
+    return shlex.join([*words, "--predictor", result["fields"]["predictor"], *_store(desk)])
 
 
 def _store(desk: Desk) -> list[str]:

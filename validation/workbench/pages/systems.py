@@ -92,19 +92,19 @@ def search(request: Request) -> Response:
         tables = found(read_hardware(), words.split(), kind or None)
     except UserError as err:
         wrong = str(err)
-    rows = {kind: [_hardware_row(one) for one in entries] for kind, entries in tables.items()}
+    rows = {kind: [_hardware_row(entry) for entry in entries] for kind, entries in tables.items()}
     return page(request, "hardware.html", tables=rows, kinds=list(KINDS), kind=kind, words=words, wrong=wrong)
 
 
-def _hardware_row(one: Any) -> tuple[str, str, str]:
-    if isinstance(one, NetworkHardware):
-        values = f"{one.bandwidth_Bps * 8e-9:.5g} Gbit/s, {one.latency_s * 1e6:.4g} us"
-    elif isinstance(one, DiskArray):
-        values = f"reads {one.read_Bps / 1e6:.5g} MB/s, writes {one.write_Bps / 1e6:.5g} MB/s"
+def _hardware_row(entry: Any) -> tuple[str, str, str]:
+    if isinstance(entry, NetworkHardware):
+        values = f"{entry.bandwidth_Bps * 8e-9:.5g} Gbit/s, {entry.latency_s * 1e6:.4g} us"
+    elif isinstance(entry, DiskArray):
+        values = f"reads {entry.read_Bps / 1e6:.5g} MB/s, writes {entry.write_Bps / 1e6:.5g} MB/s"
     else:
-        price = "" if one.price_usd is None else f", {one.price_usd:.5g} USD"
-        values = f"{one.cores:,} cores, {one.double_flops / 1e9:.5g} Gflop/s, {one.full_w:.4g} W{price}"
-    return one.name, one.title, values
+        price = "" if entry.price_usd is None else f", {entry.price_usd:.5g} USD"
+        values = f"{entry.cores:,} cores, {entry.double_flops / 1e9:.5g} Gflop/s, {entry.full_w:.4g} W{price}"
+    return entry.name, entry.title, values
 
 
 def _changed(draft: Draft, fields: Mapping[str, str], seen: int) -> str:
@@ -124,7 +124,7 @@ def _changed(draft: Draft, fields: Mapping[str, str], seen: int) -> str:
             field = field_of(part, name.removeprefix(_SET)) if name.startswith(_SET) else None
             if field is not None and text.strip() != dict((f.key, shown) for f, shown in fields_of(part))[field.key]:
                 path = edit.set_value(part, field.key, typed(field, text))
-                part = next((one for one in tree_of(edit.values).all_parts() if one.path == path), part)
+                part = next((inner for inner in tree_of(edit.values).all_parts() if inner.path == path), part)
     elif op.startswith("add-"):
         path = edit.add(part, op.removeprefix("add-"))
     elif op == "copy":
@@ -166,8 +166,8 @@ def _page(
     if values is not None:
         tree, places = tree_of(values), places_of(draft.version.text)
         checked = _checked(desk, draft, counts, policy)
-        wrong = [sentence(one) for one in checked["wrong"]]
-        paths = [tuple(one[3]) for one in checked["wrong"]]
+        wrong = [sentence(problem) for problem in checked["wrong"]]
+        paths = [tuple(problem[3]) for problem in checked["wrong"]]
         lines = [places.line_of(mark_error(tree, path, said).path) for path, said in zip(paths, wrong, strict=True)]
         shown |= {"top": tree, "checked": None if wrong else checked}
     part = _chosen(shown["top"], given.get("part", ""))
@@ -198,7 +198,7 @@ def _targets(draft: Draft, part: Part) -> list[Part]:
 
 def _chosen(tree: Part, name: str) -> Part:
     """Return the part of an id, or the nearest one that contains it."""
-    by_id = {one.id: one for one in tree.all_parts()}
+    by_id = {inner.id: inner for inner in tree.all_parts()}
     while name and name not in by_id:
         name = name.rpartition(".")[0]
     return by_id.get(name, tree.parts[0] if tree.parts else tree)
@@ -255,7 +255,7 @@ def _placed_words(checked: Mapping[str, Any] | None) -> dict[str, str]:
 
 def _names_of_hardware() -> dict[str, list[tuple[str, str]]]:
     hardware = read_hardware()
-    return {kind: [(one.name, one.title) for one in getattr(hardware, kind).values()] for kind in KINDS}
+    return {kind: [(entry.name, entry.title) for entry in getattr(hardware, kind).values()] for kind in KINDS}
 
 
 def _place(name: str, fields: Mapping[str, str]) -> str:

@@ -23,10 +23,10 @@ def show(request: Request) -> Response:
     if "labels" in result["fields"]:
         remedy = "Write it with gridval blocks run and --timeline"
         raise UserError(f"result {result['id']}", "points of applications have no timeline here", remedy)
-    found, data = desk.timeline(result["run"]), Markup("")
-    if found is not None:
-        data = Markup(json.dumps(found["data"], separators=(",", ":")).replace("<", "\\u003c"))
-    return page(request, "timeline.html", result=result, fields=result["fields"], found=found, data=data)
+    timeline, data = desk.timeline(result["run"]), Markup("")
+    if timeline is not None:
+        data = Markup(json.dumps(timeline["data"], separators=(",", ":")).replace("<", "\\u003c"))
+    return page(request, "timeline.html", result=result, fields=result["fields"], found=timeline, data=data)
 
 
 async def record(request: Request) -> Response:

@@ -100,8 +100,8 @@ def words_of(suite: ApplicationSuite, application: str, names: Collection[str], 
     for option, table in (("count", suite.counts), ("set", suite.variables)):
         for name, values in table.items():
             if name in names:
-                one = f"--{option}={name}={values[0]}"
-                words.append(one if len(values) == 1 else f"--vary={name}={','.join(values)}")
+                word = f"--{option}={name}={values[0]}"
+                words.append(word if len(values) == 1 else f"--vary={name}={','.join(values)}")
     return words
 
 
@@ -130,9 +130,9 @@ def read_suite(text: str) -> ApplicationSuite:
             raise UserError(f"suite, {key}", "no such key", nearest(key, _KEYS, limit=12))
     lists = {key: _names(table, key) or _DEFAULTS.get(key, ()) for key in LISTS}
     for key, known in _KNOWN.items():
-        for one in lists[key]:
-            if known and one not in known:
-                raise UserError(f"suite, {key}", f"{one!r} is not known", nearest(one, known))
+        for entry in lists[key]:
+            if known and entry not in known:
+                raise UserError(f"suite, {key}", f"{entry!r} is not known", nearest(entry, known))
     for key in ("applications", "systems"):
         if not lists[key]:
             raise UserError(f"suite, {key}", "there are none", "Give at least one")
@@ -149,7 +149,7 @@ def read_suite(text: str) -> ApplicationSuite:
 
 def _names(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
     value = table.get(key, [])
-    if not isinstance(value, list) or not all(isinstance(one, str) and one for one in value):
+    if not isinstance(value, list) or not all(isinstance(entry, str) and entry for entry in value):
         raise UserError(f"suite, {key}", "not a list of names", f'Write for example {key} = ["..."]')
     if len(set(value)) < len(value):
         raise UserError(f"suite, {key}", "a name is given twice", "Keep one")
@@ -157,20 +157,20 @@ def _names(table: Mapping[str, Any], key: str) -> tuple[str, ...]:
 
 
 def _values(table: Mapping[str, Any], key: str) -> dict[str, tuple[str, ...]]:
-    own = table.get(key, {})
-    if not isinstance(own, dict):
+    texts = table.get(key, {})
+    if not isinstance(texts, dict):
         raise UserError(f"suite, {key}", "not a table", f"Write it as [{key}] with a line for each name")
     made = counts_of if key == "counts" else variables_of
-    places = {name: Place(f"suite, {key}, {name}", None, (key, name)) for name in own}
-    return {name: made(_text(value, places[name]), places[name]) for name, value in own.items()}
+    places = {name: Place(f"suite, {key}, {name}", None, (key, name)) for name in texts}
+    return {name: made(_text(value, places[name]), places[name]) for name, value in texts.items()}
 
 
 def _text(value: object, where: str) -> str:
     """Return a number, a text or a list of both as the panel shows it."""
     values: list[Any] = value if isinstance(value, list) else [value]
-    if not values or not all(isinstance(one, int | float | str) and not isinstance(one, bool) for one in values):
+    if not values or not all(isinstance(entry, int | float | str) and not isinstance(entry, bool) for entry in values):
         raise UserError(where, "not a number, an expression or a list of them", "Write for example [1, 100]")
-    return ", ".join(one if isinstance(one, str) else written(one) for one in values)
+    return ", ".join(entry if isinstance(entry, str) else written(entry) for entry in values)
 
 
 def written(number: float) -> str:
@@ -193,10 +193,10 @@ def counts_of(text: str, where: str) -> tuple[str, ...]:
     Raises:
         UserError: It is no list of numbers and ranges.
     """
-    found = tuple(map(str, numbers_of(text, where)))
-    if not found:
+    counts = tuple(map(str, numbers_of(text, where)))
+    if not counts:
         raise UserError(where, "no number", "Write for example 1, 100-800*2")
-    return found
+    return counts
 
 
 def variables_of(text: str, where: str) -> tuple[str, ...]:
@@ -205,18 +205,20 @@ def variables_of(text: str, where: str) -> tuple[str, ...]:
     Raises:
         UserError: A value is empty or given twice, or cannot be varied on a command line.
     """
-    found = [part.strip() for part in _parts(text)]
-    if "" in found:
+    texts = [part.strip() for part in _parts(text)]
+    if "" in texts:
         raise UserError(where, "an empty value", "Write for example 1e9, 2e9")
-    if len(set(found)) < len(found) or len(found) > MOST_VALUES:
-        problem = "a value is given twice" if len(found) <= MOST_VALUES else f"more than {MOST_VALUES} values"
+    if len(set(texts)) < len(texts) or len(texts) > MOST_VALUES:
+        problem = "a value is given twice" if len(texts) <= MOST_VALUES else f"more than {MOST_VALUES} values"
         raise UserError(where, problem, "Give fewer")
-    for one in found:
-        if len(found) > 1 and ("," in one or ":" in one):
-            raise UserError(where, f"{one!r} has a comma or a colon", "Give it alone, or write it into the application")
-        if not one.isprintable():
-            raise UserError(where, f"{one!r} is not one line of text", "Write for example 1e9, 2e9")
-    return tuple(found)
+    for entry in texts:
+        if len(texts) > 1 and ("," in entry or ":" in entry):
+            raise UserError(
+                where, f"{entry!r} has a comma or a colon", "Give it alone, or write it into the application"
+            )
+        if not entry.isprintable():
+            raise UserError(where, f"{entry!r} is not one line of text", "Write for example 1e9, 2e9")
+    return tuple(texts)
 
 
 def rate_of(text: str) -> float | None:
@@ -238,14 +240,14 @@ def rate_of(text: str) -> float | None:
 
 def _parts(text: str) -> list[str]:
     """Return a text cut at its commas outside of brackets."""
-    found, depth = [""], 0
+    parts, depth = [""], 0
     for letter in text:
         depth += {"(": 1, "[": 1, ")": -1, "]": -1}.get(letter, 0)
         if letter == "," and depth <= 0:
-            found.append("")
+            parts.append("")
         else:
-            found[-1] += letter
-    return found
+            parts[-1] += letter
+    return parts
 
 
 def read_form(project: Project, name: str) -> ApplicationForm:
@@ -261,8 +263,8 @@ def read_form(project: Project, name: str) -> ApplicationForm:
     }  # as they are written, ranges too
     return ApplicationForm(
         name=name,
-        applications=tuple(Path(one).name for one in suite.applications),
-        systems=tuple(Path(one).name if "/" in one else one for one in suite.systems),
+        applications=tuple(Path(application).name for application in suite.applications),
+        systems=tuple(Path(system).name if "/" in system else system for system in suite.systems),
         lists={key: getattr(suite, key) for key in _KNOWN},
         counts=shown["counts"],
         variables=shown["variables"],
@@ -334,7 +336,7 @@ def _change_table(document: Any, key: str, wanted: Mapping[str, str]) -> None:
     table = document.get(key)
     if table is None and texts:
         table = document[key] = tomlkit.table()
-    for name in [one for one in table or {} if one not in texts]:
+    for name in [name_there for name_there in table or {} if name_there not in texts]:
         table.pop(name)
     for name, values in texts.items():
         if name in table and made(_text(table[name], name), name) == values:

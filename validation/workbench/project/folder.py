@@ -64,10 +64,10 @@ class Project:
         try:
             handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         except FileExistsError:
-            found = path.read_bytes()
-            if len(found) < 32:
+            content = path.read_bytes()
+            if len(content) < 32:
                 raise UserError(str(path), "it is damaged", "Remove the file; a new one is made") from None
-            return found
+            return content
         with os.fdopen(handle, "wb") as file:
             made = secrets.token_hex(32).encode()
             file.write(made)

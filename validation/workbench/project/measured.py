@@ -42,40 +42,40 @@ def measured_times(project: Project, values: Values) -> tuple[Times, str]:
             known.append(_read(path, state.st_mtime_ns, state.st_size))
         except (UserError, OSError) as err:
             wrong.append(str(err))
-    found = values()
-    wrong += [str(err) for err in _unclear(known, found)]
+    measured = values()
+    wrong += [str(err) for err in _unclear(known, measured)]
 
     def time_s(row: Mapping[str, Any]) -> float | None:
-        of_platform = found.get(row["platform"], {})
+        of_platform = measured.get(row["platform"], {})
         fitting = {
             key: (row[key],) if len(of_platform.get(key, ())) > 1 else (row[key], None) for key in TELLING
         }  # fmt: skip
         times = (
-            one.time_s(
+            times.time_s(
                 row["app"], row["platform"], row["ranks"], classes=(row["class"], None),
                 networks=fitting["network"], mappings=fitting["mapping"],
             )
-            for one in reversed(known)
+            for times in reversed(known)
         )  # fmt: skip
-        return next((one for one in times if one is not None), None)
+        return next((time_s for time_s in times if time_s is not None), None)
 
     return time_s, " ".join(wrong)
 
 
 def _unclear(
-    known: list[MeasuredTimes], found: Mapping[str, Mapping[str, Collection[str | None]]]
+    known: list[MeasuredTimes], wanted: Mapping[str, Mapping[str, Collection[str | None]]]
 ) -> list[UserError]:  # fmt: skip
     """Return an error for each platform whose measured times do not tell which results they belong to."""
     errors = {}
-    for one in known:
-        for _, _, platform, _, *told in one.times_s:
+    for times in known:
+        for _, _, platform, _, *told in times.times_s:
             for key, value in zip(TELLING, told, strict=True):
-                several = sorted(map(str, found.get(platform, {}).get(key, ())))
+                several = sorted(map(str, wanted.get(platform, {}).get(key, ())))
                 if value is None and len(several) > 1:
                     problem = (
                         f"no {key}, and the results of {platform} have {', '.join(several)}: its times are not shown"
                     )
-                    errors[platform, key] = UserError(Path(one.source).name, problem, f"Add the column {key}")
+                    errors[platform, key] = UserError(Path(times.source).name, problem, f"Add the column {key}")
     return list(errors.values())
 
 

@@ -17,13 +17,13 @@ def program_files(project: Project) -> list[str]:
     """Return the names of the programs of a project, in alphabetical order."""
     if not project.programs.is_dir():
         return []
-    found = []
+    files = []
     for path in sorted(project.programs.iterdir()):
         try:
-            found.append(file_within(project.programs, path.name, ENDINGS).name)
+            files.append(file_within(project.programs, path.name, ENDINGS).name)
         except UserError:
             continue  # a folder, a header, or another file
-    return found
+    return files
 
 
 def shown_program(table: Mapping[str, Any]) -> dict[str, str] | None:
@@ -31,11 +31,13 @@ def shown_program(table: Mapping[str, Any]) -> dict[str, str] | None:
     programs = table.get("programs", [])
     if not programs:
         return {}
-    one = programs[0] if isinstance(programs, list) and len(programs) == 1 else None
-    plain = isinstance(one, Mapping) and set(one) <= set(KEYS) and str(one.get("file", "")).startswith(_FOLDER)
-    if one is None or not plain:
+    program = programs[0] if isinstance(programs, list) and len(programs) == 1 else None
+    plain = (
+        isinstance(program, Mapping) and set(program) <= set(KEYS) and str(program.get("file", "")).startswith(_FOLDER)
+    )
+    if program is None or not plain:
         return None
-    return {key: str(one.get(key, "")).removeprefix(_FOLDER if key == "file" else "") for key in KEYS}
+    return {key: str(program.get(key, "")).removeprefix(_FOLDER if key == "file" else "") for key in KEYS}
 
 
 def change_program(document: Any, project: Project, wanted: Mapping[str, str]) -> None:

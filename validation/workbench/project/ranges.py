@@ -25,13 +25,13 @@ def numbers_of(text: str, what: str) -> list[int]:
     >>> numbers_of("8, 16-64:16, 100-800*2", "ranks")
     [8, 16, 32, 48, 64, 100, 200, 400, 800]
     """
-    found: dict[int, None] = {}
+    numbers: dict[int, None] = {}
     for part in text.replace(" ", "").split(","):
         for number in _part(part, what) if part else ():
-            found[number] = None
-            if len(found) > MOST_NUMBERS:
+            numbers[number] = None
+            if len(numbers) > MOST_NUMBERS:
                 raise UserError(what, f"more than {MOST_NUMBERS} numbers", "Give fewer, or larger steps")
-    return list(found)
+    return list(numbers)
 
 
 def _part(part: str, what: str) -> list[int]:
@@ -46,10 +46,10 @@ def _part(part: str, what: str) -> list[int]:
         raise UserError(what, f"{part!r} has no numbers", "Begin with at least 1, and let it grow")
     if match[4] is None:
         return list(range(first, min(last, first + step * MOST_NUMBERS) + 1, step))
-    found = [first]
-    while found[-1] * factor <= last:
-        found.append(found[-1] * factor)
-    return found
+    numbers = [first]
+    while numbers[-1] * factor <= last:
+        numbers.append(numbers[-1] * factor)
+    return numbers
 
 
 def text_of(numbers: list[int]) -> str:

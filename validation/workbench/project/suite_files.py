@@ -65,9 +65,9 @@ def read_form(project: Project, name: str) -> SuiteForm:
     chosen = [*_texts(table, "scenarios"), *_texts(table, "platforms")]
     return SuiteForm(
         name=name,
-        platforms=tuple(Path(one).name if "/" in one else one for one in chosen),
+        platforms=tuple(Path(entry).name if "/" in entry else entry for entry in chosen),
         lists={key: tuple(_texts(table, key)) for key in LISTS},
-        counts={key: text_of([one for one in table.get(key, []) if isinstance(one, int)]) for key in COUNTS},
+        counts={key: text_of([entry for entry in table.get(key, []) if isinstance(entry, int)]) for key in COUNTS},
         program=shown_program(table) or {},
         others=tuple(key for key in table if key not in _FORM and (key != "programs" or shown_program(table) is None)),
     )
@@ -144,11 +144,11 @@ def check_files(project: Project, text: str) -> None:
                 continue  # the name of a scenario
             _check_within(project, key, name)
     programs = table.get("programs", [])
-    for one in programs if isinstance(programs, list) else [programs]:
-        name = one.get("file", "") if isinstance(one, dict) else str(one)
+    for program in programs if isinstance(programs, list) else [programs]:
+        name = program.get("file", "") if isinstance(program, dict) else str(program)
         _check_code(project, "programs", str(name))
         _check_within(project, "programs", str(name))
-        _check_flags(one.get("flags", "") if isinstance(one, dict) else "")
+        _check_flags(program.get("flags", "") if isinstance(program, dict) else "")
     for name in _texts(table, "predictors"):
         if ":" in name:
             _check_code(project, "predictors", name)
@@ -177,4 +177,4 @@ def _check_within(project: Project, key: str, name: str) -> None:
 
 def _texts(table: Mapping[str, Any], key: str) -> list[str]:
     value = table.get(key, [])
-    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+    return [entry for entry in value if isinstance(entry, str)] if isinstance(value, list) else []

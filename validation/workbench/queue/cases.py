@@ -7,9 +7,9 @@ from validation.workbench.queue.tables import Tables
 
 def values_by_platform(tables: Tables) -> dict[str, dict[str, set[str | None]]]:
     """Return the networks and the mappings of the results of each platform."""
-    found: dict[str, dict[str, set[str | None]]] = {}
+    by_platform: dict[str, dict[str, set[str | None]]] = {}
     for row in tables.rows("SELECT DISTINCT platform, network, mapping FROM results"):
-        one = found.setdefault(row["platform"], {"network": set(), "mapping": set()})
-        one["network"].add(row["network"])
-        one["mapping"].add(row["mapping"])
-    return found
+        values = by_platform.setdefault(row["platform"], {"network": set(), "mapping": set()})
+        values["network"].add(row["network"])
+        values["mapping"].add(row["mapping"])
+    return by_platform

@@ -38,8 +38,8 @@ class Pair:
     @property
     def error_change_pct(self) -> float | None:
         """The size of the second error minus that of the first, in points of percent."""
-        one, other = self.first["abs_error_pct"], self.second["abs_error_pct"]
-        return None if one is None or other is None else float(other - one)
+        first_pct, other = self.first["abs_error_pct"], self.second["abs_error_pct"]
+        return None if first_pct is None or other is None else float(other - first_pct)
 
 
 @dataclass(frozen=True)
@@ -55,11 +55,11 @@ class Comparison:
     @property
     def predictors(self) -> list[tuple[str, int, float | None, float | None]]:
         """Each predictor with its pairs, and its mean absolute error in each suite where both have answers, %."""
-        found: dict[str, list[Pair]] = {}
+        by_name: dict[str, list[Pair]] = {}
         for pair in self.pairs:
-            found.setdefault(pair.case["predictor"], []).append(pair)
+            by_name.setdefault(pair.case["predictor"], []).append(pair)
         rows = []
-        for name, pairs in found.items():
+        for name, pairs in by_name.items():
             both = [pair for pair in pairs if pair.error_change_pct is not None]
             first = fmean(pair.first["abs_error_pct"] for pair in both) if both else None
             second = fmean(pair.second["abs_error_pct"] for pair in both) if both else None
@@ -89,24 +89,24 @@ def compared(tables: Tables, first: int, second: int) -> Comparison:
     Predictions belong together if all of CASE, or all values of points of applications, are the same, except what has
     one value in the whole first suite and another in the whole second suite, such as the network that was exchanged.
     """
-    one, other = _rows(tables, first), _rows(tables, second)
-    cases, of_points = _cases([*one, *other])
+    first_rows, other = _rows(tables, first), _rows(tables, second)
+    cases, of_points = _cases([*first_rows, *other])
     differing = tuple(
-        (key, one[0][key], other[0][key])
+        (key, first_rows[0][key], other[0][key])
         for key in cases
-        if one
+        if first_rows
         and other
-        and one[0][key] != other[0][key]
-        and all(len({r[key] for r in rows}) == 1 for rows in (one, other))
+        and first_rows[0][key] != other[0][key]
+        and all(len({r[key] for r in rows}) == 1 for rows in (first_rows, other))
     )
     keys = [key for key in cases if key not in {name for name, _, _ in differing}]
-    partners, found = {tuple(row[key] for key in keys): row for row in other}, {}
-    for row in one:
+    partners, pairs = {tuple(row[key] for key in keys): row for row in other}, {}
+    for row in first_rows:
         case = tuple(row[key] for key in keys)
         if case in partners:
-            found[case] = Pair({key: row[key] for key in (*CASE, *cases)}, row, partners[case])
-    left = len(one) - len(found), len(other) - len(found)
-    return Comparison(tuple(found.values()), *left, differing, of_points)
+            pairs[case] = Pair({key: row[key] for key in (*CASE, *cases)}, row, partners[case])
+    left = len(first_rows) - len(pairs), len(other) - len(pairs)
+    return Comparison(tuple(pairs.values()), *left, differing, of_points)
 
 
 def _cases(rows: list[dict[str, Any]]) -> tuple[list[str], bool]:
@@ -126,5 +126,5 @@ def _rows(tables: Tables, suite: int) -> list[dict[str, Any]]:
     return [dict(row) for row in tables.rows(f"{query} ORDER BY results.run, results.id", (suite,))]
 
 
-def _change_pct(one: float | None, other: float | None) -> float | None:
-    return None if not one or other is None else 100 * (other - one) / one
+def _change_pct(first_value: float | None, other: float | None) -> float | None:
+    return None if not first_value or other is None else 100 * (other - first_value) / first_value

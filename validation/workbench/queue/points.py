@@ -39,7 +39,7 @@ class PointsView(ResultsView):
 
     @property
     def _where(self) -> tuple[str, list[Any]]:
-        values: list[Any] = [one for one in (self.suite, self.other) if one is not None]
+        values: list[Any] = [filter_value for filter_value in (self.suite, self.other) if filter_value is not None]
         parts = [f"results.suite IN ({', '.join('?' * len(values))})"] if values else []
         for key, value in self.filters:
             parts.append(f"CAST({_sql(key)} AS TEXT) = ?")
@@ -64,8 +64,8 @@ class PointsView(ResultsView):
 
     def drawn(self, tables: Tables, most: int) -> list[dict[str, Any]]:
         """Return the results on all pages with what figures need: at most so many, in the order of the suites."""
-        found = self._selected(tables, "results.suite, results.run, results.id", most, 0)
-        return [{**row, "truth": None, "model": row["predictor"]} for row in found]
+        selected = self._selected(tables, "results.suite, results.run, results.id", most, 0)
+        return [{**row, "truth": None, "model": row["predictor"]} for row in selected]
 
     def _selected(self, tables: Tables, order: str, many: int, first: int) -> list[dict[str, Any]]:
         where, values = self._where
@@ -81,11 +81,11 @@ class PointsView(ResultsView):
     def choices(self, tables: Tables) -> dict[str, list[str]]:
         """Return the values that each filter can have in the suites."""
         where, values = replace(self, filters=())._where
-        found = {}
+        choices_found = {}
         for key in self.filter_keys:
             query = f"SELECT DISTINCT CAST({_sql(key)} AS TEXT) FROM {_SOURCE} {where} ORDER BY {_sql(key)} LIMIT 200"
-            found[key] = [row[0] for row in tables.rows(query, values) if row[0] is not None]
-        return found
+            choices_found[key] = [row[0] for row in tables.rows(query, values) if row[0] is not None]
+        return choices_found
 
 
 def view_of(query: Mapping[str, str], tables: Tables) -> ResultsView:
@@ -95,8 +95,8 @@ def view_of(query: Mapping[str, str], tables: Tables) -> ResultsView:
         UserError: A value is not known.
     """
     suite, other = number_in(query, "suite"), number_in(query, "other")
-    suites = [one for one in (suite, other) if one is not None]
-    if not (all(is_of_applications(tables, one) for one in suites) if suites else _has_only_points(tables)):
+    suites = [suite_number for suite_number in (suite, other) if suite_number is not None]
+    if not (all(is_of_applications(tables, suite) for suite in suites) if suites else _has_only_points(tables)):
         return ResultsView.of(query)
     names = tuple(varied_names(tables, suites))
     view = PointsView(suite, other, (), "", number_in(query, "page") or 1, names)
@@ -139,10 +139,10 @@ def names_of(tables: Tables, suite: int) -> dict[str, list[str]]:
         "SELECT app, key FROM (SELECT app, min(runs.id) AS run FROM runs WHERE suite = ? GROUP BY app)"
         " JOIN points USING (run), json_each(points.point)"
     )
-    found: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for row in tables.rows(query, (suite,)):
-        found.setdefault(row["app"], []).append(row["key"])
-    return found
+        names.setdefault(row["app"], []).append(row["key"])
+    return names
 
 
 def _sql(key: str) -> str:

@@ -70,7 +70,7 @@ class ResultsView:
 
     @property
     def _where(self) -> tuple[str, list[Any]]:
-        values: list[Any] = [one for one in (self.suite, self.other) if one is not None]
+        values: list[Any] = [filter_value for filter_value in (self.suite, self.other) if filter_value is not None]
         parts = [f"suite IN ({', '.join('?' * len(values))})"] if values else []
         parts += [f"{key} = ?" for key, _ in self.filters]
         values += [value for _, value in self.filters]
@@ -110,8 +110,8 @@ class ResultsView:
         for start in range(0, len(order), _STEP):
             part = order[start : start + _STEP]
             query = f"SELECT result, fields FROM details WHERE result IN ({', '.join('?' * len(part))})"
-            found = {row["result"]: row["fields"] for row in tables.rows(query, part)}
-            yield from (json.loads(found[number]) for number in part)
+            fields_by_result = {row["result"]: row["fields"] for row in tables.rows(query, part)}
+            yield from (json.loads(fields_by_result[number]) for number in part)
 
     def _ordered_ids(self, tables: Tables) -> list[int]:
         where, values = self._where
@@ -126,8 +126,12 @@ class ResultsView:
         query = f"SELECT min(results.id) FROM {self._source} {where} GROUP BY results.suite, results.app"
         first = [row[0] for row in tables.rows(query, values)]
         chosen = f"SELECT fields FROM details WHERE result IN ({', '.join('?' * len(first))}) ORDER BY result"
-        found = [json.loads(row["fields"]) for row in tables.rows(chosen, first)]
-        return list(dict.fromkeys(key for one in found for key, value in one.items() if not isinstance(value, list)))
+        fields_of_rows = [json.loads(row["fields"]) for row in tables.rows(chosen, first)]
+        return list(
+            dict.fromkeys(
+                key for fields in fields_of_rows for key, value in fields.items() if not isinstance(value, list)
+            )
+        )
 
     def drawn(self, tables: Tables, most: int) -> list[dict[str, Any]]:
         """Return the results on all pages with what figures need: at most so many, in the order of the suites."""
@@ -141,12 +145,12 @@ class ResultsView:
 
     def choices(self, tables: Tables) -> dict[str, list[str]]:
         """Return the values that each filter can have in the suite."""
-        found = {}
+        by_key = {}
         where, values = replace(self, filters=())._where
         for key in FILTERS:
             query = f"SELECT DISTINCT {key} FROM results {where} ORDER BY {key} LIMIT {MOST_CHOICES}"
-            found[key] = [str(row[0]) for row in tables.rows(query, values) if row[0] is not None]
-        return found
+            by_key[key] = [str(row[0]) for row in tables.rows(query, values) if row[0] is not None]
+        return by_key
 
 
 def one_result(tables: Tables, number: int) -> dict[str, Any]:

@@ -36,8 +36,8 @@ class Quantity:
 TIME = Quantity("time", "time", "s", "predicted_s", "simulated_s")
 ENERGY = Quantity("energy", "energy of the nodes in use", "J", "energy_predicted_j", "energy_simulated_j")
 QUANTITIES = {
-    one.key: one
-    for one in (
+    quantity.key: quantity
+    for quantity in (
         TIME,
         Quantity("speedup", "speed-up", ""),
         Quantity("efficiency", "parallel efficiency", "%"),
@@ -119,13 +119,13 @@ def series(
                 line = lines.setdefault((*case, kind), Line(kind, said))
                 if not line.points or (line.points[-1].result, line.points[-1].at) != (row["id"], row[parameter]):
                     line.points.append(Point(row[parameter], value, row["id"]))
-    found = [_once(line) for line in lines.values()]
-    found.sort(key=lambda line: (line.kind not in TRUTHS, line.kind != SIMULATED))
-    kept = Series(tuple(found), 0, "")
+    series_made = [_once(line) for line in lines.values()]
+    series_made.sort(key=lambda line: (line.kind not in TRUTHS, line.kind != SIMULATED))
+    kept = Series(tuple(series_made), 0, "")
     cases, kinds = kept.cases[:MOST_CASES], (*TRUTHS, *kept.predictors[:MOST_KINDS])
-    lines_kept = tuple(line for line in found if line.case in cases and line.kind in kinds)
-    relative = values.base_text() if quantity.key in ("speedup", "efficiency") and found else ""
-    return Series(lines_kept, len(found) - len(lines_kept), relative)
+    lines_kept = tuple(line for line in series_made if line.case in cases and line.kind in kinds)
+    relative = values.base_text() if quantity.key in ("speedup", "efficiency") and series_made else ""
+    return Series(lines_kept, len(series_made) - len(lines_kept), relative)
 
 
 def telling_keys(rows: Sequence[Row], keys: Sequence[str]) -> list[str]:
@@ -136,8 +136,8 @@ def telling_keys(rows: Sequence[Row], keys: Sequence[str]) -> list[str]:
     told = [key for key in keys if len({row[key] for row in rows}) > 1]
     many = len({tuple(row[key] for key in told) for row in rows})
     for key in reversed([key for key in told if key != "suite"]):
-        fewer = [one for one in told if one != key]
-        if len({tuple(row[one] for one in fewer) for row in rows}) == many:
+        fewer = [other_key for other_key in told if other_key != key]
+        if len({tuple(row[other_key] for other_key in fewer) for row in rows}) == many:
             told = fewer
     return told
 
@@ -191,17 +191,17 @@ class _Values:
             return self._times(row)
         if quantity.key in ("speedup", "efficiency"):
             return [(kind, self._relative(row, kind, time_s, quantity.key)) for kind, time_s in self._times(row)]
-        found = [(row["predictor"], row[quantity.predicted])]
-        return [*found, (_truth(row), row[quantity.simulated])] if quantity.simulated else found
+        values = [(row["predictor"], row[quantity.predicted])]
+        return [*values, (_truth(row), row[quantity.simulated])] if quantity.simulated else values
 
     def base_text(self) -> str:
         """Return what speed-ups are relative to, in words."""
         ranks = {ranks for ranks, _ in self._bases.values()}
-        one, many, what = self._unit
+        single, many, what = self._unit
         if len(ranks) != 1:
             return f"the {what} on the fewest {many} of each case"
         (only,) = ranks
-        return f"the {what} on {only} {one if only == 1 else many}"
+        return f"the {what} on {only} {single if only == 1 else many}"
 
     def _times(self, row: Row) -> list[tuple[str, float | None]]:
         return [(row["predictor"], row["predicted_s"]), (_truth(row), row["simulated_s"]),
@@ -234,18 +234,18 @@ class PlanePoint:
 
 def choices_of(rows: Sequence[Row]) -> dict[str, list[PlanePoint]]:
     """Return the runs with their time and energy, by kind: the truth first, once for each run."""
-    found: dict[str, list[PlanePoint]] = {}
+    by_kind: dict[str, list[PlanePoint]] = {}
     seen: set[int] = set()
     for row in rows:
         time_s, energy_j = row["simulated_s"], row["energy_simulated_j"]
         if time_s and energy_j and row["run"] not in seen:
             seen.add(row["run"])
-            found.setdefault(_truth(row), []).append(PlanePoint(_truth(row), row, time_s, energy_j))
+            by_kind.setdefault(_truth(row), []).append(PlanePoint(_truth(row), row, time_s, energy_j))
     for row in rows:
         time_s, energy_j = row["predicted_s"], row["energy_predicted_j"]
         if time_s and energy_j:
-            found.setdefault(row["predictor"], []).append(PlanePoint(row["predictor"], row, time_s, energy_j))
-    return found
+            by_kind.setdefault(row["predictor"], []).append(PlanePoint(row["predictor"], row, time_s, energy_j))
+    return by_kind
 
 
 def front(choices: Sequence[PlanePoint]) -> list[PlanePoint]:
@@ -255,4 +255,4 @@ def front(choices: Sequence[PlanePoint]) -> list[PlanePoint]:
     >>> [(c.time_s, c.energy_j) for c in front([one(3, 1), one(1, 9), one(2, 9), one(2, 4), one(4, 4)])]
     [(1, 9), (2, 4), (3, 1)]
     """
-    return [choices[at] for at in pareto_front([(one.time_s, one.energy_j) for one in choices], equals=False)]
+    return [choices[at] for at in pareto_front([(choice.time_s, choice.energy_j) for choice in choices], equals=False)]

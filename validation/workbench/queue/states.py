@@ -82,10 +82,10 @@ class Queue:
         Raises:
             UserError: There is none of this number.
         """
-        found = self._suites("WHERE s.id = ?", (number,))
-        if not found:
+        suites = self._suites("WHERE s.id = ?", (number,))
+        if not suites:
             raise UserError(f"suite {number}", "the queue has no such suite", "Choose one from the queue")
-        return found[0]
+        return suites[0]
 
     def _suites(self, where: str, values: Sequence[int] = ()) -> list[Suite]:
         rows = self.tables.rows(
@@ -93,14 +93,14 @@ class Queue:
             f" ON r.suite = s.id {where} GROUP BY s.id, r.state ORDER BY s.place, s.id",
             values,
         )
-        found: dict[int, Suite] = {}
+        suites: dict[int, Suite] = {}
         for row in rows:
-            one = found.setdefault(
+            suite = suites.setdefault(
                 row["id"], Suite(row["id"], row["name"], row["owner"], row["created_s"], dict.fromkeys(STATES, 0))
             )
             if row["state"] is not None:
-                one.counts[row["state"]] = row["many"]
-        return list(found.values())
+                suite.counts[row["state"]] = row["many"]
+        return list(suites.values())
 
     def runs(self, suite: int, state: str = "", *, offset: int = 0, limit: int = 100) -> list[Mapping[str, Any]]:
         """Return runs of a suite in their order; ``state`` leaves out those of other states."""
@@ -230,7 +230,7 @@ class Queue:
 
     def shift(self, suite: int, *, up: bool) -> None:
         """Exchange the places of a suite and of the one before it, or after it."""
-        order = [one.id for one in self.suites()]
+        order = [suite.id for suite in self.suites()]
         if suite not in order:
             self.suite(suite)  # raises the error
         here = order.index(suite)

@@ -96,18 +96,18 @@ class Tables:
             self._open.clear()
 
     def _connection(self) -> sqlite3.Connection:
-        found: sqlite3.Connection | None = getattr(self._local, "connection", None)
-        if found is None:
+        connection: sqlite3.Connection | None = getattr(self._local, "connection", None)
+        if connection is None:
             try:
-                found = sqlite3.connect(
+                connection = sqlite3.connect(
                     self._path, timeout=_BUSY_S, isolation_level=None, check_same_thread=False
                 )  # one thread uses it, and another one closes it at the end
-                found.row_factory = sqlite3.Row
-                found.execute("PRAGMA journal_mode = WAL")  # readers never wait for a writer
-                found.execute("PRAGMA synchronous = NORMAL")
+                connection.row_factory = sqlite3.Row
+                connection.execute("PRAGMA journal_mode = WAL")  # readers never wait for a writer
+                connection.execute("PRAGMA synchronous = NORMAL")
             except sqlite3.DatabaseError as err:
                 raise UserError(str(self._path), f"cannot be read: {err}", "Move it away; a new one is made") from err
-            self._local.connection = found
+            self._local.connection = connection
             with self._lock:
-                self._open.append(found)
-        return found
+                self._open.append(connection)
+        return connection

@@ -25,8 +25,8 @@ _UNKNOWN = "\N{EN DASH}"
 
 def desk_of(request: Request) -> Desk:
     """Return the desk of the workbench that serves a request."""
-    found: Desk = request.app.state.desk
-    return found
+    desk: Desk = request.app.state.desk
+    return desk
 
 
 def page(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:

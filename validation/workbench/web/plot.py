@@ -152,18 +152,20 @@ def number_text(value: float, step: float) -> str:
 
 def _step(rough: float) -> float:
     power = 10.0 ** math.floor(math.log10(rough))
-    return power * next(one for one in (1, 2, 5, 10) if one * power >= rough * (1 - 1e-9))
+    return power * next(factor for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
 
 
 def _decades(low: float, high: float) -> list[tuple[float, str]]:
     """Return ticks of a logarithmic axis: powers of ten, with 2 and 5 where there are few."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for factors in ((1,), (1, 3), (1, 2, 5)):
-        found = [factor * 10.0**power for power in powers for factor in factors if low <= factor * 10.0**power <= high]
-        if len(found) >= 3 or factors[-1] == 5:
+        decades = [
+            factor * 10.0**power for power in powers for factor in factors if low <= factor * 10.0**power <= high
+        ]
+        if len(decades) >= 3 or factors[-1] == 5:
             break
-    step = -(-len(found) // (_TICKS + 2))
-    return [(value, f"{value:,.10g}" if 1e-3 <= value < 1e6 else f"{value:.0e}") for value in found[::step]]
+    step = -(-len(decades) // (_TICKS + 2))
+    return [(value, f"{value:,.10g}" if 1e-3 <= value < 1e6 else f"{value:.0e}") for value in decades[::step]]
 
 
 def _short(name: str) -> str:

@@ -47,19 +47,19 @@ def all_errors(first: UserError, read: Callable[[], object], mender: Mender) -> 
         read: Reads the values as the mender has them by now, and raises a UserError if they are not sound.
         mender: Replaces wrong parts.
     """
-    found, latest, end_s = {_words(first): mender.path_of(first)}, first, time.monotonic() + _TIME_S
+    places, latest, end_s = {_words(first): mender.path_of(first)}, first, time.monotonic() + _TIME_S
     for _ in range(_TRIES):
-        if len(found) == MOST_ERRORS or time.monotonic() > end_s or not mender.mend(latest):
+        if len(places) == MOST_ERRORS or time.monotonic() > end_s or not mender.mend(latest):
             break
         try:
             read()
         except UserError as err:
             latest = err
-            if _words(err) not in found and not mender.follows(err):
-                found[_words(err)] = mender.path_of(err)
+            if _words(err) not in places and not mender.follows(err):
+                places[_words(err)] = mender.path_of(err)
         else:
             break
-    return [[*words, list(path)] for words, path in found.items()]
+    return [[*words, list(path)] for words, path in places.items()]
 
 
 def _words(err: UserError) -> tuple[str, str, str]:
@@ -236,6 +236,6 @@ def _mend_hardware(table: MutableMapping[str, Any], name: str) -> bool:
                 table["network" if key == "network" else "cpu"] = _NETWORK if key == "network" else _CPU
             return True
         if key == "disks" and isinstance(value, list) and name in value:
-            table[key] = [one for one in value if one != name]
+            table[key] = [entry for entry in value if entry != name]
             return True
     return False

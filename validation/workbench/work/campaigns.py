@@ -54,12 +54,12 @@ def campaign_of(folder: Path, text: str) -> Series:
         file.write(text)
         file.flush()
         try:
-            found = read_campaign(file.name, folder / "suites")
+            campaign = read_campaign(file.name, folder / "suites")
         except UserError as err:
             raise err.renamed(file.name, "suite") from None
-    if len(found.cases) > MOST_CASES:
-        raise UserError("suite", f"a product of {len(found.cases)} runs", f"Ask for at most {MOST_CASES}")
-    return found
+    if len(campaign.cases) > MOST_CASES:
+        raise UserError("suite", f"a product of {len(campaign.cases)} runs", f"Ask for at most {MOST_CASES}")
+    return campaign
 
 
 def campaign_now(folder: Path, text: str) -> Series:
@@ -68,12 +68,14 @@ def campaign_now(folder: Path, text: str) -> Series:
     Raises:
         UserError: As ``campaign_of`` does.
     """
-    found = _read(folder, text, _state(folder))
-    platforms = {id(case.target.platform): case.target.platform for case in found.cases}.values()
-    if any(one.file_hash is not None and file_content(one.path) != one.file_hash for one in platforms):
+    campaign = _read(folder, text, _state(folder))
+    platforms = {id(case.target.platform): case.target.platform for case in campaign.cases}.values()
+    if any(
+        platform.file_hash is not None and file_content(platform.path) != platform.file_hash for platform in platforms
+    ):
         _read.cache_clear()  # a file that a platform names, in another folder
         return campaign_of(folder, text)
-    return found
+    return campaign
 
 
 @functools.lru_cache(maxsize=2)
@@ -83,13 +85,13 @@ def _read(folder: Path, text: str, state: tuple[object, ...]) -> Series:
 
 def _state(folder: Path) -> tuple[object, ...]:
     """Return what changes with any file that suites may name."""
-    found: list[object] = []
+    entries: list[object] = []
     for part in ("platforms", "programs", "suites"):
         for path in sorted((folder / part).rglob("*")):
             with suppress(OSError):  # removed in the meantime, or a link that leads nowhere
                 state = path.stat()
-                found.append((path, state.st_mtime_ns, state.st_size, state.st_ino))
-    return tuple(found)
+                entries.append((path, state.st_mtime_ns, state.st_size, state.st_ino))
+    return tuple(entries)
 
 
 def content_of(target: Target) -> str:

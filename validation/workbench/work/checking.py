@@ -86,7 +86,7 @@ def _text(values: Mapping[str, Any]) -> str:
 def _typed(value: object) -> str:
     """Return a number, an expression or a list as a user would type it."""
     if isinstance(value, list):
-        return f"[{', '.join(_typed(one) for one in value)}]"
+        return f"[{', '.join(_typed(entry) for entry in value)}]"
     return f"{value:.15g}" if isinstance(value, float) else str(value)
 
 
@@ -180,8 +180,8 @@ def _placed(system: System, counts: Mapping[str, int], policy: str) -> dict[str,
     except UserError as err:
         return {"placed": [], "not_placed": str(err)}
     rows = [
-        {"label": label, "group": one.group.name, "first": one.first, "units": one.units, "each": one.per_unit,
-         "processes": one.processes}
-        for label, several in plan.placed.items() for one in several
+        {"label": label, "group": placement.group.name, "first": placement.first, "units": placement.units,
+         "each": placement.per_unit, "processes": placement.processes}
+        for label, several in plan.placed.items() for placement in several
     ]  # fmt: skip
     return {"placed": rows, "not_placed": ""}

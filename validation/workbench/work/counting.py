@@ -41,9 +41,9 @@ def counted(folder: Path, text: str, store: str, jobs: int, *, planned: bool) ->
     Raises:
         UserError: The suite is wrong, or none of its first points can be placed.
     """
-    found = SuitePoints(folder, text)
-    looked = found.points[: max(1, MOST_LOOKED_UP // len(found.models))]
-    size = {"runs": len(found.points), "predictions": len(found.points) * len(found.models)}
+    points = SuitePoints(folder, text)
+    looked = points.points[: max(1, MOST_LOOKED_UP // len(points.models))]
+    size = {"runs": len(points.points), "predictions": len(points.points) * len(points.models)}
     if not planned:
         with chdir(folder):
             _check_any(looked)
@@ -54,12 +54,12 @@ def counted(folder: Path, text: str, store: str, jobs: int, *, planned: bool) ->
         if (Path(store) / DATABASE).exists():
             kept = stack.enter_context(Store(Path(store), read_only=True))
         stack.enter_context(chdir(folder))
-        lines, sound, many, time_s = _evaluations(found, looked, kept, jobs)
-        if many < len(found.points):
-            all_s = time_s * len(found.points) / many
-            told = f"; all {len(found.points):,}, if they are alike: about {rough_duration(all_s)}" if time_s else ""
+        lines, sound, many, time_s = _evaluations(points, looked, kept, jobs)
+        if many < len(points.points):
+            all_s = time_s * len(points.points) / many
+            told = f"; all {len(points.points):,}, if they are alike: about {rough_duration(all_s)}" if time_s else ""
             lines.insert(0, f"of the first {number_of(many, 'run')}{told}")
-        if found.suite.simulate and sound:
+        if points.suite.simulate and sound:
             lines += _simulations(sound, kept, jobs)
     yield {**size, "plan": lines}
 
@@ -68,9 +68,9 @@ def _check_any(looked: Sequence[SuitePoint]) -> None:
     """Raise what is wrong with the first point, unless another one that is tried can be placed."""
     refused: list[UserError] = []
     end_s = time.monotonic() + _LOOKED_S
-    for one in looked:
+    for point in looked:
         try:
-            _processes(one)
+            _processes(point)
         except UserError as err:
             refused.append(err)
         else:
@@ -95,19 +95,19 @@ def _evaluations(
     kept, many = 0, 0
     refused: list[UserError] = []
     end_s = time.monotonic() + _LOOKED_S
-    for one in looked:
+    for point_run in looked:
         if many and time.monotonic() > end_s:
             break
         many += 1
         try:
-            processes = _processes(one)
+            processes = _processes(point_run)
             for model in suite.models:
-                point = one.with_model(model)
+                point = point_run.with_model(model)
                 if is_kept(point, store):
                     kept += 1
                 else:
                     missing.append((processes, point))
-            sound.append(one)
+            sound.append(point_run)
         except UserError as err:
             refused.append(err)
     if refused and not sound:
@@ -124,13 +124,13 @@ def _evaluations(
     return lines, sound, many, time_s or 0.0
 
 
-def _processes(one: SuitePoint) -> int:
+def _processes(point: SuitePoint) -> int:
     """Return the number of processes of a point.
 
     Raises:
         UserError: It cannot be placed.
     """
-    return sum(setting_from_request(one.request).schedule.counts.values())
+    return sum(setting_from_request(point.request).schedule.counts.values())
 
 
 def _simulations(sound: Sequence[SuitePoint], store: Store | None, jobs: int) -> list[str]:
@@ -138,10 +138,10 @@ def _simulations(sound: Sequence[SuitePoint], store: Store | None, jobs: int) ->
     specs: dict[RunSpec, None] = {}
     many = 0
     end_s = time.monotonic() + _LOOKED_S
-    for one in sound:
+    for point in sound:
         many += 1
         with suppress(UserError):  # the run will fail with this reason
-            specs[simulation(setting_from_request(one.request))] = None
+            specs[simulation(setting_from_request(point.request))] = None
         if time.monotonic() > end_s:
             break
     if not specs:
@@ -158,7 +158,9 @@ def _wall_s(missing: Sequence[tuple[int, Point]], jobs: int) -> float | None:
     """
     if not missing:
         return None
-    samples = _samples(min(missing, key=lambda one: one[0]), max(missing, key=lambda one: one[0]))
+    samples = _samples(
+        min(missing, key=lambda missing_run: missing_run[0]), max(missing, key=lambda missing_run: missing_run[0])
+    )
     if not samples:
         return None
     (few, least_s), (many, most_s) = samples[0], samples[-1]
@@ -168,12 +170,12 @@ def _wall_s(missing: Sequence[tuple[int, Point]], jobs: int) -> float | None:
 
 def _samples(first: tuple[int, Point], last: tuple[int, Point]) -> list[tuple[int, float]]:
     """Return numbers of processes and wall times, s, of evaluations that do not take too long."""
-    found: list[tuple[int, float]] = []
+    samples: list[tuple[int, float]] = []
     with _at_most(_SAMPLED_S):
         _time_s(first[1])  # the first evaluation of a process imports and compiles what it needs
         for processes, point in (first, last):
-            found.append((processes, _time_s(point)))
-    return found
+            samples.append((processes, _time_s(point)))
+    return samples
 
 
 def _time_s(point: Point) -> float:

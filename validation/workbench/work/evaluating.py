@@ -42,7 +42,7 @@ def outcomes(
     if suite.suite.simulate and len(chosen) > 1:
         with chdir(folder):
             asked = (PointRun.of(suite.points[number].point) for number, _ in chosen)  # a run says later what is wrong
-            runner.start(one.spec for one in asked if one.spec is not None)
+            runner.start(point_run.spec for point_run in asked if point_run.spec is not None)
     for number, known in chosen:
         with chdir(folder):
             try:
@@ -52,15 +52,15 @@ def outcomes(
         yield {"case": number, **answer}
 
 
-def _outcome(suite: SuitePoints, one: SuitePoint, known: str, runner: Runner, store: Store) -> dict[str, Any]:
-    if suite.content_of(one) != known:
-        what = f"{Path(one.request.application).name} or {Path(one.request.system).name}"
+def _outcome(suite: SuitePoints, point_run: SuitePoint, known: str, runner: Runner, store: Store) -> dict[str, Any]:
+    if suite.content_of(point_run) != known:
+        what = f"{Path(point_run.request.application).name} or {Path(point_run.request.system).name}"
         reason = f"{what}: it, or a model, has changed since the suite was queued. Queue it again."
         return {"results": [], "reason": reason}
-    setting = setting_from_request(one.request)
+    setting = setting_from_request(point_run.request)
     _ = setting.schedule  # raises the error that all models would
-    points = [one.with_model(model) for model in suite.models]
-    found = evaluations(points, store, 1)
+    points = [point_run.with_model(model) for model in suite.models]
+    evaluated = evaluations(points, store, 1)
     record, reasons = None, []
     if suite.suite.simulate:
         try:
@@ -68,29 +68,29 @@ def _outcome(suite: SuitePoints, one: SuitePoint, known: str, runner: Runner, st
         except (UserError, SimulationError) as err:
             reasons.append(str(err))
     rows = []
-    for point, result in zip(points, found, strict=True):
+    for point, result in zip(points, evaluated, strict=True):
         if isinstance(result, UserError):
             reasons.append(f"model {point.request.model}: {result}")
         else:
             cautions = [*setting.cautions(point.request.model), *result.cautions]
-            rows.append(_row(one, point.request.model, result, setting, record, cautions))
+            rows.append(_row(point_run, point.request.model, result, setting, record, cautions))
     return {"results": rows, "reason": " ".join(reasons)}
 
 
 def _row(
-    one: SuitePoint, model: str, result: Result, setting: Setting, record: RunRecord | None, cautions: Sequence[str]
+    point: SuitePoint, model: str, result: Result, setting: Setting, record: RunRecord | None, cautions: Sequence[str]
 ) -> dict[str, Any]:  # fmt: skip
     """Return a result as the columns of the downloads, with a list of the labels besides."""
     simulated_s = None if record is None else record.time_s
-    simulated_j = None if record is None else simulated_energy_j(setting, record, one.request.power)
+    simulated_j = None if record is None else simulated_energy_j(setting, record, point.request.power)
     error_pct = _error_pct(result.time_s, simulated_s)
     labels = [_label(label, result, setting, record) for label in result.labels]
     row: dict[str, Any] = {
-        "app": Path(one.request.application).stem,
-        "scenario": Path(one.request.system).stem,
+        "app": Path(point.request.application).stem,
+        "scenario": Path(point.request.system).stem,
         "predictor": Path(model).name,
-        "policy": one.request.policy,
-        "power": one.request.power,
+        "policy": point.request.policy,
+        "power": point.request.power,
         "ranks": sum(label.processes for label in result.labels),
         "nodes": result.nodes,
         "predicted_s": result.time_s,
@@ -105,7 +105,7 @@ def _row(
         "flags": "; ".join(cautions),
         "unknown": "; ".join(result.unknown),
     }
-    values = {name: value for name, value in one.values().items() if name not in OPTIONS}
+    values = {name: value for name, value in point.values().items() if name not in OPTIONS}
     row |= {name if name not in row else f"value_{name}": value for name, value in values.items()}
     for label in labels:
         row |= {f"{label['label']}_{key}": value for key, value in label.items() if key not in _FLAT}
@@ -116,7 +116,7 @@ def _label(label: LabelResult, result: Result, setting: Setting, record: RunReco
     """Return when the processes of a label end, what a process does in the mean, and its energy."""
     parts = total(label.steps)
     each = {f"{kind}_s": getattr(parts, f"{kind}_s") / label.processes for kind in KINDS}
-    found = {
+    values = {
         "label": label.label,
         "processes": label.processes,
         "units": label.units,
@@ -130,15 +130,15 @@ def _label(label: LabelResult, result: Result, setting: Setting, record: RunReco
     simulated = dict.fromkeys(("simulated_last_s", "simulated_computing_s", "simulated_communicating_s"))
     if record is not None:
         simulated |= _simulated(label.label, setting.application.counts(), record)
-    return {**found, **simulated}
+    return {**values, **simulated}
 
 
 def _simulated(label: str, counts: Mapping[str, int], record: RunRecord) -> dict[str, float]:
     """Return when the last process of a label ends in the simulation, and what a process does in the mean, s."""
     names = list(counts)
     first = sum(counts[name] for name in names[: names.index(label)])
-    own = slice(first, first + counts[label])
-    compute_s, comm_s = np.array(record.compute_s[own]), np.array(record.comm_s[own])
+    of_label = slice(first, first + counts[label])
+    compute_s, comm_s = np.array(record.compute_s[of_label]), np.array(record.comm_s[of_label])
     return {
         "simulated_last_s": float((compute_s + comm_s).max()),
         "simulated_computing_s": float(compute_s.mean()),

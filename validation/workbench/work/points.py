@@ -89,18 +89,18 @@ class SuitePoints:
             self.applications = {name: read_application(Path(within_project(name))) for name in self.suite.applications}
             self._check_names()
             self._check_size()
-            self.points = [one for name in self.suite.applications for one in self._points(name)]
+            self.points = [point for name in self.suite.applications for point in self._points(name)]
         self._contents: dict[tuple[str, str], str] = {}
 
     def _check_names(self) -> None:
         """Refuse names that no application has, and names of applications that points have for something else."""
-        for file, one in self.applications.items():
-            for name in {*_names(one, "counts"), *_names(one, "variables")} & {*OPTIONS, FAILURE_RATE}:
+        for file, application in self.applications.items():
+            for name in {*_names(application, "counts"), *_names(application, "variables")} & {*OPTIONS, FAILURE_RATE}:
                 where = f"{within_project(file)}, {name}"
                 raise UserError(where, "the results have a column of this name", "Rename it in the file")
-        for key, own in (("counts", self.suite.counts), ("variables", self.suite.variables)):
-            known = [name for one in self.applications.values() for name in _names(one, key)]
-            for name in own:
+        for key, numbers in (("counts", self.suite.counts), ("variables", self.suite.variables)):
+            known = [name for application in self.applications.values() for name in _names(application, key)]
+            for name in numbers:
                 if name not in known:
                     what = "label" if key == "counts" else "variable"
                     remedy = nearest(name, dict.fromkeys(known)) if known else "The applications have none"
@@ -111,9 +111,9 @@ class SuitePoints:
         """Refuse a product that is too large, before it is made."""
         given, runs = {**self.suite.counts, **self.suite.variables}, 0
         lists = math.prod(map(len, (self.suite.systems, self.suite.policies, self.suite.powers)))
-        for one in self.applications.values():
-            own = {*_names(one, "counts"), *_names(one, "variables")} & given.keys()
-            runs += lists * math.prod(len(given[name]) for name in own)
+        for application in self.applications.values():
+            names = {*_names(application, "counts"), *_names(application, "variables")} & given.keys()
+            runs += lists * math.prod(len(given[name]) for name in names)
         if runs > MOST_RUNS:
             raise UserError("suite", f"a product of {runs:,} runs", f"Ask for at most {MOST_RUNS:,}")
 
@@ -124,9 +124,9 @@ class SuitePoints:
         for point in points_of(parsed(BlocksRequest, COMMAND.parser(), [*words, "--parts"])):
             yield SuitePoint(point, self.models, application)
 
-    def content_of(self, one: SuitePoint) -> str:
+    def content_of(self, point: SuitePoint) -> str:
         """Return the hash of what a point depends on that can change in the project: application, system and models."""
-        key = one.request.application, one.request.system
+        key = point.request.application, point.request.system
         if key not in self._contents:
             with chdir(self._folder):
                 given = read_application(Path(key[0]))
@@ -143,20 +143,20 @@ class SuitePoints:
 
 def expanded(folder: Path, text: str) -> list[list[Any]]:
     """Return the points of a suite as the queue keeps them: the fields of ``queue.suites.Case`` after its number."""
-    found = SuitePoints(folder, text)
+    points = SuitePoints(folder, text)
     cases = []
     latest: dict[str, Application] = {}  # by file: all points of an application change the same counts and variables
     with chdir(folder):
-        for point in found.points:
+        for point in points.points:
             # A number in place of a number takes a fraction of the time of a number in place of an expression.
-            one = replace(point, application=latest.get(point.request.application, point.application))
-            latest[one.request.application] = one.changed
-            values = one.values()
-            ranks = sum(values[label.name] for label in one.application.labels)  # type: ignore[misc]
-            content = found.content_of(one)
+            moved = replace(point, application=latest.get(point.request.application, point.application))
+            latest[moved.request.application] = moved.changed
+            values = moved.values()
+            ranks = sum(values[label.name] for label in moved.application.labels)  # type: ignore[misc]
+            content = points.content_of(moved)
             cases.append([
-                Path(one.request.system).stem, None, Path(one.request.application).stem, one.said() or None, ranks,
-                one.request.policy, "", content, json.dumps(values),
+                Path(moved.request.system).stem, None, Path(moved.request.application).stem, moved.said() or None,
+                ranks, moved.request.policy, "", content, json.dumps(values),
             ])  # fmt: skip
     return cases
 
@@ -181,8 +181,8 @@ def describe(folder: Path, applications: list[str], systems: list[str]) -> Itera
                 wrong.append(str(err))
                 continue
             for label in application.labels:
-                own = {"application": name, "count": counts[label.name], "grid": bool(label.grid)}
-                labels.setdefault(label.name, []).append(own)
+                label_form = {"application": name, "count": counts[label.name], "grid": bool(label.grid)}
+                labels.setdefault(label.name, []).append(label_form)
             for variable, value in application.variables.items():
                 variables.setdefault(variable, []).append(typed(value))
         places: dict[str, dict[str, int]] = {}
@@ -199,11 +199,11 @@ def describe(folder: Path, applications: list[str], systems: list[str]) -> Itera
 
 def capacities(system: System) -> dict[str, int]:
     """Return the number of slots for each label on all units of a system, and for ANY."""
-    found: dict[str, int] = {}
+    capacity_by_label: dict[str, int] = {}
     for group in system.groups:
         for label, slots in group.unit.slots:
-            found[label] = found.get(label, 0) + group.units * slots
-    return found
+            capacity_by_label[label] = capacity_by_label.get(label, 0) + group.units * slots
+    return capacity_by_label
 
 
 def typed(value: object) -> str:
@@ -211,8 +211,8 @@ def typed(value: object) -> str:
     if isinstance(value, tuple):
         return f"[{', '.join(map(typed, value))}]"
     text = getattr(value, "text", value)
-    found = number(str(text))
-    return written(found) if isinstance(found, float) else str(text)
+    number_read = number(str(text))
+    return written(number_read) if isinstance(number_read, float) else str(text)
 
 
 def _names(application: Application, key: str) -> Mapping[str, object] | list[str]:

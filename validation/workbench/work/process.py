@@ -62,8 +62,8 @@ class Worker:
 
     def value(self, task: str, *, time_limit_s: float | None = None, **values: Any) -> dict[str, Any]:
         """Send a request that has one answer, and return it."""
-        found = list(self.ask(task, time_limit_s=time_limit_s, **values))
-        return found[0] if found else {}
+        answers = list(self.ask(task, time_limit_s=time_limit_s, **values))
+        return answers[0] if answers else {}
 
     def _answer(self, end_s: float | None) -> dict[str, Any]:
         try:
@@ -73,8 +73,8 @@ class Worker:
             raise UserError("worker", "it takes too long", "Ask for less at once") from None
         if line is None:
             raise WorkerEnded(self._last_words())
-        found: dict[str, Any] = json.loads(line)
-        return found
+        answer: dict[str, Any] = json.loads(line)
+        return answer
 
     def start(self) -> None:
         """Start the process ahead of the first request."""

@@ -109,9 +109,9 @@ def _platform(name: str, grid: str) -> tuple[Platform, str]:
                 raise err.renamed(str(path), "grid") from None
         return materialise(made), platform_xml(made).decode()
     if name.endswith(".xml"):
-        found = read_platform(Path(name), Path(name).stem)
+        platform = read_platform(Path(name), Path(name).stem)
     elif name.endswith(".toml"):
-        found = materialise_file(Path(name))
+        platform = materialise_file(Path(name))
     else:
-        found = materialise(named_grid(name))
-    return found, found.path.read_text("utf-8", errors="replace")
+        platform = materialise(named_grid(name))
+    return platform, platform.path.read_text("utf-8", errors="replace")

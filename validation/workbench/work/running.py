@@ -118,7 +118,7 @@ class Running:
 
 def _outcome(campaign: Series, case: Case, runner: Runner) -> dict[str, Any]:
     """Return the results of a run, or the reason why it failed."""
-    found = [outcome for _, outcome in campaign.outcomes(runner, [case])]
-    failed = next((one for one in found if isinstance(one, Failure)), None)
-    rows = [one.to_json() for one in found if not isinstance(one, Failure)]
+    outcomes = [outcome for _, outcome in campaign.outcomes(runner, [case])]
+    failed = next((outcome for outcome in outcomes if isinstance(outcome, Failure)), None)
+    rows = [outcome.to_json() for outcome in outcomes if not isinstance(outcome, Failure)]
     return {"results": rows, "reason": "" if failed is None else str(failed.error)}

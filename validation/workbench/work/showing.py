@@ -44,29 +44,35 @@ def timeline(folder: Path, text: str, case: int, known: str) -> Iterator[dict[st
             target.platform.name, "it, or the program, has changed since the suite was queued", "Queue it again"
         )
     iterations = min(FIRST_TRY, target.iterations)
-    found = record_timeline(spec, iterations=iterations, time_limit_s=RECORDING_S)
+    recorded = record_timeline(spec, iterations=iterations, time_limit_s=RECORDING_S)
     clusters = [target.platform.cluster_of(host).name for host in target.placement]
-    begin_s, end_s = found.span_s
+    begin_s, end_s = recorded.span_s
     yield {
         "title": str(target),
-        "iteration": found.iteration,
-        "recorded": found.simulated,
+        "iteration": recorded.iteration,
+        "recorded": recorded.simulated,
         "span_s": end_s - begin_s,
         "clusters": list(dict.fromkeys(clusters)),
-        "rows": _spent(found, target.placement, clusters),
-        "data": json.loads(timeline_json(found, target.placement, clusters)),
+        "rows": _spent(recorded, target.placement, clusters),
+        "data": json.loads(timeline_json(recorded, target.placement, clusters)),
     }
 
 
-def _spent(found: Timeline, hosts: tuple[str, ...], clusters: list[str]) -> list[list[Any]]:
+def _spent(recorded: Timeline, hosts: tuple[str, ...], clusters: list[str]) -> list[list[Any]]:
     """Return rows with a name, a number of ranks, and the mean time of each activity, s: ranks, or clusters."""
-    spent_s = found.spent_s
-    if found.nranks <= _MOST_RANKS:
-        return [[f"rank {rank} on {hosts[rank]}", 1, *spent_s[rank].tolist()] for rank in range(found.nranks)]
+    spent_s = recorded.spent_s
+    if recorded.nranks <= _MOST_RANKS:
+        return [[f"rank {rank} on {hosts[rank]}", 1, *spent_s[rank].tolist()] for rank in range(recorded.nranks)]
     rows: list[list[Any]] = []
     for cluster in dict.fromkeys(clusters):
-        own = [rank for rank, one in enumerate(clusters) if one == cluster]
-        rows.append([f"cluster {cluster}", len(own), *(float(spent_s[own, one].mean()) for one in Activity)])
+        of_cluster = [rank for rank, rank_cluster in enumerate(clusters) if rank_cluster == cluster]
+        rows.append(
+            [
+                f"cluster {cluster}",
+                len(of_cluster),
+                *(float(spent_s[of_cluster, activity].mean()) for activity in Activity),
+            ]
+        )
     return rows
 
 
