@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from apps.programs.problem import Problem
 from apps.spec.target import Target
+from apps.traffic import work_shares
 from platforms.model.placement import probe_placement
 from predictor.answers.regime import holds_from
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
@@ -186,8 +187,6 @@ def _node_times(target: Target, cluster_s: Mapping[str, float]) -> dict[str, flo
     of_host = {host: cluster_s[target.platform.cluster_of(host).name] for host in target.placement}
     if not target.problem.shares:
         return of_host
-    # Imported here for a quick start: it is slow to import.
-    from apps.traffic import work_shares
 
     parts = work_shares(target.problem, target.nranks) * target.nranks
     return {host: of_host[host] * part for host, part in zip(target.placement, parts.tolist(), strict=True)}

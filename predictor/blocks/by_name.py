@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 
 from platforms.errors import nearest
+from predictor.blocks.calibration.calibrate import read_calibration
+from predictor.blocks.calibration.calibrated import FAMILIES, Calibrated
 from predictor.blocks.errors import SettingError
 from predictor.blocks.model import BlockModel
 from predictor.blocks.names import POWER_LAWS
@@ -34,9 +36,6 @@ def block_model(
     if not os.path.isfile(name) and "/" not in name and not name.endswith(".json"):
         remedy = f"{nearest(name, [*besides, *CLUSTERS])}, or a calibration file"
         raise SettingError(f"model {name!r}", "no such model", remedy)
-    # Imported here for a quick start: they are slow to import.
-    from predictor.blocks.calibration.calibrate import read_calibration
-    from predictor.blocks.calibration.calibrated import FAMILIES, Calibrated
 
     if power_law is not None:
         raise SettingError(f"--power-law {power_law}", "goes only with a published model", "Leave it out")

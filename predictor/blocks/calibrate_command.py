@@ -10,15 +10,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from apps.options.dry_run import DryRunOption
+from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.runner import RunnerOptions
+from apps.probes.blocks.measure import disks_of
+from apps.spec.engine_options import parse_options
 from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption, WideOption
 from platforms.command.request import option
 from platforms.errors import UserError, nearest
 from platforms.files.spreadsheets import cell
-from platforms.options import PlatformOptions
+from platforms.files.writing import write_text
+from platforms.options import PlatformOptions, platform_from_request
 from predictor.blocks.names import ERRORS
 
 if TYPE_CHECKING:
@@ -62,9 +65,6 @@ def answer(request: BlocksCalibrationRequest) -> Reply | int:
     _check(request)
     # Imported here for a quick start: they are slow to import.
     from apps.options.runner import runner_from_request
-    from apps.probes.blocks.measure import disks_of
-    from apps.spec.engine_options import parse_options
-    from platforms.options import platform_from_request
     from predictor.blocks.calibration.calibrate import calibrate, measured
     from predictor.blocks.calibration.experiments import experiments, selector
     from predictor.blocks.calibration.table import text, to_json
@@ -78,8 +78,7 @@ def answer(request: BlocksCalibrationRequest) -> Reply | int:
         print(f"caution: smpi/coll-selector is {selector(platform, options)}: {problem}", file=sys.stderr)
     asked = experiments(platform, disks=disks_of(whole), most_processes=request.processes, options=options)
     if request.dry_run:
-        # Imported here for a quick start: they are slow to import.
-        from apps.options.dry_run import print_plan
+        # Imported here for a quick start: it is slow to import.
         from apps.runs.plan import Plan
 
         return print_plan(request, Plan(experiments=(asked.plan,)))
@@ -105,8 +104,7 @@ def write(request: BlocksCalibrationRequest, reply: Reply) -> None:
     Raises:
         UserError: A file cannot be written.
     """
-    # Imported here for a quick start: they are slow to import.
-    from platforms.files.writing import write_text
+    # Imported here for a quick start: it is slow to import.
     from predictor.blocks.calibration.calibrated import Calibrated
 
     calibration, table = reply.value
@@ -147,7 +145,7 @@ def _unit(text: str) -> float | None:
 
 
 def _check(request: BlocksCalibrationRequest) -> None:
-    # Imported here for a quick start: they are slow to import.
+    # Imported here for a quick start: it is slow to import.
     from platforms.files.writing import check_writable, usable_folder
 
     if request.processes < 2:

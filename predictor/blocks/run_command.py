@@ -9,7 +9,7 @@ from math import fsum
 from typing import TYPE_CHECKING, Any
 
 from apps.options.timeline import TIMELINE, timeline_formats
-from apps.timelines.files import check_timeline
+from apps.timelines.files import check_timeline, write_activities
 from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption
 from platforms.command.request import given, option
@@ -86,8 +86,7 @@ def answer(request: BlocksRequest) -> Reply:
     for caution in result.cautions:
         print(f"caution: {caution}", file=sys.stderr)
     if stream is not None:
-        # Imported here for a quick start: they are slow to import.
-        from apps.timelines.files import write_activities
+        # Imported here for a quick start: it is slow to import.
         from predictor.blocks.graph.timeline import activities_of
 
         with doing("writing the timeline"):

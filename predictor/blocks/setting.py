@@ -8,9 +8,11 @@ from functools import cached_property
 
 from platforms.errors import nearest
 from platforms.system import System
+from platforms.system.convert import materialise_system
 from platforms.system.scheduler import Schedule, schedule
 from predictor.blocks.application import Application
 from predictor.blocks.by_name import block_model
+from predictor.blocks.calibration.calibrated import Calibrated
 from predictor.blocks.errors import SettingError
 from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Machine
@@ -98,9 +100,6 @@ class Setting:
         """Return reasons against using a calibration file for this system; none for any other model."""
         if model in (HARDWARE, SIMGRID):
             return []
-        # Imported here for a quick start: they are slow to import.
-        from platforms.system.convert import materialise_system
-        from predictor.blocks.calibration.calibrated import Calibrated
 
         chosen = block_model(model)
         if not isinstance(chosen, Calibrated):
@@ -134,9 +133,6 @@ def _check_p_counts(p_counts: str | None, model: BlockModel) -> None:
 
 def _of_clusters(model: BlockModel) -> dict[str, BlockModel]:
     """Return the models of a calibration's clusters, by name; a published model has only one kind of nodes."""
-    # Imported here for a quick start: it is slow to import.
-    from predictor.blocks.calibration.calibrated import Calibrated
-
     if not isinstance(model, Calibrated):
         return {}
     return {node.cluster: model.of_cluster(node.cluster) for node in model.calibration.nodes}

@@ -22,6 +22,7 @@ from apps.programs.problem import Problem
 from apps.recording.events import Elapse, Recording
 from apps.spec.target import Target
 from platforms.model.platform import Platform, Route
+from platforms.read.routes import routes_between
 from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 from predictor.evidence.targets import one_per_platform
@@ -137,8 +138,7 @@ class GraphModel:
         around = self.surroundings[target.platform.content_hash]
         if around.options is None:
             return _measured(target.platform, around.hosts, around.measurements)
-        # Imported here for a quick start: they are slow to import.
-        from platforms.read.routes import routes_between
+        # Imported here for a quick start: it is slow to import.
         from predictor.dpgraph.known import known_network
 
         pairs = {(target.placement[a], target.placement[b]) for a, b in self.sections(target).partners}

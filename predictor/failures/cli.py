@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from apps.options.dry_run import DryRunOption
+from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.programs import ProblemOptions, problem_from_request
 from apps.options.runner import RunnerOptions
@@ -22,7 +22,8 @@ from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption, WideOption
 from platforms.command.request import fields_of, option, titled
 from platforms.errors import UserError, known_names, nearest
-from platforms.options import PlatformOptions
+from platforms.files.writing import check_picture, write_picture
+from platforms.options import PlatformOptions, platform_from_request
 from predictor.failures.names import INTERVALS, SEGMENTS
 from predictor.registry import help_text
 
@@ -182,7 +183,7 @@ def run_times_from_request(request: FailuresRequest, said: Cautions) -> RunTimes
     Raises:
         UserError: The options do not fit together, or a value is wrong.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here for a quick start: it is slow to import.
     import numpy as np
 
     from predictor.failures.run_times import amdahl, read_times
@@ -232,7 +233,6 @@ def _asked(request: FailuresRequest) -> FailureQuestion:
     """Return the runs whose times a predictor is asked for."""
     # Imported here for a quick start: they are slow to import.
     from apps.options.settings import settings_from_request
-    from platforms.options import platform_from_request
     from predictor.failures.run_times import FailureQuestion
     from predictor.registry import predictor
 
@@ -250,8 +250,7 @@ def _asked(request: FailuresRequest) -> FailureQuestion:
 
 def _say_plan(request: FailuresRequest) -> int:
     """Print what would be simulated for the predictor's evidence."""
-    # Imported here for a quick start: they are slow to import.
-    from apps.options.dry_run import print_plan
+    # Imported here for a quick start: it is slow to import.
     from predictor.evidence.plan import planned
 
     asked = _asked(request)
@@ -262,7 +261,6 @@ def _say_plan(request: FailuresRequest) -> int:
 def answer(request: FailuresRequest) -> Reply | int:
     """Return the expected times; with --dry-run say what their evidence takes, and return the exit status."""
     # Imported here for a quick start: they are slow to import.
-    from platforms.files.writing import check_picture, write_picture
     from predictor.failures.outlook import outlook
     from predictor.failures.report import as_json, as_text
 

@@ -10,16 +10,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from apps.spec.target import Target
 from apps.traffic import runs_on
 from platforms.errors import UserError
 from platforms.files.commented_csv import checked_rows
+from platforms.model.placement import block
+from predictor.answers.answers import predict
+from predictor.evidence.broker import Broker, RefusedEvidence
 from predictor.failures.outlook import LONGEST_S, SHORTEST_S
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem
     from apps.runs.runner import Runner
     from apps.spec.settings import Settings
-    from apps.spec.target import Target
     from platforms.model.platform import Platform
     from predictor.base import Predictor
 
@@ -118,10 +121,6 @@ class FailureQuestion:
 
     def targets(self) -> Iterator[tuple[int, Target | None]]:
         """Yield each number of nodes with its target; None: the kernel refuses so many ranks."""
-        # Imported here for a quick start: they are slow to import.
-        from apps.spec.target import Target
-        from platforms.model.placement import block
-
         for count in self.nodes:
             runs = runs_on(self.problem, count)
             yield count, Target(self.problem, self.platform, block(self.platform, count)) if runs else None
@@ -135,10 +134,6 @@ def predicted(asked: FailureQuestion, runner: Runner) -> RunTimes:
     Raises:
         UserError: No number of nodes is in the predictor's range.
     """
-    # Imported here for a quick start: they are slow to import.
-    from predictor.answers.answers import predict
-    from predictor.evidence.broker import Broker, RefusedEvidence
-
     known: list[tuple[int, float]] = []
     cautions: list[str] = []
     # One at a time: a run on few nodes may be evidence for more nodes, but not for itself.

@@ -17,17 +17,21 @@ from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.model.platform import Route
 from platforms.options import placement_from_request, platform_from_request
+from platforms.read.routes import routes_between
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.known import declared_cautions
+from predictor.dpgraph.measured import measured_network
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.predictors import GraphModel, iterations_to_record
 from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
 from predictor.graph.faster import DeclaredNetwork, MeasuredNetwork, Network
 from predictor.graph.graph import DPGraph, owned_graph
-from predictor.graph.li_times import LiTimes, li_times
+from predictor.graph.li_times import LiTimes, li_times, plans
 from predictor.graph.places import places_of
 from predictor.graph.request import GraphRequest
 from predictor.graph.timed import TimedGraph, timed
+from predictor.network.survey import next_plan
+from predictor.network.unmeasured import unmeasured
 
 if TYPE_CHECKING:
     from predictor.graph.what_if import Answers
@@ -150,14 +154,8 @@ def plan_on_platform(request: GraphRequest, target: Target) -> Plan:
     """Return what would be recorded and measured for the times that the options choose."""
     recording = settings_of(request).spec(target), iterations_of(request, target)
     if request.times == "li":
-        # Imported here for a quick start: it is slow to import.
-        from predictor.graph.li_times import plans
-
         return Plan(recordings=(recording,), experiments=tuple(plans(target)))
     if request.times == MEASURED:
-        # Imported here for a quick start: it is slow to import.
-        from predictor.network.survey import next_plan
-
         first = next_plan(target.platform, target.placement)
         return Plan(recordings=(recording,), experiments=() if first is None else (first,), remark=_FURTHER)
     return Plan(recordings=(recording,))
@@ -281,10 +279,6 @@ def cluster_names(target: Target) -> dict[str, str]:
 
 def _measured(target: Target, measure: Callable[[NetworkPlan], Measurement]) -> MeasuredNetwork:
     """Return the network that messages between the target's nodes show."""
-    # Imported here for a quick start: they are slow to import.
-    from predictor.dpgraph.measured import measured_network
-    from predictor.network.survey import next_plan
-
     results: tuple[Measurement, ...] = ()
     while (plan := next_plan(target.platform, target.placement, results)) is not None:
         results += (measure(plan),)
@@ -293,16 +287,10 @@ def _measured(target: Target, measure: Callable[[NetworkPlan], Measurement]) -> 
 
 
 def _unmeasured(target: Target, recording: Recording, network: NetworkModel) -> tuple[str, ...]:
-    # Imported here for a quick start: it is slow to import.
-    from predictor.network.unmeasured import unmeasured
-
     return unmeasured(target.platform, target.placement, Sections(recording).partners, network.measured_as)
 
 
 def _routes(target: Target, sections: Sections) -> list[Route]:
-    # Imported here for a quick start: it is slow to import.
-    from platforms.read.routes import routes_between
-
     pairs = {(target.placement[a], target.placement[b]) for a, b in sections.partners}
     return routes_between(target.platform, sorted(pairs | {pair[::-1] for pair in pairs}))
 

@@ -13,6 +13,7 @@ from functools import cache
 
 from apps.programs.kernel import kernels_with, named_kernel
 from platforms.files.checked_toml import read_checked
+from predictor.hierarchical.applications import applications
 
 _FILE = "hierarchical.toml"
 
@@ -45,9 +46,6 @@ def notes(name: str) -> Notes:
 
 def table_programs_known() -> tuple[str, ...]:
     """Return the names of the programs of the paper's table."""
-    # Imported here for a quick start: it is slow to import.
-    from predictor.hierarchical.applications import applications
-
     return tuple(applications())
 
 

@@ -22,9 +22,13 @@ from apps.spec.target import Target
 from apps.traffic import check, declares, traffic
 from apps.traffic.path import Path
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.dpgraph.left_out import left_out
+from predictor.dpgraph.predictors import iterations_to_record
 from predictor.evidence.targets import requests_in_range
 from predictor.hierarchical.counts.declared import Counted, counted, counted_names
+from predictor.hierarchical.counts.recorded import recorded_path
 from predictor.hierarchical.counts.speeds import Speeds
+from predictor.hierarchical.counts.steps import traffic_path
 from predictor.hierarchical.kernels import exchanging, exchanging_names
 from predictor.hierarchical.model import node_time_s
 from predictor.hierarchical.notes import notes
@@ -93,9 +97,6 @@ def counted_path(target: Target, of: Shape, per_operation: float) -> Path:
     if path := _counted(asked):
         return path.path(params, of.q, of.p, bytes_per_operation=per_operation)
     if _by_steps(asked):
-        # Imported here for a quick start: it is slow to import.
-        from predictor.hierarchical.counts.steps import traffic_path
-
         number = {host: i for i, host in enumerate(of.hosts)}
         node = [number[host] for host in target.placement]
         return traffic_path(traffic(asked, target.nranks), target.iterations, node, per_operation)
@@ -165,9 +166,6 @@ def _by_table(target: Target, of: Shape, rate: Evidence | None, exchange: Eviden
 
 def _by_recording(target: Target, recorded: Evidence, on: Speeds) -> tuple[float, float]:
     """Return the times of computation and of everything else, s."""
-    # Imported here for a quick start: it is slow to import.
-    from predictor.hierarchical.counts.recorded import recorded_path
-
     times = recorded_path(recorded.recording, target, on)
     return times.compute_s, times.chain_s + times.bytes_s - times.compute_s
 
@@ -175,8 +173,6 @@ def _by_recording(target: Target, recorded: Evidence, on: Speeds) -> tuple[float
 def _left_out(by_kind: Mapping[str, Evidence]) -> Sequence[str]:
     if "recording" not in by_kind:
         return ()
-    # Imported here for a quick start: it is slow to import.
-    from predictor.dpgraph.left_out import left_out
 
     return left_out([by_kind["recording"].recording])
 
@@ -219,9 +215,6 @@ def _requests(target: Target, name: str) -> list[EvidenceRequest]:
     _check_range(target, name)
     plan = network_plan(target, shape(target))
     if name != _TABLE and is_recorded(target.problem):
-        # Imported here for a quick start: it is slow to import.
-        from predictor.dpgraph.predictors import iterations_to_record
-
         first = EvidenceRequest("recording", target, iterations=iterations_to_record(target))
     else:
         first = EvidenceRequest("run", core_probe(target))

@@ -17,6 +17,7 @@ from apps.options.settings import cautions
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
 from platforms.background.draws import TRUTHS, drawn
+from platforms.background.loaded import loaded_platform
 from platforms.command.command import Command
 from platforms.command.request import option
 from platforms.command.status import EXIT_STATUSES
@@ -74,9 +75,6 @@ class BackgroundComparisonRequest(BackgroundOptions):
 
 def loaded_targets(target: Target, load: Load, count: int) -> list[Target]:
     """Return a target under as many drawn loads."""
-    # Imported here for a quick start: it is slow to import.
-    from platforms.background.loaded import loaded_platform
-
     draws = [drawn(load.background, load.grid, seed=load.seed, stream=TRUTHS, number=number) for number in range(count)]
     return [Target(target.problem, loaded_platform(load.grid, draw), target.placement) for draw in draws]
 

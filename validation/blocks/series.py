@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from predictor.blocks.series.command import write_series
 from predictor.blocks.series.table import FIXED, compare_rows, number, set_front
 from predictor.blocks.series.table import QUANTITIES as EVALUATED
+from predictor.series.bars import bars_figure
 from validation.blocks.parts import PARTS, mean_parts
 
 if TYPE_CHECKING:
@@ -84,9 +85,6 @@ def write_comparisons(
 
 def parts_figure(rows: Sequence[Mapping[str, Any]], names: Sequence[str], *, title: str) -> Figure | None:
     """Return a figure with a bar for each evaluated and each simulated time, or None if their parts are not known."""
-    # Imported here for a quick start: it is slow to import.
-    from predictor.series.bars import bars_figure
-
     bars = [
         {**{name: row[name] for name in names}, "side": side, **{name: row[f"{prefix}{name}"] for name in PARTS}}
         for row in rows

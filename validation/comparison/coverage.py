@@ -6,14 +6,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from predictor.intervals.cases import CalibrationCase, by_predictor
 from predictor.intervals.features import Features
 from predictor.intervals.interval import calibration_or_none, too_far
 from validation.comparison.dataframes import grouped, records
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from predictor.intervals.calibration import Calibration
 
 COVERAGE_COLUMNS = (
@@ -65,9 +65,6 @@ def coverage(results: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:
         results: Results with the columns of validation.comparison.compare.Result.
         by: More columns to tell the rows apart, such as ``network``.
     """
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     rows = []
     for key, part in grouped(results, ["predictor", *by], dropna=False):
         row = dict(zip(("predictor", *by), key, strict=True))

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from platforms.files import writing
 from platforms.terminal.prose import prose_lines
@@ -13,9 +15,6 @@ from platforms.terminal.table import table_lines
 from predictor.hierarchical.model import COUNTED, DERIVED
 from validation.cores.communication import SHOWN, Point, RegionError, Study
 from validation.cores.world import TOLERANCE, WorldCase, WorldPoint
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def _text(rows: Sequence[Sequence[str]], *, left: Collection[int] = (), wide: bool = False) -> str:
@@ -28,9 +27,6 @@ def _text(rows: Sequence[Sequence[str]], *, left: Collection[int] = (), wide: bo
 
 def world_table(points: Sequence[WorldPoint]) -> pd.DataFrame:
     """Return a table with a row per q, p and case."""
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     return pd.DataFrame(
         {
             **_case_columns(point.case),
@@ -70,9 +66,6 @@ def world_text(points: Sequence[WorldPoint], *, wide: bool = False) -> str:
 
 def points_table(points: Sequence[Point]) -> pd.DataFrame:
     """Return a table with a row per q and p: speed-ups, errors and the terms of 1 / eta."""
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     return pd.DataFrame(_row(point) for point in points)
 
 

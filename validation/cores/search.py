@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec
@@ -16,9 +18,6 @@ from predictor.hierarchical.counts.planned import kernel_problem
 from predictor.hierarchical.notes import notes
 from validation.cores.communication import SHOWN, Study
 from validation.cores.machine import machine
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Place = tuple[int, int]  # q, p
 LISTED, ALL = "those simulated", "all"
@@ -110,9 +109,6 @@ def search(study: Study, runner: Runner) -> Search:
 
 def search_table(searched: Search) -> pd.DataFrame:
     """Return a table with a row per simulated allocation."""
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     rows = [{"cores_per_node": q, "nodes": p, "time_s": time_s} for (q, p), time_s in searched.times_s.items()]
     return pd.DataFrame(rows)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from apps.machines.machine_file import read_machine
 from apps.store import Store, StoreError
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder
@@ -44,8 +45,7 @@ def examine_machine(path: str) -> list[Finding]:
     Raises:
         UserError: Its file is wrong.
     """
-    # Imported here for a quick start: they are slow to import.
-    from apps.machines.machine_file import read_machine
+    # Imported here for a quick start: it is slow to import.
     from apps.measuring.examine import examine as examine_parts
 
     machine = read_machine(path)

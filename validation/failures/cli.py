@@ -19,11 +19,14 @@ from apps.options.exit_status import exit_status
 from apps.options.programs import ProblemOptions, problem_from_request
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
+from apps.spec.settings import Settings
+from apps.spec.target import Target
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
 from platforms.command.request import fields_of, option, titled
 from platforms.errors import UserError
-from platforms.options import PlatformOptions
+from platforms.model.placement import block
+from platforms.options import PlatformOptions, platform_from_request
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import significant
 from platforms.terminal.table import table_lines
@@ -88,12 +91,6 @@ def _refuse_simulation_options(request: FailuresComparisonRequest) -> None:
 
 
 def _spec(request: FailuresComparisonRequest) -> RunSpec:
-    # Imported here for a quick start: they are slow to import.
-    from apps.spec.settings import Settings
-    from apps.spec.target import Target
-    from platforms.model.placement import block
-    from platforms.options import platform_from_request
-
     if request.scenario is None and not request.platform:
         request = replace(request, scenario="grid4x2")
     platform = platform_from_request(request)

@@ -8,14 +8,21 @@ from typing import TYPE_CHECKING, Any, Literal
 import pandas as pd
 
 from platforms.errors import UserError, nearest
+from predictor.blocks.evaluation.evaluate import Result
+from predictor.blocks.run_command import BlocksRequest
+from predictor.blocks.series.command import OVER, evaluated_series
+from predictor.blocks.series.points import points_of
+from predictor.blocks.series.table import ENERGY, QUANTITIES, TIME, over_from, rows_of
+from predictor.series.curves import curves_figure, front_figure
+from validation.blocks import cli as comparison_cli
+from validation.blocks import series
+from validation.blocks.cli import BlocksComparisonRequest
 from validation.interactive.asking import PathLike, Values, asked, check_options
 from validation.interactive.frame import Frame
 from validation.interactive.results import Picture
 
 if TYPE_CHECKING:
-    from predictor.blocks.run_command import BlocksRequest
     from predictor.blocks.series.points import Point
-    from validation.blocks.cli import BlocksComparisonRequest
 
 _REFUSED = ("timeline", "out", "wide", "json", "dry_run")  # what the command prints and writes
 
@@ -32,11 +39,6 @@ class BlockResults(Frame):
         Raises:
             UserError: Nothing of that name is varied.
         """
-        # Imported here for a quick start: they are slow to import.
-        from predictor.blocks.series.table import QUANTITIES
-        from predictor.series.curves import curves_figure
-        from validation.blocks import series
-
         names = self._names()
         over = names[0] if over is None else over
         if over not in names:
@@ -50,10 +52,6 @@ class BlockResults(Frame):
         Raises:
             UserError: No energy is known.
         """
-        # Imported here for a quick start: they are slow to import.
-        from predictor.blocks.series.table import ENERGY, TIME
-        from predictor.series.curves import front_figure
-
         both = [row for row in self._rows() if row["on_front"] is not None]
         if not both:
             raise UserError("plot_front", "no energy is known", "Name a system with watts")
@@ -114,13 +112,6 @@ def blocks(
         UserError: An argument or a file is wrong, or a combination cannot be evaluated.
         SimulationError: A simulation failed.
     """
-    # Imported here for a quick start: they are slow to import.
-    from predictor.blocks.run_command import BlocksRequest
-    from predictor.blocks.series.command import OVER
-    from predictor.blocks.series.points import points_of
-    from predictor.blocks.series.table import over_from
-    from validation.blocks.cli import BlocksComparisonRequest
-
     if not vary:
         raise UserError("vary", "names nothing", 'Give for example vary={"n": [1, 2, 4]}')
     check_options("blocks run", options, _REFUSED, None)
@@ -143,11 +134,6 @@ def blocks(
 
 
 def _evaluated(request: BlocksRequest, points: Sequence[Point], over: str) -> tuple[list[dict[str, Any]], list[str]]:
-    # Imported here for a quick start: they are slow to import.
-    from predictor.blocks.evaluation.evaluate import Result
-    from predictor.blocks.series.command import evaluated_series
-    from predictor.blocks.series.table import rows_of
-
     results, cautions = evaluated_series(request, points)
     for result in results:
         if not isinstance(result, Result):
@@ -158,10 +144,6 @@ def _evaluated(request: BlocksRequest, points: Sequence[Point], over: str) -> tu
 def _simulated(
     request: BlocksComparisonRequest, points: Sequence[Point], over: str
 ) -> tuple[list[dict[str, Any]], list[str]]:
-    # Imported here for a quick start: they are slow to import.
-    from validation.blocks import cli as comparison_cli
-    from validation.blocks import series
-
     comparisons, failures, cautions, said = comparison_cli.compared_points(request, points, saying=False)
     for _, error in failures:
         raise error

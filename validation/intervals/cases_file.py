@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from platforms.simgrid.installed import simgrid_version
 from predictor.intervals.cases import CASE_COLUMNS, CalibrationCase
 from predictor.registry import SELF_CHECKS
 from validation.comparison.coverage import features_of_row
 from validation.comparison.dataframes import records
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 def cases_of(results: pd.DataFrame) -> list[CalibrationCase]:
@@ -43,9 +42,6 @@ def cases_text(results: pd.DataFrame, command: str) -> str:
         results: The results of campaigns.
         command: The command that made the file.
     """
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     programs = dict.fromkeys(f"{row['app']} {row['class']}" for row in records(results[["app", "class"]]))
     rows = [
         (case.predictor, case.features.app, case.grid, *_numbers(case), f"{case.log_error:.6g}")

@@ -12,6 +12,7 @@ from platforms.terminal.prose import folded_lines
 from predictor.registry import HCF_FAMILY
 from validation.comparison.dataframes import records
 from validation.comparison.metrics import published_errors
+from validation.map.figure import regimes_figure
 from validation.map.sweep import results_table
 from validation.map.text import coverage_text, means_text, sentences
 from validation.map.thresholds import RANDOM_NETWORK, mean_curve, published_shares, thresholds
@@ -60,9 +61,6 @@ def show(results: pd.DataFrame, folder: Path | None, *, as_json: bool, cautions:
 
 
 def _write(tables: dict[str, pd.DataFrame], published: dict[str, float], folder: Path) -> None:
-    # Imported here for a quick start: it is slow to import.
-    from validation.map.figure import regimes_figure
-
     results = tables["results"]
     with written_into("--out", folder):
         for name, table in tables.items():

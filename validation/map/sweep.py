@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from apps.programs.problem import Problem
 from apps.spec.settings import Settings, resolve_efficiency
@@ -19,9 +21,6 @@ from predictor.series.grid import combinations
 from validation.comparison.compare import COLUMNS
 from validation.map.scaling import Step, scaled
 from validation.series.case import Case
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 # Together they span twelve half decades of network speed over efficiency with few networks, since some predictors
 # measure each network.
@@ -83,9 +82,6 @@ def cases(sweep: Sweep) -> Iterator[Case]:
 
 def results_table(rows: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """Return the rows of a sweep as a table; missing numbers are NaN."""
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     table = pd.DataFrame(list(rows), columns=list(SWEEP_COLUMNS))
     numbers = ["compute_share", "error_pct", "abs_error_pct", "predicted_compute_share"]
     return table.astype(dict.fromkeys(numbers, float))

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pandas as pd
 
 from platforms.terminal.prose import prose_lines
 from validation.comparison.dataframes import grouped
 from validation.map.thresholds import LIMITS_PCT, mean_curve
 from validation.presentation.tables import error_cell, table_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _NEVER = "never"
 
@@ -81,9 +79,6 @@ def means_text(results: pd.DataFrame, app: str) -> str:
 
     It has the scales, the compute shares of the runs and each predictor's mean absolute error over the scenarios.
     """
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     means = mean_curve(results[results["app"] == app])
     if means.empty:
         return "no scenarios, no means"

@@ -5,14 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from validation.comparison.metrics import mean
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 RANDOM_NETWORK = "random"  # name of the network of random grids (platforms/grids/random_grid.py)
 LIMITS_PCT = (5.0, 10.0, 20.0)
@@ -119,9 +117,6 @@ def thresholds(results: pd.DataFrame) -> pd.DataFrame:
     ``least_share`` is the smallest share of all cases; a threshold equal to it means that all cases are within the
     limit.  ``cases`` is the number of cases.
     """
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     curves = mean_curve(results)
     rows = []
     for (app, predictor), cases in _parts_of(results[results["error_pct"].notna()], results, ["app", "predictor"]):
@@ -156,9 +151,6 @@ def published_shares(results: pd.DataFrame, published: dict[str, float]) -> pd.D
     The columns are app, predictor, base_network, published_pct and compute_share.  There is a row per crossing, or one
     row without a share if there is no crossing.
     """
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     curves = mean_curve(results)
     rows = []
     for (app, predictor), means in _parts_of(curves, results, ["app", "predictor"]):

@@ -15,6 +15,7 @@ from apps.runs.runner import Runner
 from platforms.command.command import Command
 from platforms.command.request import option
 from platforms.files.writing import write_text
+from platforms.grids.scenario import named_grid
 from platforms.model.platform import Platform
 from platforms.read.read import materialise
 from predictor.sends import tables as li_tables
@@ -47,9 +48,6 @@ class FitRequest(RunnerOptions):
 
 
 def _run(request: FitRequest) -> int:
-    # Imported here for a quick start: it is slow to import.
-    from platforms.grids.scenario import named_grid
-
     with runner_from_request(request) as runner:
         text = costs_csv({name: fit_costs(name, materialise(named_grid(name)), runner) for name in CLUSTERS})
     if request.output == "-":

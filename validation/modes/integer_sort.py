@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from apps.programs.problem import problem
 from apps.runs.runner import Runner
@@ -15,9 +17,6 @@ from predictor.answers.answers import predict
 from predictor.evidence.broker import Broker
 from predictor.registry import predictors
 from predictor.sends.components import percentage_error
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CLUSTER = "li-1"
 CLASSES = ("A", "B")
@@ -43,9 +42,6 @@ def integer_sort(platform: Platform, asked: Sequence[Target], runner: Runner) ->
     Raises:
         SimulationError: A run failed.
     """
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     settings = Settings()
     runner.start(settings.spec(target) for target in asked)
     broker = Broker.of(settings, asked, runner)

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from apps.recording.events import Mode
+from apps.runs.plan import Plan
 from apps.runs.runner import Runner
 from apps.spec.settings import Settings
 from platforms.files.writing import write_csv
@@ -15,6 +18,7 @@ from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.table import table_lines
+from predictor.evidence.plan import planned
 from predictor.registry import predictors
 from predictor.sends import tables as li_tables
 from predictor.sends.components import percentage_error
@@ -24,12 +28,8 @@ from validation.comparison.dataframes import records
 from validation.modes.costs import read_costs
 from validation.modes.integer_sort import CLUSTER, PREDICTORS, integer_sort, targets
 from validation.modes.machines import CLUSTERS
-from validation.modes.study import MODES, Study, study
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from apps.runs.plan import Plan
+from validation.modes.messages import message_specs
+from validation.modes.study import MODES, Study, messages, study
 
 _ENDS = {Side.SENDER: "S", Side.RECEIVER: "R"}
 
@@ -56,9 +56,6 @@ def paper(runner: Runner) -> Paper:
     Raises:
         SimulationError: A run failed.
     """
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     platforms = {name: materialise(named_grid(name)) for name in CLUSTERS}
     studies = {name: study(name, platform, read_costs(name), runner) for name, platform in platforms.items()}
     made = {
@@ -72,12 +69,6 @@ def paper(runner: Runner) -> Paper:
 
 def planned_paper() -> Plan:
     """Return the simulations that ``paper`` needs."""
-    # Imported here for a quick start: they are slow to import.
-    from apps.runs.plan import Plan
-    from predictor.evidence.plan import planned
-    from validation.modes.messages import message_specs
-    from validation.modes.study import messages
-
     platforms = {name: materialise(named_grid(name)) for name in CLUSTERS}
     runs = tuple(
         spec

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from apps.recording.events import Mode
 from apps.runs.runner import Runner
@@ -22,9 +24,6 @@ from predictor.sends.tables import INTEGER_BYTES
 from validation.modes.costs import MessageCosts
 from validation.modes.machines import CLUSTERS
 from validation.modes.messages import SEQUENTIAL_S, Message, simulate_messages
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MODES = (Mode.STANDARD, Mode.BUFFERED, Mode.READY, Mode.SYNCHRONOUS)  # in the order of Table 2
 # The sizes of Table 4 (a) and (b); SMALL_BYTES are sizes that the paper left out, 1 byte to 64 KiB.
@@ -64,9 +63,6 @@ def study(cluster: str, platform: Platform, costs: MessageCosts, runner: Runner)
     Raises:
         SimulationError: A run failed.
     """
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     fitted = li_tables.sizes_bytes()
     times = simulate_messages(platform, messages(), costs, runner)
     model = SendModel.fit(

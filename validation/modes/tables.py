@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from platforms.files.writing import write_csv
 from platforms.terminal.prose import prose_lines
@@ -14,9 +16,6 @@ from predictor.sends.tables import INTEGER_BYTES
 from validation.comparison.dataframes import records
 from validation.modes.study import Study
 from validation.presentation.tables import table_of
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 TABLES = ("reproduced", "predicted", "small", "programs")
 
@@ -43,9 +42,6 @@ def write_tables(study: Study, folder: Path) -> None:
     Raises:
         OSError: A file cannot be written.
     """
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     for name in TABLES:
         write_csv(getattr(study, name), folder / f"{study.cluster}-{name}.csv")
     write_csv(pd.DataFrame(_model_rows(study)), folder / f"{study.cluster}-model.csv")

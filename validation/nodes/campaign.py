@@ -25,6 +25,7 @@ from predictor.npt.measurements import Measurements
 from predictor.registry import predictor
 from validation.nodes.campaign_file import AllocationCampaign, ModelCase, StudyCase, read_allocation_campaign
 from validation.nodes.errors import best_constant, estimation_error, judge
+from validation.nodes.output import AllocationOutput
 from validation.nodes.request import NodesComparisonRequest
 from validation.nodes.row import AllocationRow
 from validation.nodes.truth import Truth, simulate_space, specs
@@ -249,9 +250,6 @@ def refuse_search_arguments(
 
 def run_campaign(request: NodesComparisonRequest) -> int:
     """Run the campaign that the command line names and return the exit status."""
-    # Imported here for a quick start: it is slow to import.
-    from validation.nodes.output import AllocationOutput
-
     refuse_search_arguments(request)
     campaign = read_allocation_campaign(given(request.campaign))
     if request.dry_run:

@@ -14,6 +14,7 @@ from apps.spec.settings import Settings, resolve_efficiency
 from platforms.errors import UserError, inside
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.scenario import named_grid
+from platforms.system.convert import materialise_file
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.sizes import kernel_sizes
 from predictor.nodes.arguments import check_distinct
@@ -130,9 +131,8 @@ def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
 
 
 def _platform(table: CheckedTable, name: str, folder: Path) -> Platform:
-    # Imported here for a quick start: they are slow to import.
+    # Imported here for a quick start: it is slow to import.
     from platforms.read.read import materialise
-    from platforms.system.convert import materialise_file
 
     network = table.text("network", "") or None
     with _about(table, "scenario, network"):

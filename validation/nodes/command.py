@@ -23,7 +23,9 @@ from predictor.nodes.arguments import (
 )
 from predictor.nodes.command import driver_from_request, driver_name, said_of, search, settings_to_json
 from predictor.nodes.predictor_driver import brokers
+from validation.nodes.campaign import run_campaign
 from validation.nodes.errors import Judged, judge
+from validation.nodes.paper import run_paper
 from validation.nodes.request import NodesComparisonRequest
 from validation.nodes.truth import simulate_space
 
@@ -35,14 +37,8 @@ def run(request: NodesComparisonRequest) -> int:
         UserError: An option is wrong, or no configuration has an estimate.
     """
     if request.paper:
-        # Imported here for a quick start: it is slow to import.
-        from validation.nodes.paper import run_paper
-
         return run_paper(request)
     if request.campaign is not None:
-        # Imported here for a quick start: it is slow to import.
-        from validation.nodes.campaign import run_campaign
-
         return run_campaign(request)
     if request.out is not None:
         raise UserError(f"--out {request.out}", "needs a campaign file or --paper", "Leave it out, or give one")

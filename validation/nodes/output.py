@@ -6,6 +6,8 @@ import json
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
+import pandas as pd
+
 from apps.results.cautions import Cautions
 from platforms.files.writing import write_csv, written_into
 from platforms.terminal.prose import prose_lines
@@ -19,8 +21,6 @@ from validation.series.output import SeriesOutput
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-
-    import pandas as pd
 
     from predictor.nodes.drivers import Noise
     from predictor.npt.measurements import Measurements
@@ -68,8 +68,6 @@ class AllocationOutput(SeriesOutput):
         """Print the table, and write the files."""
         if not self.rows:
             return
-        # Imported here for a quick start: it is slow to import.
-        import pandas as pd
 
         rows = pd.DataFrame(self.rows, columns=[field.name for field in fields(AllocationRow)])
         summary = summarise(rows)
@@ -102,9 +100,6 @@ def summarise(rows: pd.DataFrame) -> pd.DataFrame:
     the median time.  The model "best constant ..." is the one configuration that, used at all sizes of the app, has the
     least mean epsilon: no choice that ignores the size can be better.
     """
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     summary = []
     sizes = rows.groupby("app")["size"].nunique()
     for (app, model, noise), group in grouped(rows, ["app", "model", "noise"]):

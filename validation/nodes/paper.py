@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
+import pandas as pd
+
 from apps.options.dry_run import print_plan
 from apps.options.runner import runner_from_request
 from apps.results.cautions import Cautions
@@ -60,9 +62,6 @@ def paper_text(paper_lines: Sequence[Line], *, wide: bool = False) -> str:
 
 
 def _write_table(paper_lines: Sequence[Line], folder: Path) -> None:
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     rows = [
         {"figure": line.figure, "line": line.label, "x": x, "y": y}
         for line in paper_lines

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from validation.comparison.metrics import ALL_APPS, mean
 from validation.ranking.standing import CASE, simulated
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-    import pandas as pd
 
 CHANCE = "(chance)"  # takes a random candidate
 ALL_HOSTS = "(all hosts)"  # takes the first of the candidates with the most ranks
@@ -100,9 +100,6 @@ def decisions(results: pd.DataFrame) -> pd.DataFrame:
     Three rows are not predictors: ``simulate`` has simulated every candidate, if the truth is a simulation;
     ``(chance)`` takes a random candidate; ``(all hosts)`` takes the first of the candidates with the most ranks.
     """
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     results = pd.concat([results, simulated(results)], ignore_index=True)
     cases = results.assign(case=results.groupby(list(CASE), sort=False, dropna=False).ngroup())
     predicted = cases.pivot_table("predicted_s", "case", "predictor", aggfunc="first", dropna=False).astype(float)

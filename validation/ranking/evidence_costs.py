@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pandas as pd
+
 from apps.store.identity import identity_hash
 from predictor.base import Cost
 from validation.comparison.metrics import ALL_APPS
 from validation.ranking.standing import SIMULATE
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from apps.results.record import RunRecord
     from predictor.answers.answers import Answer
     from validation.comparison.compare import Result
@@ -42,9 +42,6 @@ class EvidenceCosts:
         Column evidence_node_s has the node-seconds of all evidence, wall_s the wall seconds of evidence and answers,
         and evidence_share the ratio of the node-seconds to those of the targets' own runs, each run counted once.
         """
-        # Imported here for a quick start: it is slow to import.
-        import pandas as pd
-
         rows = []
         for (app, predictor), evidence in self._evidence.items():
             cost = sum(evidence.values(), Cost())

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import pandas as pd
 
 from predictor.series.front import dominates, pareto_front
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 COSTS = ("evidence_share", "wall_s")  # columns of the ranking that are compared with the error
 PARETO_COLUMNS = ("cost", "predictor", "mean_abs_error_pct", "value", "on_front", "dominated_by")
@@ -35,9 +32,6 @@ def pareto(table: pd.DataFrame) -> pd.DataFrame:
     Args:
         table: The ranking, as ``ranking`` returns it.
     """
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     ranked = table[table["rank"].notna()]
     rows = []
     for cost in COSTS:

@@ -10,6 +10,8 @@ from platforms.addons import provided
 from platforms.errors import UserError
 from platforms.terminal.quantities import duration
 from platforms.wording import number_of
+from predictor.dpgraph.predictors import GraphModel
+from predictor.graph.timed import name_of
 from validation.report.figures.graph import graph_figure
 from validation.report.gather import GraphNote
 from validation.report.pictures import Picture
@@ -47,8 +49,7 @@ def graph_part(note: GraphNote, place: int) -> GraphPart | str:
         note: The answer.
         place: The number of the graph in the page.
     """
-    # Imported here for a quick start: they are slow to import.
-    from predictor.dpgraph.predictors import GraphModel
+    # Imported here for a quick start: it is slow to import.
     from predictor.registry import predictor
 
     what = f"{note.target}, by {note.predictor}"
@@ -136,9 +137,6 @@ _Site = tuple[str, str]  # an element's name and its place in the program
 
 def _by_site(timed: TimedGraph) -> dict[_Site, list[tuple[int, ElementTime]]]:
     """Return the elements of each kind and place with their processes, those with the largest sum of times first."""
-    # Imported here for a quick start: it is slow to import.
-    from predictor.graph.timed import name_of
-
     by_site: defaultdict[_Site, list[tuple[int, ElementTime]]] = defaultdict(list)
     for (node, rank), element in timed.elements.items():
         named = timed.graph.nodes[node]

@@ -11,14 +11,15 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from apps.runs.timeline import Activity, Timeline
 from validation.report.figures.gantt import COLORS, LABELS, MOST_ROWS
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
 
-    Row = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]  # ends of intervals, ticks, and shares of each, %
+    Row = tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]
 
 MOST_INTERVALS = 10_000  # of a timeline; they take about 90 kB
 _TICKS_OF_SPAN = 8  # decimal digits of the number of ticks in the whole time span
@@ -32,9 +33,6 @@ def timeline_json(timeline: Timeline, hosts: Sequence[str], clusters: Sequence[s
     ``cluster``, ``own`` (begin and end of the shown iteration), ``begin`` of the first interval, ``lasts`` and ``mix``
     (index into ``mixes``) of each interval.
     """
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     begin_s, end_s = timeline.span_s
     span_s = end_s - begin_s
     tick_s = 10.0 ** (math.floor(math.log10(span_s)) + 1 - _TICKS_OF_SPAN) if span_s > 0 else 1.0
@@ -72,9 +70,6 @@ def _name(members: range, hosts: Sequence[str]) -> str:
 
 def _whole(timeline: Timeline, tick_s: float) -> list[Row]:
     """Return the intervals of each rank, as fine as MOST_INTERVALS allows."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     begin_s, end_s = timeline.span_s
     exact: list[Row] = []
     for clock_s, activity in zip(timeline.clock_s, timeline.activity, strict=True):
@@ -92,9 +87,6 @@ def _whole(timeline: Timeline, tick_s: float) -> list[Row]:
 
 def _merged(edges: npt.NDArray[np.int64], shares: npt.NDArray[np.int64], least: int) -> Row:
     """Return the intervals with neighbours shorter than ``least`` ticks merged within multiples of ``least``."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     lasts = np.diff(edges)
     cell = np.where(lasts >= least, -1 - np.arange(len(lasts)), edges[:-1] // least)
     starts = np.flatnonzero(np.append(True, np.diff(cell) != 0)) if len(lasts) else np.array([], np.int64)
@@ -105,9 +97,6 @@ def _merged(edges: npt.NDArray[np.int64], shares: npt.NDArray[np.int64], least: 
 
 def _means(timeline: Timeline, starts: Sequence[int], tick_s: float) -> list[Row]:
     """Return equal intervals of rows that ranks share, with the mean of the ranks; ``starts``: first rank of a row."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     bins = MOST_INTERVALS // len(starts)
     counts = np.diff([*starts, timeline.nranks])
     means = np.add.reduceat(timeline.shares(bins), starts, axis=0) / counts[:, None, None]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import pandas as pd
 
 from validation.comparison.metrics import ALL_APPS
 from validation.ranking.deciding import decisions
@@ -14,9 +16,6 @@ from validation.report.errors import error_class
 from validation.report.pictures import Picture
 from validation.report.svg import inline_svg
 from validation.report.tables import NOTHING, Cell, Table, interval, number, numbers, table, words
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _COSTS = {"evidence_share": ("evidence, % of the full run", 100.0), "wall_s": ("seconds of this computer", 1.0)}
 
@@ -92,9 +91,6 @@ def _ranking_table(ranked: pd.DataFrame) -> Table:
 
 
 def _rank(value: Any) -> Cell:
-    # Imported here for a quick start: it is slow to import.
-    import pandas as pd
-
     return Cell(NOTHING, note="not ranked") if pd.isna(value) else Cell(str(int(value)))
 
 

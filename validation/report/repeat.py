@@ -11,9 +11,13 @@ from dataclasses import dataclass
 
 from apps.results.energy import counted
 from apps.smpi.launch import launch, repeatable
+from platforms import make as generate
 from platforms.command.values import parsed
 from platforms.errors import UserError
+from platforms.grids.xml import platform_xml
 from platforms.model.platform import Platform
+from platforms.options import grid_from_request, system_from_request
+from platforms.system.convert import platform_file as system_file
 from validation.report.gather import ListedRun
 
 _NUMBERED = re.compile(r"^(.*?)(\d+)(\D*)$", re.DOTALL)
@@ -64,12 +68,6 @@ def platform_file(platform: Platform, words: Sequence[str]) -> PlatformFile:
 
 def _generates(words: Sequence[str], content: bytes) -> bool:
     """Return whether ``gridval platform make`` creates this file with these options."""
-    # Imported here for a quick start: they are slow to import.
-    from platforms import make as generate
-    from platforms.grids.xml import platform_xml
-    from platforms.options import grid_from_request, system_from_request
-    from platforms.system.convert import platform_file as system_file
-
     try:
         request = parsed(generate.MakeRequest, generate.COMMAND.parser(), words)
         system = system_from_request(request) if request.frequency is None else None

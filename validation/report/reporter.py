@@ -12,13 +12,13 @@ from itertools import count
 from typing import TYPE_CHECKING, Any
 
 from apps.results.cautions import Cautions
+from apps.results.record import RunRecord
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, usable_folder, write_text
 from platforms.terminal.progress import Progress
 from validation.report.gather import Gathered, GraphNote, Invocation, ListedRun, PredictionNote, ReportedTarget
 
 if TYPE_CHECKING:
-    from apps.results.record import RunRecord
     from apps.spec.settings import Settings
     from apps.spec.target import Target
     from predictor.answers.answers import Answer
@@ -81,9 +81,6 @@ class Reporter:
             self._gathered.failures.append((_named(case.target), str(outcome.error)))
 
     def _add(self, answer: Answer, truth: RunRecord, result: Result, settings: Settings) -> None:
-        # Imported here for a quick start: it is slow to import.
-        from apps.results.record import RunRecord
-
         gathered = self._gathered
         gathered.rows.append(result.to_json())
         gathered.notes.append(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from apps.options.dry_run import print_plan
@@ -114,8 +114,6 @@ def _run(request: SharesComparisonRequest) -> int:
 
 def _print_plan(request: SharesComparisonRequest, asked: SharesQuestion, steps: int | None) -> int:
     # Imported here for a quick start: they are slow to import.
-    from dataclasses import replace
-
     from apps.runs.plan import Other, wall_s
     from predictor.evidence.plan import planned
 

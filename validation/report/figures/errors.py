@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from platforms.plotting.styles import label_decades, style_of
 from validation.presentation.numbering import predictor_numbers
 from validation.presentation.tables import truth_name
@@ -29,9 +31,6 @@ def scatter_figure(results: pd.DataFrame, app: str | None) -> Figure:
         results: The results.
         app: The app to plot; None: all apps, whose names are written below their points.
     """
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     figure, axes = _axes(square=True)
     rows = _rows_of_app(results, app)
     rows = rows[rows["predicted_s"].notna()]
@@ -90,9 +89,6 @@ def share_figure(results: pd.DataFrame, app: str | None) -> Figure:
 
 def distribution_figure(results: pd.DataFrame, app: str) -> Figure:
     """Plot the share of each predictor's cases up to an error; cases without an answer are never included."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     figure, axes = _axes()
     rows = results[results["app"] == app]
     for name, number in predictor_numbers(results).items():

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from apps.runs.timeline import Activity, Timeline
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
@@ -59,8 +60,7 @@ def gantt_figure(timeline: Timeline, clusters: Sequence[str]) -> Figure:
 
 def _image(timeline: Timeline) -> npt.NDArray[np.float64]:
     """Return the image, an array of rows x bins x RGBA."""
-    # Imported here for a quick start: they are slow to import.
-    import numpy as np
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.colors import to_rgb
 
     shares = timeline.shares(_BINS)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from apps.runs.timeline import Activity
 from predictor.dpgraph.instructions import COMPUTE, SLEEP
 from validation.report.figures.gantt import COLORS, MOST_ROWS, name_clusters, rank_ticks
 
 if TYPE_CHECKING:
-    import numpy as np
     import numpy.typing as npt
     from matplotlib.figure import Figure
 
@@ -32,7 +33,6 @@ def graph_figure(timed: TimedGraph) -> Figure:
         timed: The graph with its times; T_exec is not 0.
     """
     # Imported here for a quick start: they are slow to import.
-    import numpy as np
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
@@ -61,8 +61,7 @@ def graph_figure(timed: TimedGraph) -> Figure:
 
 def _image(timed: TimedGraph) -> npt.NDArray[np.float64]:
     """Return the image, an array of rows x bins x RGBA."""
-    # Imported here for a quick start: they are slow to import.
-    import numpy as np
+    # Imported here for a quick start: it is slow to import.
     from matplotlib.colors import to_rgb
 
     shares = _shares(timed)
@@ -80,9 +79,6 @@ def _image(timed: TimedGraph) -> npt.NDArray[np.float64]:
 
 def _shares(timed: TimedGraph) -> npt.NDArray[np.float64]:
     """Return the share of computing, of messages and of waiting in each bin: ranks x 3 x bins."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     dates, ranks = timed.dates, len(timed.placement)
     first, edges_s = dates.program.first, np.linspace(0, timed.time_s, _BINS + 1)
     computing = np.isin(dates.program.code, (COMPUTE, SLEEP))
@@ -106,9 +102,6 @@ def _shares(timed: TimedGraph) -> npt.NDArray[np.float64]:
 
 def _path_rows(timed: TimedGraph, at_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
     """Return the process of the critical path at each moment; of a message on its way, a place between its two ends."""
-    # Imported here for a quick start: it is slow to import.
-    import numpy as np
-
     program = timed.dates.program
     rank_of = np.repeat(np.arange(len(timed.placement)), np.diff(program.first))
     moments_s: list[float] = []

@@ -19,6 +19,8 @@ from platforms.system.scheduler import schedule
 from platforms.system.xml import system_xml
 from predictor.blocks.application import Application
 from predictor.blocks.description import read_application
+from predictor.blocks.options import machine_from_request, setting_from_request
+from predictor.blocks.run_command import COMMAND, BlocksRequest, result_json, result_text
 from validation.workbench.work.all_errors import ApplicationMender, SystemMender, all_errors
 
 
@@ -101,8 +103,6 @@ def evaluate(folder: Path, name: str, text: str, words: Sequence[str]) -> Iterat
     """
     # Imported here for a quick start: they are slow to import, and most workers never need them.
     from predictor.blocks.evaluation.evaluate import evaluate as evaluated
-    from predictor.blocks.options import machine_from_request, setting_from_request
-    from predictor.blocks.run_command import COMMAND, BlocksRequest, result_json, result_text
 
     with _drafted(name, text) as path:
         request = parsed(BlocksRequest, COMMAND.parser(), [str(path), *words])

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from apps.runs.dask_cluster import Cluster
 from apps.runs.runner import Runner
@@ -17,9 +17,7 @@ from validation.series.case import Case
 from validation.series.series import Series
 from validation.workbench.project.application_suites import is_of_applications
 from validation.workbench.work.campaigns import Campaigns, content_of
-
-if TYPE_CHECKING:
-    from validation.workbench.work.points import SuitePoints
+from validation.workbench.work.points import SuitePoints
 
 WALL_LIMIT_S = 4 * 3600.0  # of one simulation, as in the commands
 _RUNS_KEPT = 200  # a runner keeps its records in memory, so that a new one takes its place after so many runs
@@ -87,7 +85,6 @@ class Running:
         """Evaluate points of a suite of applications, and simulate them if the suite asks for it."""
         # Imported here for a quick start: it is slow to import, and workers without such suites never need it.
         from validation.workbench.work.evaluating import outcomes
-        from validation.workbench.work.points import SuitePoints
 
         if self._points is None or self._points[0] != text:
             self._points = text, SuitePoints(folder, text)
