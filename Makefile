@@ -46,7 +46,7 @@ extrap: .venv-extrap/ready
 
 # The tests of that predictor, which are skipped without Extra-P.
 test-extrap: extrap
-	$(PYTHON) -m pytest -q tests/predictor/test_extrap.py $(ARGS)
+	$(PYTHON) -m pytest -q tests/predictor/extrap/test_extrap.py $(ARGS)
 
 # Builds SimGrid 4.1 from source, which takes a while, in an environment of its own.
 simgrid4: .venv-simgrid4/ready

@@ -10,7 +10,7 @@ from validation.entrance.choosing import all_commands
 from validation.entrance.main import main
 
 ROOT = Path(__file__).parents[1]
-# Programs that commands start as child processes, and the command gridval (tests/validation/test_gridval.py).
+# Programs that commands start as child processes, and the command gridval (tests/validation/entrance/test_gridval.py).
 NO_COMMANDS = {
     *("apps.s4u", "apps.traces.otf2_child", "predictor.extrap.worker", "validation.gridval"),
     "validation.workbench.work",

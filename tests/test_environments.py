@@ -11,12 +11,13 @@ import pytest
 ROOT = Path(__file__).parents[1]
 # Readers and writers of every kind, both engines, own programs, the store, predictions, and a whole comparison.
 PART = """
-    tests/platforms/test_read.py tests/platforms/test_scenario.py tests/platforms/test_writing.py
-    tests/platforms/test_commented_csv.py tests/platforms/test_spreadsheets.py tests/platforms/test_compiled_cache.py
-    tests/apps/test_engine.py tests/apps/test_s4u_kernels.py tests/apps/test_own_program_identity.py
-    tests/apps/test_recorder_calls.py tests/apps/test_store.py tests/apps/test_store_payloads.py
-    tests/apps/test_broken_kernel_files.py tests/predictor/test_hcf.py tests/predictor/test_structural.py
-    tests/predictor/test_reliability_by_hand.py tests/validation/test_validation_run.py
+    tests/platforms/read/test_read.py tests/platforms/grids/test_scenario.py tests/platforms/files/test_writing.py
+    tests/platforms/files/test_commented_csv.py tests/platforms/files/test_spreadsheets.py
+    tests/platforms/simgrid/test_compiled_cache.py
+    tests/apps/runs/test_engine.py tests/apps/s4u/test_s4u_kernels.py tests/apps/programs/test_own_program_identity.py
+    tests/apps/recording/test_recorder_calls.py tests/apps/store/test_store.py tests/apps/store/test_store_payloads.py
+    tests/apps/test_broken_kernel_files.py tests/predictor/test_hcf.py tests/predictor/structural/test_structural.py
+    tests/predictor/failures/test_reliability_by_hand.py tests/validation/test_validation_run.py
     tests/faults/test_failing_programs.py tests/faults/test_closed_streams.py
 """.split()
 

@@ -193,3 +193,19 @@ def test_an_import_inside_a_function_says_why():
         if "#" not in text
     ]
     assert silent == []
+
+
+NOT_ROOMS = {  # folders of tests that belong to several rooms, or hold data
+    "tests/platforms/data", "tests/apps/data", "tests/predictor/data",
+}  # fmt: skip
+
+
+def test_folders_of_tests_have_the_names_of_rooms():
+    folders = [
+        folder
+        for package in PACKAGES
+        for folder in sorted((ROOT / "tests" / package).iterdir())
+        if folder.is_dir() and any("__pycache__" not in path.parts for path in folder.rglob("*.*"))
+    ]
+    strange = [folder for folder in folders if not (ROOT / folder.relative_to(ROOT / "tests") / "__init__.py").exists()]
+    assert {str(folder.relative_to(ROOT)) for folder in strange} == NOT_ROOMS

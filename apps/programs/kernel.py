@@ -49,7 +49,7 @@ class Kernel:
     calibration_size: int | None = None  # the N that ``gridval program speed`` times
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)  # besides N, with their defaults
     any_ranks: bool = True  # False: rules.py has a rule for the number of ranks
-    uniform: bool = False  # every iteration but the last does the same (tests/apps/test_uniform.py)
+    uniform: bool = False  # every iteration but the last does the same (tests/apps/programs/test_uniform.py)
     takes_shares: bool = False  # its data can be cut into unequal shares (apps/traffic/shares.py)
     has_iterations_table: bool = False  # iterations.csv gives the iterations for N and ranks
     traffic: str | None = None  # one of kernel_file.TRAFFIC, what traffic.py declares; None: there is no such file

@@ -1,0 +1,120 @@
+"""The command ``gridval series measured``: measured runs of a cluster, predicted from a few of them."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from validation.measured.cli import main
+
+REAL = Path(__file__).parents[3] / "examples" / "real"
+RUNS, CLUSTER = REAL / "npb-raspberry-pi.csv", REAL / "raspberry-pi.xml"
+
+
+def command(*words, runs=RUNS):
+    return main([str(runs), "--platform", str(CLUSTER), *words])
+
+
+@pytest.fixture(scope="module")
+def told(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("measured")
+    with pytest.MonkeyPatch.context() as patch:
+        lines = []
+        patch.setattr("builtins.print", lines.append)
+        words = ["--apart", "16@8", "--out", f"{folder}/runs.csv", "--picture", f"{folder}/runs.png", "--json"]
+        assert command(*words) == 0
+    return json.loads(lines[-1]), folder
+
+
+def row(told, app, preset, ranks, nodes):
+    (found,) = [
+        one
+        for one in told[0]["runs"]
+        if (one["app"], one["class"], one["ranks"], one["nodes"]) == (app, preset, ranks, nodes)
+    ]
+    return found
+
+
+def test_the_judged_runs_of_the_raspberry_pis_are_within_a_fifth(told):
+    judged = told[0]["summary"]["judged"]
+    assert judged["runs"] == 14  # CG C and MG C: 3 each; EP D: 5; LU D: 3
+    assert judged["median_error"] < 0.2 and judged["largest_error"] < 0.2
+    assert judged["within"] == 14
+
+
+def test_runs_that_tell_the_predictor_nothing_are_told_apart(told):
+    assert {role: one["runs"] for role, one in told[0]["summary"].items()} == {
+        "judged": 14, "apart": 4, "other class": 3, "left out": 11,
+    }  # fmt: skip
+    refused = {(one["app"], one["class"]) for one in told[0]["runs"] if one["predicted_s"] is None}
+    assert refused == {("bt", "D"), ("sp", "D"), ("ep", "F")}
+
+
+def test_ep_divides_the_work_of_the_evidence(told):
+    # By hand: EP has hardly any messages: 16 ranks on 16 nodes do what 8 on 8 do in half of their 465.23 s.
+    assert row(told, "ep", "D", 16, 16)["predicted_s"] == pytest.approx(465.23 / 2, rel=1e-3)
+    # With four busy cores, the geometric mean of 4 x 960.64 and 8 x 644.95 core-seconds.
+    mean = (4 * 960.64 * 8 * 644.95) ** 0.5
+    assert row(told, "ep", "D", 64, 16)["predicted_s"] == pytest.approx(mean / 64, rel=1e-3)
+    assert row(told, "ep", "D", 32, 16)["predicted_s"] == pytest.approx(
+        (8 * 465.23 * 2 / 3 + mean / 3) / 32, rel=1e-3
+    )  # on the line from one to four busy cores
+
+
+def test_a_table_and_a_picture_are_written(told):
+    rows = list(csv.DictReader((told[1] / "runs.csv").open()))
+    assert len(rows) == len(told[0]["runs"]) == 41
+    assert (told[1] / "runs.png").stat().st_size > 20_000
+
+
+def test_other_times_of_judged_runs_change_no_prediction(told, tmp_path, capsys):
+    content = RUNS.read_text().replace("cg,C,64,16,106.64", "cg,C,64,16,5")
+    assert content != RUNS.read_text()
+    (tmp_path / "other.csv").write_text(content)
+    assert command("--apart", "16@8", "--json", runs=tmp_path / "other.csv") == 0
+    changed = json.loads(capsys.readouterr().out)
+    assert [one["predicted_s"] for one in changed["runs"]] == [one["predicted_s"] for one in told[0]["runs"]]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--evidence 8x8", "'8x8' is no choice. Write for example 1,2,8@8"),
+        ("--evidence 5", "it has no run of a known program"),
+        ("--picture runs.txt", "--picture runs.txt"),
+        ("--out nowhere/runs.csv", "nowhere/runs.csv: cannot be written"),
+    ],
+)
+def test_a_wrong_option_is_refused_in_one_line(capsys, words, said):
+    assert command(*words.split()) == 2
+    err = capsys.readouterr().err
+    assert said in err and err.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("app,class,ranks,time_s\n", "no column nodes"),
+        ("app,class,ranks,nodes,time_s\n", "no runs"),
+        ("app,class,ranks,nodes,time_s\ncg,C,0,1,2\n", "runs.csv:2: ranks is '0'"),
+        ("app,class,ranks,nodes,time_s\ncg,C,4,1,soon\n", "runs.csv:2: time_s is 'soon'"),
+        ("app,class,ranks,nodes,time_s\ncg,,4,1,2\n", "runs.csv:2: no class"),
+    ],
+)
+def test_a_wrong_file_is_refused_in_one_line(tmp_path, capsys, text, said):
+    (tmp_path / "runs.csv").write_text(text)
+    assert command(runs=tmp_path / "runs.csv") == 2
+    err = capsys.readouterr().err
+    assert said in err and err.count("\n") == 1
+
+
+def test_runs_that_do_not_fit_the_cluster_are_left_out_with_the_reason(tmp_path, capsys):
+    file = tmp_path / "runs.csv"
+    lines = ["ep,S,1,1,2", "ep,S,32,2,1", "ep,S,3,2,1", "ep,S,17,17,1", "ep,S,4,4,0.6"]
+    file.write_text("\n".join(["app,class,ranks,nodes,time_s", *lines]) + "\n")
+    assert command(runs=file) == 0
+    out = capsys.readouterr().out
+    for said in ("16 ranks share the 4 cores", "different numbers of ranks", "raspberry-pi has 16 nodes"):
+        assert said in out
+    assert "judged: 1 run, median error 16." in out  # by hand: a quarter of 2 s is 0.5 and not 0.6, and some messages
