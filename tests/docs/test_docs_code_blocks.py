@@ -245,6 +245,6 @@ def test_every_command_is_found_by_the_words_that_are_typed():
         parser = choose([*words.split(), *(["NAME"] if words.endswith("--background") else [])]).parser()
         assert isinstance(parser, argparse.ArgumentParser)
         assert chosen.command.name in words or "--what-if" in words
-        assert parser.prog == f"gridval {chosen.command.name}" and parser.description
+        assert parser.prog == chosen.prog and parser.description
     for module in MODULES:
         assert importlib.import_module(module).COMMAND.parser().description

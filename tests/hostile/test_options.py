@@ -29,6 +29,7 @@ COMMANDS = {
     "platform calibrate": f"--p2p {TIMES} --cluster a --nodes 2 --core-gflops 1 --out made.xml",
     "platform emulate": f"{EXAMPLES}/emulation/none.toml",
     "program run": f"{KERNEL} --ranks 2 --scenario grid4x2",
+    "report": "no-results.csv --out no-folder/page.html",
     "store list": "",
     "store show": "KEY",
     "store export": "made.csv",

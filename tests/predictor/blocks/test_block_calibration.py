@@ -3,6 +3,7 @@
 import csv
 import json
 import resource
+import sys
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
@@ -263,6 +264,8 @@ def files_end_early(monkeypatch):
         return found
 
     monkeypatch.setattr("predictor.blocks.calibration.calibrate.calibrate", fitted)
+    # Python would keep the first 1000 bytes of what it compiles, which no other test could import.
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     return limited
 
 

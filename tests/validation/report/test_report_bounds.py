@@ -160,7 +160,14 @@ def test_bars_that_find_no_room_are_counted(monkeypatch, grid):
 
 def test_evidence_is_listed_by_kind(grid):
     row = dict.fromkeys(("ranks", "evidence_node_s", "evidence_share", "evidence_wall_s", "prediction_wall_s"), 1.0)
-    row |= {"scenario": "g", "app": "ep", "class": "S", "predictor": "p", "simulation_wall_s": 1.0}
+    row |= {
+        "scenario": "g",
+        "app": "ep",
+        "class": "S",
+        "predictor": "p",
+        "simulation_wall_s": 1.0,
+        "truth": "simulation",
+    }
     note = PredictionNote(0, {}, None, ("run", "run", "recording", "declared"))
     made = costs_table(Gathered(Invocation(()), rows=[row], notes=[note], cases=[a_case(grid)]))
     cells = dict(zip((column.title for column in made.columns), made.rows[0], strict=True))
@@ -190,7 +197,7 @@ def summed(name, error_pct):
 
 
 def test_a_self_check_is_not_called_the_most_accurate(made):
-    gathered = SimpleNamespace(answered=1, cases=[1], notes=[], failures=[])
+    gathered = SimpleNamespace(answered=1, targets=1, notes=[], failures=[])
     rows = [summed("dpgraph:known", 1e-9), summed("hcf", 7.0), summed("structural", 4.0)]
     said = "with a mean absolute error of 4.00 % (95 % interval <0.01 to 9.00 %) and a largest one of 4.00 %"
     assert (
@@ -202,7 +209,7 @@ def test_a_self_check_is_not_called_the_most_accurate(made):
 
 def test_targets_that_failed_are_counted_in_the_first_lines(made):
     gathered = SimpleNamespace(
-        answered=1, cases=[1], notes=[SimpleNamespace(refusal=None)], failures=[("cg", "why")] * 2
+        answered=1, targets=1, notes=[SimpleNamespace(refusal=None)], failures=[("cg", "why")] * 2
     )
     assert lede(gathered, made.results, made.summary)[-1] == "2 targets failed."
 
