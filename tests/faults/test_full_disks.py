@@ -89,8 +89,9 @@ def test_a_file_that_cannot_be_written_anew_stays_as_it_was(disk, fill):
 
 
 @pytest.fixture
-def limit():
+def limit(monkeypatch):
     """``limit(most_bytes)``: files cannot become longer within the context, as if the disk were full."""
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)  # Python would keep a part of what it compiles
 
     @contextmanager
     def limited(most_bytes):

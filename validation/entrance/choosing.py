@@ -28,8 +28,8 @@ class Chosen:
 
     @property
     def prog(self) -> str:
-        """How help and errors call the command: by its own name, if that begins with the verb that is typed."""
-        verb = self.name.partition(" -")[0]
+        """Return what help and errors call the command: its own name, if that begins with the verb that is typed."""
+        verb = self.name.partition(" -")[0].removesuffix(f" {_APPLICATION}")
         return f"{NAME} {self.command.name if f'{self.command.name} '.startswith(f'{verb} ') else self.name}"
 
     @property
