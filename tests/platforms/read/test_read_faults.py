@@ -94,7 +94,7 @@ def test_a_platform_read_before_needs_no_process(data):
         "print(read_platform(sys.argv[1]).content_hash)\n"
     )
     command = [sys.executable, "-c", program, str(data / "nested.xml")]
-    root = Path(platforms.__file__).parents[2]
+    root = Path(platforms.__file__).parents[1]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=root)
     assert done.returncode == 0, done.stderr
     assert done.stdout.strip() == known.content_hash
