@@ -29,7 +29,7 @@ GRID = "--scenario grid4x2"
 PROGRAM = f"--program {ROOT}/examples/jacobi/jacobi.c --program-args '40 {{iterations}}' --program-iterations 40"
 SILENT = f"{GRID} {PROGRAM}"
 NO_COMPUTATION = "the program injects no computation, so it takes no time; --compute measured times it"
-EXTRAPOLATED = "extrapolated from "
+EXTRAPOLATED = "iterations were simulated: they repeat, and the others are added up from them, with "
 IN_FULL = "all iterations were simulated: a full run has few messages"
 RECORDED = "iterations were recorded: the others are taken to be like them"
 
