@@ -45,7 +45,7 @@ class Launched:
     timed_out: bool
     command: tuple[str, ...]  # that was given to the system, with HOSTS for the host file and FOLDER for its folder
     files: Mapping[str, bytes]  # those that ``collect`` named and that the program has written
-    folder: Path  # of the run, by its absolute name; it is gone
+    folder: Path = Path()  # of the run, by its absolute name; it is gone
 
     @property
     def succeeded(self) -> bool:

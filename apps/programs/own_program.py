@@ -217,10 +217,8 @@ def _mpi_of_binary(path: Path, content: bytes, where: str, *, real_mpi: bool) ->
     if b"libsimgrid.so" not in content:
         native = mpi_of_libraries(libraries(path))
         if native is None and not real_mpi:  # that of another machine need not be here
-            linked = "statically" if b"MPI_Init" in content else "neither SimGrid's MPI nor another one"
-            problem = (
-                f"it uses {linked}" if linked[0] == "n" else f"its MPI is linked {linked}, so none can be observed"
-            )
+            static = b"MPI_Init" in content
+            problem = "its MPI library is linked statically" if static else "it uses no MPI library that is known"
             raise KernelError(where, problem, remedy)
         return native
     if real_mpi:
