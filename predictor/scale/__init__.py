@@ -1,4 +1,4 @@
-"""How a program scales: its predicted time, speed-up, efficiency and bottleneck by the number of ranks.
+"""Scaling of a program: its predicted time, speed-up, efficiency and bottleneck by the number of ranks.
 
-Public faces: ``counts.counts``, ``curve.Curve``, ``request.ScaleRequest``, ``cli.main``.
+Public faces: ``counts.counts``, ``curve.rows_of``, ``bottleneck.bottleneck``, ``request.ScaleRequest``, ``cli.main``.
 """

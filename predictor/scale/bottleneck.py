@@ -1,4 +1,4 @@
-"""What holds a run up: the computation of a cluster, the latency between clusters, or the bandwidth of a link.
+"""Bottleneck of a run: the computation of a cluster, the latency between clusters, or the bandwidth of a link.
 
 The critical path of the program's graph is a chain of computations and messages without slack.  Its time is divided
 among the clusters that compute, the latencies of messages, and, for the rest of a message's time, the link on its way

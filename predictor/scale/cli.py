@@ -53,7 +53,7 @@ class Scaling:
 
     @property
     def title(self) -> str:
-        """What the curve is of."""
+        """Title of the curve."""
         target, growth = self.question.targets[0], self.question.growth
         name = str(target.problem) if growth is None else target.problem.name
         kind = "strong scaling" if growth is None else f"weak scaling of {growth.name}"
