@@ -27,7 +27,7 @@ WALL_LIMIT_HELP = (
 
 @dataclass(frozen=True, kw_only=True)
 class ComputeOptions(Request):
-    """How the computation of runs gets its time."""
+    """The source of the time that computation takes in runs."""
 
     computations: ClassVar[Sequence[str]] = COMPUTE
 
