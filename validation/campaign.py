@@ -20,7 +20,8 @@ from apps.options.runner import RunnerOptions, checked_runner, runner_from_reque
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, own_problem, problem
 from apps.results.cautions import Cautions
-from apps.runs.plan import rough_duration, wall_s
+from apps.runs.plan import refusals_text, rough_duration, wall_s
+from apps.spec.choices import AUTO
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
 from platforms.command.command import Command
@@ -84,7 +85,7 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Series:
         efficiencies = ["reference", 0.1]   # default reference
         predictors = ["hcf"]                # default as gridval run; "all" for every one; "mine.py:NAME" for yours
         iterations = "steady"               # or "full", or a number; default steady, full where a platform changes
-        compute = "injected"                # or "none"
+        compute = "auto"                    # or "injected", "measured", "none"; default auto, as --compute
         [random]                            # random platforms beside the others; [[random]]: several such tables
         count = 100
         seed = 1
@@ -120,7 +121,7 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Series:
     iterations = table.value("iterations", None)
     settings = [
         Settings(
-            compute=table.text("compute", "injected"),
+            compute=table.text("compute", AUTO),
             efficiency=str(efficiency),
             iterations=None if iterations is None else parse_iterations(str(iterations)),
         )
@@ -287,6 +288,7 @@ def run(request: CampaignRequest) -> int:
     plan = campaign.plan()
     others = f", besides the recordings and messages of {', '.join(plan.askers)}" if plan.askers else ""
     said = f"{size}, {len(plan.specs)} runs; about {rough_duration(wall_s(plan.specs, jobs))} if none is known{others}"
+    said += f"; {refusals_text(plan.refused)}" if plan.refused else ""
     print("\n".join(prose_lines(said)), file=sys.stderr)
     text = Path(request.file).read_text("utf-8")
     cautions = Cautions()
