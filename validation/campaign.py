@@ -23,6 +23,7 @@ from apps.programs.kernel import kernel_names
 from apps.programs.problem import Problem, problem
 from apps.results.cautions import Cautions
 from apps.runs.plan import refusals_text, rough_duration, wall_s
+from apps.spec.choices import AUTO
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
 from platforms.command.command import Command
@@ -86,7 +87,7 @@ def read_campaign(path: str | Path, folder: Path | None = None, asked: Sequence[
         efficiencies = ["reference", 0.1]   # default reference
         predictors = ["hcf"]                # default as gridval run; "all" for every one; "mine.py:NAME" for yours
         iterations = "steady"               # or "full", or a number; default steady, full where a platform changes
-        compute = "injected"                # or "none"
+        compute = "auto"                    # or "injected", "measured", "none"; default auto, as --compute
         [random]                            # random platforms beside the others; [[random]]: several such tables
         count = 100
         seed = 1
@@ -127,7 +128,7 @@ def read_campaign(path: str | Path, folder: Path | None = None, asked: Sequence[
     iterations = table.value("iterations", None)
     settings = [
         Settings(
-            compute=table.text("compute", "injected"),
+            compute=table.text("compute", AUTO),
             efficiency=str(efficiency),
             iterations=None if iterations is None else parse_iterations(str(iterations)),
         )

@@ -37,6 +37,8 @@ double own_speed_flops(void)
 
 bool computation_is_timed(void) { return true; }
 
+void compute_flops(double flops) { (void)flops; }
+
 void inject_computation(void) {}
 
 void time_computation(void) {}
@@ -70,6 +72,15 @@ void inputs_end(void) {}
 void inputs_polls(const char *name) { (void)name; }
 
 void inputs_threads(void) {}
+
+/* Computation takes its own time. */
+void work_begin(Rank *r) { (void)r; }
+
+double work_done(Rank *r, const char *name) { return (void)r, (void)name, 0; }
+
+void work_restarts(Rank *r) { (void)r; }
+
+void work_end(Rank *r) { (void)r; }
 
 /* Windows and graphs are refused (refused.c), so there are none. */
 void windows_synchronised(Rank *r, MPI_Comm comm) { (void)r, (void)comm; }
