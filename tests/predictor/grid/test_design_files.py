@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -144,8 +145,9 @@ def test_the_documented_file_can_be_read(tmp_path):
     page = (ROOT / "docs" / "planning" / "grid-design.md").read_text()
     path = tmp_path / "documented.toml"
     path.write_text(re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1])
+    shutil.copytree(ROOT / "examples" / "jacobi", tmp_path / "jacobi")
     request = read_request(path)
-    assert [str(program.problem) for program in request.programs] == ["cg A", "hpl 4000 nb=32"]
+    assert [str(program.problem) for program in request.programs] == ["cg A", "hpl 4000 nb=32", "jacobi-4000"]
     assert request.networks[0].node.bandwidth_Bps == 2.5e9 / 8
 
 
