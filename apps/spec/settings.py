@@ -10,6 +10,7 @@ from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.spec.checks import check_efficiency
 from apps.spec.choices import (
+    AUTO,
     ITERATION_POLICIES,
     MACHINE,
     PLATFORM_EFFICIENCY,
@@ -18,6 +19,7 @@ from apps.spec.choices import (
     REPEATS,
     REPLAY,
 )
+from apps.spec.computation import resolved_compute
 from apps.spec.machine_speed import host_speed_flops, measured_efficiency
 from apps.spec.platform_efficiency import platform_efficiency
 from apps.spec.run_spec import RunSpec
@@ -28,7 +30,7 @@ from apps.spec.target import Target
 class Settings:
     """Settings of runs of any target; they are the same for the truth and for the evidence."""
 
-    compute: str = "injected"
+    compute: str = AUTO  # or as in RunSpec
     efficiency: str = "reference"  # a number, "reference", "measured" or "platform"; the words depend on the kernel
     iterations: str | int | None = None  # as in RunSpec; None: steady where it is allowed, else full
     options: tuple[tuple[str, str], ...] = ()
@@ -45,15 +47,16 @@ class Settings:
             return self._on_machine(target, self.machine)
         if default_engine(target.problem) == REPLAY:
             return self._replayed(target, mode)
+        compute = resolved_compute(self.compute, target.problem)
         default = "full" if mode == "verify" or target.changes else "steady"
         return RunSpec(
             target=target,
             mode=mode,
-            compute=self.compute,
+            compute=compute,
             efficiency=self._efficiency(target),
             iterations=default if self.iterations is None else self.iterations,
             options=self.options,
-            host_speed_flops=self._host_speed_flops(),
+            host_speed_flops=self._host_speed_flops(compute),
             engine=self.engine or default_engine(target.problem),
             memory_bus=self.memory_bus,
             bytes_per_flop=self.bytes_per_flop,
@@ -64,7 +67,7 @@ class Settings:
         return RunSpec(
             target=target,
             mode="verify" if target.problem.program is None else "skeleton",
-            compute=self.compute,
+            compute="injected" if self.compute == AUTO else self.compute,
             iterations="full" if self.iterations is None else self.iterations,
             options=self.options,
             engine=MACHINE,
@@ -94,8 +97,8 @@ class Settings:
             return resolve_efficiency(self.efficiency, target.problem)
         return platform_efficiency(target, memory_bus=self.memory_bus, bytes_per_flop=self.bytes_per_flop)
 
-    def _host_speed_flops(self) -> float | None:
-        if self.compute != "measured" or self.host_speed_flops is not None:
+    def _host_speed_flops(self, compute: str) -> float | None:
+        if compute != "measured" or self.host_speed_flops is not None:
             return self.host_speed_flops
         return host_speed_flops()
 

@@ -38,6 +38,10 @@ void begin_rank(void)
   comm_made(r, MPI_COMM_NULL, MPI_COMM_WORLD);
   power_begin(r);
   mark(r, BEGIN);
+  work_begin(r);
+  r->step = 0;
+  if (r->work)
+    work_restarts(r);
 }
 
 static void write_array(int rank, const char *what, const void *items, size_t size, size_t count)
@@ -59,6 +63,8 @@ static void end_rank(Rank *r)
       r->hashed[kept] = r->hashed[i];
       r->events[kept++] = r->events[i];
     }
+  if (r->work)
+    work_end(r);
   windows_end(r);
   for (size_t slot = 0; slot < r->request_slots; slot++)
     if (r->requests[slot].handle && r->requests[slot].active && r->requests[slot].receive && !r->counting)

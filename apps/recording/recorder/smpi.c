@@ -1,6 +1,8 @@
 /* The recorder under SMPI. */
+#define _GNU_SOURCE
 #include "under.h"
 
+#include <dlfcn.h>
 #include <simgrid/actor.h>
 #include <simgrid/engine.h>
 #include <simgrid/host.h>
@@ -16,6 +18,14 @@ size_t own_slot(void) { return (size_t)sg_actor_self_get_pid(); }
 double own_speed_flops(void) { return sg_host_get_speed(sg_host_self()); }
 
 bool computation_is_timed(void) { return sg_cfg_get_boolean("smpi/simulate-computation"); }
+
+void compute_flops(double flops)
+{
+  static void (*theirs)(double);
+  if (!theirs)
+    theirs = (void (*)(double))dlsym(RTLD_NEXT, "smpi_execute_flops_benched"); /* hidden by this library's own (compute.c) */
+  theirs(flops);
+}
 
 void inject_computation(void) { smpi_bench_end(); }
 

@@ -13,6 +13,7 @@ double clock_reading_s(void);     /* that reading it takes, which is no computat
 size_t own_slot(void);            /* a number of the calling rank that no other rank of its process has */
 double own_speed_flops(void);     /* by which time spent computing becomes flops */
 bool computation_is_timed(void);  /* the program's computation takes the time of its execution */
+void compute_flops(double flops); /* lets a computation pass */
 void inject_computation(void);    /* at the entry of a call: lets the time that was timed pass */
 void time_computation(void);      /* from now on */
 void stop_thread_clock(void);     /* nobody will time computation */

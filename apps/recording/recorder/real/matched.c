@@ -26,7 +26,7 @@ static void reserve(Rank *r, MPI_Comm comm, MPI_Message message, MPI_Status *sta
   Event start = message_event(RECV, STANDARD, among, status->MPI_SOURCE, status->MPI_TAG, 0);
   *made = (Matched){.message = message, .start = start, .comm = among, .event = begin_operation(r, start), .next = reserved};
   made->number = r->operations - 1;
-  arrived(r, made->event, among, status);
+  arrived(r, made->event, among, -1, status);
   reserved = made;
 }
 

@@ -99,6 +99,8 @@ double own_speed_flops(void)
 
 bool computation_is_timed(void) { return true; }
 
+void compute_flops(double flops) { (void)flops; }
+
 void inject_computation(void) {}
 
 void time_computation(void) {}
@@ -125,6 +127,15 @@ void power_computed(Rank *r) { (void)r; }
 void power_mark(Rank *r, int op) { (void)r, (void)op; }
 
 void power_write(const char *path) { (void)path; }
+
+/* Computation takes its own time. */
+void work_begin(Rank *r) { (void)r; }
+
+double work_done(Rank *r, const char *name) { return (void)r, (void)name, 0; }
+
+void work_restarts(Rank *r) { (void)r; }
+
+void work_end(Rank *r) { (void)r; }
 
 /* Windows and graphs are refused (refused.c), so there are none. */
 void windows_synchronised(Rank *r, MPI_Comm comm) { (void)r, (void)comm; }
