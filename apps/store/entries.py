@@ -13,6 +13,7 @@ KINDS = {
     "recording": "events of a run",
     "fingerprints": "hashes of the iterations of a program",
     "evaluation": "evaluation of an application in blocks",
+    "prediction": "prediction of a target, by gridval scale",
 }
 # Earlier versions stored recordings under the kind "trace", and probes under "measurement".  Only the identity of a
 # probe names its experiments.

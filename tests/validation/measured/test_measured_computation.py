@@ -37,7 +37,7 @@ def test_commands_of_both_kinds_are_found():
     assert {"plan grid", "plan nodes"} <= set(KERNELS_ALONE)
 
 
-@named(TIMING)
+@named([command for command in TIMING if "--what-if" not in command])
 def test_a_kernel_is_refused_in_one_line(refused, command):
     arguments = "--scenario grid4x2 --app cg --class S --compute measured".split()
     refused(main, [*command.split(), *arguments], "--compute measured: kernels inject their computation")
@@ -56,7 +56,7 @@ def test_a_command_for_kernels_alone_times_nothing(capsys, command):
     assert "--compute" in said and "--host-speed" not in said
 
 
-@named([command for command in TIMING if "runner_from_request" in vars(module_of(command))])
+@named([command for command in TIMING if {"runner_from_request", "cautions"} <= vars(module_of(command)).keys()])
 def test_a_program_s_times_are_said_to_vary(command, capsys, monkeypatch):
     monkeypatch.setattr(module_of(command), "runner_from_request", lambda *_, **__: stop())
     program = ["--program", str(JACOBI), "--program-args", "100 {iterations}"]
