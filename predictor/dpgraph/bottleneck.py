@@ -1,4 +1,4 @@
-"""What takes most of a predicted time: the computation of some nodes, a link, or waiting for messages."""
+"""Bottleneck of a predicted run: the computation of some nodes, a link, or waiting for messages."""
 
 from __future__ import annotations
 

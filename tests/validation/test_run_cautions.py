@@ -91,7 +91,7 @@ def test_a_campaign_says_how_far_it_extrapolated(said, tmp_path):
     path = tmp_path / "campaign.toml"
     path.write_text('scenarios = ["grid4x2"]\napps = ["cg"]\nclasses = ["S"]\npredictors = ["hcf", "dpgraph:known"]\n')
     found = said(campaign, str(path))
-    assert has(found, f"cg S on 4 ranks of grid4x2, and 1 more: {EXTRAPOLATED}5 of 15 iterations", RECORDED)
+    assert has(found, f"cg S on 4 ranks of grid4x2, and 1 more: 5 of 15 {EXTRAPOLATED}", RECORDED)
 
 
 def test_a_report_has_the_cautions_about_the_runs(said, tmp_path):
@@ -131,7 +131,7 @@ def test_choices_of_nodes_rest_on_runs_too(said, main):
     found = said(main, f"{GRID} {shape} --predictor dpgraph:known")
     assert has(found, RECORDED)
     # By hand: each of 4 clusters may be used or not, but not none of them: 15 runs.
-    assert has(found, f"and 14 more: {EXTRAPOLATED}") is (main is validate_optimize)
+    assert has(found, f"and 14 more: 5 of 40 {EXTRAPOLATED}") is (main is validate_optimize)
 
 
 def test_a_graph_says_what_was_recorded(said):
