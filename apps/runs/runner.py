@@ -248,7 +248,7 @@ class Runner:
         record, known = self._known(identity), True
         if record is None:
             claim = None
-            if self._store is not None and identity.get("compute") != "measured":  # never taken from the store
+            if self._store is not None:
                 claim = self._store.claim("record", identity_hash(identity))
                 if claim is None:
                     return None
