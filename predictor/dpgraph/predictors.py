@@ -121,6 +121,10 @@ class GraphModel:
         """Return the recorded iterations of a target's program."""
         return _sections(self.programs[target.problem, target.nranks].recording)
 
+    def recording_of(self, target: Target) -> Recording:
+        """Return the recording of a target's program."""
+        return self.programs[target.problem, target.nranks].recording
+
     def measures(self, target: Target) -> bool:
         """Return whether the target's network was measured; else it is read from the platform file."""
         return self.surroundings[target.platform.content_hash].options is None
