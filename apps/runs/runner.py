@@ -20,6 +20,7 @@ from apps.results.cautions import Cautions
 from apps.results.energy import idle_added
 from apps.results.record import RunRecord, misfit
 from apps.runs.cautions import experiments_cautions, recording_cautions, run_cautions
+from apps.runs.computation import with_work
 from apps.runs.engines import run_identity
 from apps.runs.neutral import recording_identity
 from apps.runs.record_events import record_events
@@ -145,6 +146,10 @@ class Runner:
         if difference is not None:
             said = f"recording and run differ: {difference}. The program's course depends on the time or on its hosts"
             self.cautions.add(str(spec.target), [said], key=_told_apart_by(spec))
+
+    def timed(self, spec: RunSpec) -> RunSpec:
+        """Return the spec with the measured computation that its runs replay (computation.py)."""
+        return with_work(spec, store=self._store, time_limit_s=self._time_limit_s, stop=self._stop)
 
     def recording(self, spec: RunSpec, iterations: int) -> Recording:
         """Wait for a recording of so many iterations of the spec's problem (record_events.py) and return it."""
