@@ -13,7 +13,7 @@ from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.programs import ProblemOptions, problem_from_request
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import KernelSettingsOptions, cautions, settings_from_request
+from apps.options.settings import KernelSettingsOptions, settings_from_request
 from apps.programs.kernel import shared_names, sized_names
 from apps.programs.problem import Problem
 from apps.results.cautions import Cautions
@@ -130,7 +130,6 @@ def _one_share(target: Target) -> Problem:
 def _run(request: ShareSearchOptions) -> int:
     asked = asked_from_request(request)
     said = Cautions()
-    said.say(*cautions(asked.settings))
     if request.dry_run:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
