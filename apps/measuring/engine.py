@@ -124,7 +124,8 @@ def _machine(spec: RunSpec) -> Machine:
 def _program(spec: RunSpec, machine: Machine, iterations: int) -> tuple[str, ...]:
     problem = spec.target.problem
     if problem.program is not None:
-        return str(program_executable(machine, problem.program)), *problem.program.arguments_for(iterations)
+        arguments = problem.program_arguments(iterations, spec.target.nranks)
+        return str(program_executable(machine, problem.program)), *arguments
     return str(kernel_executable(machine, named_kernel(problem.name))), *kernel_arguments(spec, iterations)
 
 

@@ -35,9 +35,8 @@ def planned_run(spec: RunSpec, time_limit_s: float | None = None) -> list[str]:
     if program is None:
         words = [_PROGRAM, *kernel_arguments(spec, iterations)]
     else:
-        words = [
-            _PROGRAM if program.is_source else str(program.path), *program.arguments_for(iterations)
-        ]  # fmt: skip
+        name = _PROGRAM if program.is_source else str(program.path)
+        words = [name, *problem.program_arguments(iterations, spec.target.nranks)]
     planned = planned_launch(
         machine,
         words,
