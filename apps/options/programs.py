@@ -65,7 +65,9 @@ class ProgramOptions(ProblemOptions):
         None,
         "FILE",
         "an MPI program of your own instead of a kernel: a source in C, C++ or Fortran, or an executable built by "
-        "smpicc, smpicxx or smpif90 (docs/programs/own-program.md); or a program in Python (docs/programs/s4u.md)",
+        "smpicc, smpicxx or smpif90 (docs/programs/own-program.md); an executable of this computer's own MPI, or a "
+        "script with mpi4py, which is recorded under mpirun (docs/programs/native.md); or a program in Python "
+        "(docs/programs/s4u.md)",
     )
     program_args: str | None = option(
         None,
