@@ -23,12 +23,11 @@ def named(commands):
     return pytest.mark.parametrize("command", commands)
 
 
-def test_commands_of_both_kinds_are_found():
-    assert {"program run", "predict", "run"} <= set(TIMING)
-    assert {"plan grid", "plan nodes"} <= set(KERNELS_ALONE)
+def test_commands_that_take_programs_are_found():
+    assert {"program run", "predict", "run", "graph"} <= set(TIMING)
 
 
-@named([command for command in TIMING if "--what-if" not in command])
+@named(["program run", "predict", "run", "graph"])
 def test_a_kernel_is_refused_in_one_line(refused, command):
     arguments = "--scenario grid4x2 --app cg --class S --compute measured".split()
     refused(main, [*command.split(), *arguments], "--compute measured: kernels inject their computation")
