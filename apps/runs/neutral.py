@@ -70,12 +70,8 @@ def program_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
             "arguments": list(problem.program.arguments),
             "full_iterations": problem.program.iterations,
         }
-<<<<<<< HEAD
-=======
-    options = kept_options(spec)
     if problem.shares:
         program["shares"] = list(problem.shares)
->>>>>>> main
     return {
         **program,
         **({"options": dict(options)} if options else {}),
