@@ -64,6 +64,8 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
             "host_speed_flops": spec.host_speed_flops,
         }
     options = kept_options(spec)
+    if problem.shares:
+        program["shares"] = list(problem.shares)
     return {
         **program,
         **({"options": dict(options)} if options else {}),
