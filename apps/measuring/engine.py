@@ -134,7 +134,8 @@ def _machine(spec: RunSpec) -> Machine:
 def _program(spec: RunSpec, machine: Machine, iterations: int) -> tuple[str, ...]:
     problem = spec.target.problem
     if problem.program is not None:
-        return *program_command(machine, problem.program), *problem.program.arguments_for(iterations)
+        arguments = problem.program_arguments(iterations, spec.target.nranks)
+        return *program_command(machine, problem.program), *arguments
     return str(kernel_executable(machine, named_kernel(problem.name))), *kernel_arguments(spec, iterations)
 
 

@@ -36,7 +36,7 @@ def planned_run(spec: RunSpec, time_limit_s: float | None = None) -> list[str]:
         words = [_PROGRAM, *kernel_arguments(spec, iterations)]
     else:
         named = [_PROGRAM] if program.is_source else [*script_interpreter(program), str(program.path)]
-        words = [*named, *program.arguments_for(iterations)]
+        words = [*named, *problem.program_arguments(iterations, spec.target.nranks)]
     planned = planned_launch(
         machine,
         words,

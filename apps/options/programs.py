@@ -72,7 +72,8 @@ class ProgramOptions(ProblemOptions):
     program_args: str | None = option(
         None,
         "ARGS",
-        "arguments of the program, in one word; {iterations} in it is replaced by the number of iterations to run",
+        "arguments of the program, in one word; {iterations} in it is replaced by the number of iterations to run, and "
+        "{shares} by the parts of the data of all ranks, such as 0.25,0.75 (docs/planning/shares.md)",
     )
     program_iterations: int | None = option(None, "N", "number of iterations of a full run")
     program_flags: str | None = option(None, "FLAGS", "more arguments of the compiler, in one word, for a source")

@@ -24,6 +24,7 @@ from platforms.simgrid.compiling import COMPILER_VARIABLES, compile_once, compil
 from platforms.simgrid.includes import included_files
 
 PLACEHOLDER = "{iterations}"
+SHARES = "{shares}"  # in the arguments: the shares of all ranks, separated by commas
 FLAGS = ("-O2", "-g")  # -g: the lines of call sites
 _COMPILERS = {  # by suffix of a source file
     **dict.fromkeys((".c",), "smpicc"),
@@ -65,9 +66,22 @@ class UserProgram:
         """True for a source file that must be compiled."""
         return self.path.suffix in _COMPILERS
 
-    def arguments_for(self, iterations: int) -> tuple[str, ...]:
-        """Return the arguments for a run of ``iterations`` iterations; the same for all without a PLACEHOLDER."""
-        return tuple(argument.replace(PLACEHOLDER, str(iterations)) for argument in self.arguments)
+    @property
+    def takes_shares(self) -> bool:
+        """True if the arguments say how the data are divided."""
+        return any(SHARES in argument for argument in self.arguments)
+
+    def arguments_for(self, iterations: int, shares: Sequence[float]) -> tuple[str, ...]:
+        """Return the arguments for a run.
+
+        Args:
+            iterations: Number of iterations, in place of PLACEHOLDER.
+            shares: The part of the data of every rank, in place of SHARES.
+        """
+        divided = ",".join(f"{share:.6g}" for share in shares)
+        return tuple(
+            argument.replace(PLACEHOLDER, str(iterations)).replace(SHARES, divided) for argument in self.arguments
+        )
 
 
 def read_program(

@@ -166,7 +166,7 @@ class GraphModel:
 def _flags(program: _Program, options: Mapping[str, str] | None, network: NetworkModel) -> tuple[str, ...]:
     """Return the cautions; ``options``: those that are declared, or None if the network was measured."""
     recording = program.recording
-    varies = ("computation times were measured and vary from run to run",) if recording.measured else ()
+    varies = ("computation times were measured and vary from run to run",) if recording.timed else ()
     windows = ("ranks may wait for each other at a window of one-sided calls: left out",)
     said = (*varies, *recording.cautions, *(windows if recording.waits_at_windows else ()))
     if options is None:
