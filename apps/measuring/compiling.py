@@ -46,8 +46,10 @@ def kernel_executable(machine: Machine, kernel: Kernel, *, solo: bool = False) -
     )
 
 
-def program_executable(machine: Machine, program: UserProgram) -> Path:
-    """Return the user's program for the machine: the binary itself, or the source compiled by its compiler.
+def program_command(machine: Machine, program: UserProgram) -> tuple[str, ...]:
+    """Return the words that start the user's program on the machine, without its arguments.
+
+    They are the binary itself, the source compiled by the machine's compiler, or a script after its interpreter.
 
     Raises:
         KernelError: The machine has no compiler for it, or the program is not one for a real MPI library.
@@ -58,13 +60,21 @@ def program_executable(machine: Machine, program: UserProgram) -> Path:
         if program.simulated:
             remedy = "Build it with the machine's own compiler, or give the source"
             raise KernelError(f"--program {program.path}", "it was not built for a real MPI library", remedy)
-        return program.path
+        return (*script_interpreter(program), str(program.path))
     compiler = compiler_of(machine, program)
     flags, libraries = split_flags(program.flags)
-    return compile_once(
+    compiled = compile_once(
         program.name, [program.path], compiler=[compiler], flags=[*machine.compilers.flags, *flags],
         libraries=["-lm", *libraries], included=included, folder=machine.compiled_folder,
     )  # fmt: skip
+    return (str(compiled),)
+
+
+def script_interpreter(program: UserProgram) -> tuple[str, ...]:
+    """Return the interpreter of a script with mpi4py; nothing for other programs."""
+    if program.native is None or program.native.interpreter is None:
+        return ()
+    return (str(program.native.interpreter),)
 
 
 def layer_library(machine: Machine) -> Path:

@@ -70,6 +70,11 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
     program, extrapolated = problem.program, extrapolation_caution(record)
     if spec.compute == "measured":
         yield MEASURED
+    if program is not None and program.native is not None:
+        yield (
+            f"{program.name} itself is not simulated: the time is that of its recording under "
+            f"{program.native.family.name} on this computer, replayed in SMPI"
+        )
     if program is not None and spec.compute == "injected" and not any(record.compute_s):
         yield _no_computation(program)
     if record.inputs is not None:
@@ -103,6 +108,11 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
     program = problem.program
     if recording.measured and spec.machine is not None:
         yield f"computation is timed on machine {spec.machine.name}: results vary from run to run"
+    elif program is not None and program.native is not None:
+        yield (
+            f"recorded by one run under {program.native.family.name} on this computer: its computation is the "
+            "processor time that the ranks took in it"
+        )
     elif recording.measured:
         yield MEASURED
     computing = any(

@@ -11,7 +11,10 @@ from apps.errors import KernelError, SimulationError
 from apps.recording.events import Elapse, Kind, Recording
 from apps.results.inputs import Inputs, merged
 from apps.runs.engines import engine_named
+from apps.runs.native_recording import native_recording
 from apps.runs.neutral import kept_options, neutral_platform, recording_identity
+from apps.runs.recorded_run import run_recorded, undated
+from apps.spec.choices import REPLAY
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import default_engine
 from apps.spec.target import Target
@@ -34,7 +37,8 @@ def record_events(
 ) -> Recording:
     """Return a recording of ``iterations`` iterations of the spec's problem on the number of ranks of its target.
 
-    A spec with a machine is recorded there, on the target's hosts, and its computation is measured.  For all others
+    A spec with a machine is recorded there, on the target's hosts, and its computation is measured; one for a replay is
+    recorded in full under this computer's own MPI (native_recording.py).  For all others
     only the number of ranks of the target matters: the program runs on a neutral platform with one rank per host and
     hardly any network, kernels in mode skeleton.  The flops are those that the spec injects, its efficiency included.
     The recording is taken from ``store`` and kept there, unless computation is measured.
@@ -54,6 +58,9 @@ def record_events(
     if spec.memory_bus is not None:
         problem = "a recording has the computation, but not the data moved between cores and memory"
         raise KernelError(f"recording of {spec.target.problem}, --memory-bus", problem, "Leave it out")
+    if spec.engine == REPLAY:
+        recording, _ = native_recording(spec, store=store, time_limit_s=time_limit_s, stop=stop)
+        return scaled(recording, spec.flop_scale)
     kept = None if spec.compute == "measured" else store
     identity = recording_identity(spec, iterations)
     if kept is not None and kept.unchanged("recording", identity):
@@ -142,10 +149,7 @@ def _record_on_machine(
     count = target.iterations if is_program else iterations
     recording = run_recorded(spec, count, what=what, time_limit_s=time_limit_s, stop=stop)
     held_s = max(float(events["clock_s"].max() - events["clock_s"].min()) for events in recording.events)
-    for events in recording.events:
-        events["amount"][(events["kind"] != Kind.COMPUTE) & (events["kind"] != Kind.ELAPSE)] = 0
-        events["clock_s"] = 0
-    recording = replace(recording, measured=True, held_node_s=held_s * target.nodes)
+    recording = replace(undated(recording), measured=True, held_node_s=held_s * target.nodes)
     return without_marks(recording) if is_program else recording
 
 
@@ -233,41 +237,6 @@ def _record_once(plain: RunSpec, iterations: int, time_limit_s: float | None, re
 
     what = plain.target.problem.on(plain.target.nranks)
     return without_clocks(run_recorded(plain, iterations, what=what, time_limit_s=time_limit_s, read=read))
-
-
-def run_recorded(
-    spec: RunSpec,
-    iterations: int,
-    *,
-    what: str,
-    time_limit_s: float | None,
-    read: list[Inputs | None] | None = None,
-    stop: threading.Event | None = None,
-) -> Recording:
-    """Return the timed events of a run of ``iterations`` iterations on the spec's own platform.
-
-    ``what`` is the beginning of error messages.  What a user's program reads is added to ``read``.
-
-    Raises:
-        KernelError: The program refuses the problem, or calls a function that the recorder does not know.
-        SimulationError: The run does not succeed.
-        Stopped: ``stop`` was set.
-    """
-    # Imported here for a quick start: it is slow to import.
-    from apps.recording.files import Incomplete, read_events
-
-    with scratch_folder("recording") as folder:
-        notes = folder / "notes"
-        notes.mkdir()
-        done = engine_named(spec.engine).note_events(
-            spec, iterations, notes, what=what, time_limit_s=time_limit_s, stop=stop
-        )
-        if read is not None:
-            read.append(done.inputs)
-        try:
-            return read_events(notes, spec.target.nranks, measured=spec.compute == "measured")
-        except Incomplete as err:
-            raise SimulationError(f"{what}: {err}", done.log) from err
 
 
 def _on_neutral_platform(spec: RunSpec) -> RunSpec:

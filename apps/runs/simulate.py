@@ -11,6 +11,8 @@ from apps.results.record import NOT_SHOWN, UNIFORM, RunRecord
 from apps.results.steady.settle import extrapolate, settle
 from apps.runs.cautions import run_cautions
 from apps.runs.engines import run_identity, run_iterations
+from apps.runs.native_recording import native_recording
+from apps.spec.choices import REPLAY
 from apps.spec.run_spec import RunSpec
 from apps.store import Store
 
@@ -44,6 +46,8 @@ def simulate(
     # Imported here for a quick start: it is slow to import.
     from apps.runs.repetition import FULL_BELOW_MESSAGES, NOT_SETTLED, repeating
 
+    if spec.engine == REPLAY:  # what is replayed comes from the store where that has it
+        native_recording(spec, store=store, time_limit_s=time_limit_s, stop=stop)
     official, problem = spec.full_iterations, spec.target.problem
     uniform = problem.program is None and named_kernel(problem.name).uniform
     read: list[Inputs | None] = []

@@ -86,7 +86,7 @@ def note_events(
     stop: threading.Event | None = None,
 ) -> Finished:
     """Run a number of iterations under the recorder; see apps.runs.engines.Engine."""
-    return _noted(spec, launch(spec, iterations), notes, "yes", what=what, time_limit_s=time_limit_s, stop=stop)
+    return noted(spec, launch(spec, iterations), notes, "yes", what=what, time_limit_s=time_limit_s, stop=stop)
 
 
 def note_fingerprints(
@@ -109,17 +109,17 @@ def note_fingerprints(
         Stopped: ``stop`` was set.
     """
     events = "hashes" if calls else "no"
-    return _noted(spec, launch(spec, iterations), notes, events, what=what, time_limit_s=time_limit_s, stop=stop)
+    return noted(spec, launch(spec, iterations), notes, events, what=what, time_limit_s=time_limit_s, stop=stop)
 
 
 def note_looks(
     spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
 ) -> Finished:
     """Run as ``note_events``, with an event for each look for messages (``apps.recording.events.Look``)."""
-    return _noted(spec, launch(spec, iterations), notes, "looks", what=what, time_limit_s=time_limit_s)
+    return noted(spec, launch(spec, iterations), notes, "looks", what=what, time_limit_s=time_limit_s)
 
 
-def _noted(
+def noted(
     spec: RunSpec,
     started: Launch,
     notes: Path,
@@ -129,7 +129,13 @@ def _noted(
     time_limit_s: float | None,
     stop: threading.Event | None = None,
 ) -> Finished:
-    """Run a program under the recorder, which notes ``events`` (recorder.h)."""
+    """Run a program under the recorder, which notes ``events`` (recorder.h).
+
+    Raises:
+        KernelError: The program makes a call that cannot be recorded.
+        SimulationError: The run does not succeed.
+        Stopped: ``stop`` was set.
+    """
     settings = {"RECORDER_FOLDER": str(notes), "RECORDER_EVENTS": events}
     if spec.compute == "none":
         settings["RECORDER_COMPUTE"] = "none"

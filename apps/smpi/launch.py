@@ -52,7 +52,7 @@ def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> L
         program = executable(problem.program)
         return Launch(
             program=program,
-            arguments=problem.program.arguments_for(iterations),
+            arguments=problem.program_arguments(iterations, spec.target.nranks),
             privatize=True,
             finds_input=True,
             energy=energy,

@@ -56,8 +56,11 @@ def run_user_iterations(
     identity: dict[str, Any],
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
+    started: Launch | None = None,
 ) -> RunRecord:
     """Run the program with a number of iterations and return the record of them.
+
+    ``started`` is what runs in place of the spec's own program, and prints and does the same.
 
     The timed section is what the program marks, else everything between MPI_Init and MPI_Finalize.  Iterations are
     those that the program marks; if fewer than all are run, those that repeat in its events will do.  The record of a
@@ -72,7 +75,7 @@ def run_user_iterations(
     what = str(spec.target)
     partial = iterations < spec.target.iterations
     energy = counted(spec.target.platform)
-    started = launch(spec, iterations, energy=energy)
+    started = started or launch(spec, iterations, energy=energy)
     with scratch_folder("smpi") as folder:
         notes = folder / "notes"
         notes.mkdir()

@@ -5,6 +5,8 @@ from __future__ import annotations
 MODES = ("skeleton", "verify")
 ENGINES = ("smpi", "s4u")
 MACHINE = "machine"  # the engine of runs on a real machine, which goes with its file
+REPLAY = "replay"  # the engine of programs that SimGrid cannot run: it replays their recordings
+RECORDED = "recorded"  # the computation of a replay is the one in its recording
 REPEATS = 5  # of a run on a real machine
 MOST_REPEATS = 1000
 KERNEL_COMPUTE = ("injected", "none")

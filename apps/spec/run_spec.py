@@ -10,7 +10,7 @@ from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
 from apps.results.steady.growth import REPETITION_RULE, RULE
 from apps.spec import checks
-from apps.spec.choices import COMPUTE, MACHINE, MODES, MOST_ITERATIONS, REPEATS
+from apps.spec.choices import COMPUTE, MACHINE, MODES, MOST_ITERATIONS, RECORDED, REPEATS
 from apps.spec.engine_options import ENGINE_OPTIONS, check_options
 from apps.spec.target import Target
 
@@ -25,12 +25,15 @@ class RunSpec:
 
     target: Target
     mode: str = "skeleton"  # or "verify": with arithmetic, whose results are checked
-    compute: str = "injected"  # or "none": it takes no time; "measured": a user's program is timed on this computer
+    # or "none": it takes no time; "measured": a user's program is timed on this computer; "recorded": that of a replay
+    compute: str = "injected"
     efficiency: float = 1.0  # sustained share of a host's speed, (0, 1]
     iterations: str | int = "full"
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg, in addition to the platform's
-    host_speed_flops: float | None = None  # of this computer on the platform's scale; for "measured" only
-    engine: str = "smpi"  # or "s4u": for the user's program in Python, or a kernel with declared traffic
+    # Speed of this computer on the platform's scale; for "measured" and for replays.
+    host_speed_flops: float | None = None
+    # or "s4u": for the user's program in Python, or a kernel with declared traffic; "replay": for one of another MPI
+    engine: str = "smpi"
     # Bandwidth between the cores of a node and its memory, which its ranks share, byte/s; "platform": as the platform
     # gives it for each host; None: memory never limits.  Each counted operation moves bytes_per_flop over the bus;
     # None: the bytes that the kernel declares.
@@ -43,7 +46,7 @@ class RunSpec:
 
     def __post_init__(self) -> None:
         checks.check_known("mode", self.mode, MODES)
-        checks.check_known("compute", self.compute, COMPUTE)
+        checks.check_known("compute", self.compute, (*COMPUTE, RECORDED))
         checks.check_shares(self.target)
         checks.check_machine(self.engine, self.machine, self.target, repeats=self.repeats)
         if self.machine is not None:
@@ -68,6 +71,7 @@ class RunSpec:
                 compute=self.compute,
                 efficiency=self.efficiency,
                 host_speed_flops=self.host_speed_flops,
+                replayed=self.target.problem.program.native is not None,
             )
         checks.check_engine(self.engine, self.target, mode=self.mode, compute=self.compute, options=self.options)
         checks.check_memory_bus(
@@ -126,7 +130,7 @@ class RunSpec:
         problem, program = self.target.problem, self.target.problem.program
         if program is not None:
             settings: dict[str, Any] = {"arguments": list(program.arguments), "full_iterations": program.iterations}
-            if self.compute == "measured":
+            if self.compute in ("measured", RECORDED):
                 settings["host_speed_flops"] = self.host_speed_flops
             if program.status:
                 settings["status"] = program.status

@@ -9,7 +9,16 @@ from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.spec.checks import check_efficiency
-from apps.spec.choices import AUTO, ITERATION_POLICIES, MACHINE, PLATFORM_EFFICIENCY, PLATFORM_MEMORY, REPEATS
+from apps.spec.choices import (
+    AUTO,
+    ITERATION_POLICIES,
+    MACHINE,
+    PLATFORM_EFFICIENCY,
+    PLATFORM_MEMORY,
+    RECORDED,
+    REPEATS,
+    REPLAY,
+)
 from apps.spec.computation import resolved_compute
 from apps.spec.machine_speed import host_speed_flops, measured_efficiency
 from apps.spec.platform_efficiency import platform_efficiency
@@ -36,6 +45,8 @@ class Settings:
         """Return the run of a target under these settings."""
         if self.machine is not None:
             return self._on_machine(target, self.machine)
+        if default_engine(target.problem) == REPLAY:
+            return self._replayed(target, mode)
         compute = resolved_compute(self.compute, target.problem)
         default = "full" if mode == "verify" or target.changes else "steady"
         return RunSpec(
@@ -66,6 +77,21 @@ class Settings:
             repeats=self.repeats,
         )
 
+    def _replayed(self, target: Target, mode: str) -> RunSpec:
+        """Return the replay of a program that SimGrid cannot run: of all iterations, with the recorded computation."""
+        return RunSpec(
+            target=target,
+            mode=mode,
+            compute="none" if self.compute == "none" else RECORDED,
+            efficiency=self._efficiency(target),
+            iterations="full" if self.iterations in (None, "steady") else self.iterations,
+            options=self.options,
+            host_speed_flops=self.host_speed_flops or host_speed_flops(),
+            engine=self.engine or REPLAY,
+            memory_bus=self.memory_bus,
+            bytes_per_flop=self.bytes_per_flop,
+        )
+
     def _efficiency(self, target: Target) -> float:
         if self.efficiency != PLATFORM_EFFICIENCY:
             return resolve_efficiency(self.efficiency, target.problem)
@@ -79,6 +105,8 @@ class Settings:
 
 def default_engine(problem: Problem) -> str:
     """Return the engine of a problem for which none is given."""
+    if problem.program is not None and problem.program.native is not None:
+        return REPLAY
     return "s4u" if problem.program is not None and problem.program.is_python else "smpi"
 
 

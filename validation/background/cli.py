@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from apps.options.dry_run import print_plan
 from apps.options.exit_status import exit_status
@@ -68,6 +68,8 @@ class Result:
 @dataclass(frozen=True, kw_only=True)
 class BackgroundComparisonRequest(BackgroundOptions):
     """Request of ``gridval predict --background``."""
+
+    without: ClassVar[frozenset[str]] = frozenset({"recording", "recorded_gflops"})  # it cannot be simulated
 
     truths: int = option(_TRUTHS, "N", f"simulated runs, each under a load of its own (default: {_TRUTHS})")
     picture: str | None = option(None, "FILE", "draw the distributions there (.png, .svg, .pdf)")

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 class ClockComparisonRequest(ClockOptions, OutOption, WideOption, JsonOption):
     """Request of ``gridval plan clock``."""
 
+    without: ClassVar[frozenset[str]] = frozenset({"recording", "recorded_gflops"})  # it cannot be simulated
     out_files: ClassVar[str] = "frequencies.csv and a figure per app"
 
     optimum: bool = option(False, help="simulate all choices and report how far the chosen one is from the best")

@@ -106,19 +106,23 @@ static void end_rank(Rank *r)
 
 int MPI_Init(int *argc, char ***argv)
 {
+  library_works(true);
   int result = PMPI_Init(argc, argv);
+  library_works(false);
   begin_rank();
   return result;
 }
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
+  library_works(true);
   int result = PMPI_Init_thread(argc, argv, required, provided);
+  library_works(false);
   begin_rank();
   Rank *r = current_rank();
   if (r) {
     r->threads = *provided = threads_granted(required, *provided);
-    if (required > MPI_THREAD_FUNNELED)
+    if (r->threads < required && required > MPI_THREAD_FUNNELED)
       inputs_threads();
   }
   return result;
@@ -148,5 +152,8 @@ int MPI_Finalize(void)
     mark(r, END);
     end_rank(r);
   }
-  return PMPI_Finalize();
+  library_works(true);
+  int result = PMPI_Finalize();
+  library_works(false);
+  return result;
 }

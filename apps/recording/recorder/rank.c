@@ -140,7 +140,7 @@ void leave(Rank *r)
 {
   if (!r)
     return;
-  r->left_s = clock_now_s();
+  r->left_s = clock_now_s() + clock_reading_s();
   r->inside = r->looked = false;
   if (r->measured) /* excludes the recorder's own work from the program's computation */
     time_computation();

@@ -172,6 +172,7 @@ size_t begin_operation(Rank *r, Event event); /* of an operation, which gets a n
 void wait_for(Rank *r, size_t event, int64_t number, const Event *received);
 Operation *remember_operation(Rank *r, MPI_Request handle, Event event, const Comm *comm, size_t place, bool persistent);
 void arrived(Rank *r, size_t event, const Comm *comm, int asked, MPI_Status *status); /* completes the event of a receive */
+void probed(Rank *r, MPI_Comm comm, const MPI_Status *status); /* this message can be received */
 
 /* --- persistent.c --- */
 MPI_Request *acting(Rank *r, MPI_Request *handle); /* the request that does the work of a handle */
