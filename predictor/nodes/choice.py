@@ -1,4 +1,4 @@
-"""Which models drive a search where the user names none: npt for what it can see, else the graph of the program.
+"""Choice of the models that drive a search where the user names none: npt for what it can see, else the graph.
 
 The models of npt are made from runs on each cluster alone, and take the network between clusters to be like the one
 within (docs/planning/allocation.md).
