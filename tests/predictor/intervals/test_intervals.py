@@ -168,7 +168,7 @@ def test_the_spread_of_measured_computation_widens_the_interval(target):
     request = EvidenceRequest("recording", target)
     evidence = [Evidence(request, replace(recording(), spread_rel=0.05), "it", Cost())]
     wide = with_interval(Prediction(1.0, {"compute_s": 0.5}), "dpgraph", target, evidence).interval
-    # By hand: sqrt(2) x 5 % of the half that is computation, to either side; the predictor's own errors are below 0.2 %.
+    # By hand: sqrt(2) x 5 % of the half that is computation, to either side; dpgraph's own errors are below 0.2 %.
     assert (wide.low_s, wide.high_s) == (pytest.approx(0.96464, abs=2e-3), pytest.approx(1.03536, abs=2e-3))
     assert "computation timed within 5 %" in wide.made_of
 
