@@ -9,11 +9,12 @@ from pathlib import Path
 from apps.errors import KernelError
 from apps.machines.launch import find_launcher
 from apps.machines.machine_file import Machine
-from apps.measuring.wrappers import read_calls, wrappers
+from apps.measuring.wrappers import wrappers
 from apps.programs.compile import kernel_hash
 from apps.programs.kernel import Kernel, named_kernel
 from apps.programs.own_program import UserProgram, check_unchanged, split_flags
 from apps.programs.problem import Problem
+from apps.recording.recorder.calls import mpi_calls
 from platforms.files.caching import cache_folder, write_atomically
 from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
 
@@ -158,7 +159,7 @@ def _headers_for_real_mpi() -> list[Path]:
 
 @cache
 def _wrappers() -> bytes:
-    return wrappers(read_calls((_LAYER / "calls.txt").read_text())).encode()
+    return wrappers(mpi_calls()).encode()
 
 
 @cache

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from apps.results.cautions import MEASURED
 from apps.spec.checks import not_timed
 from apps.spec.choices import AUTO, COMPUTE, ENGINES, KERNEL_COMPUTE, REPEATS
 from apps.spec.engine_options import parse_options
@@ -152,13 +151,6 @@ def settings_from_request(
         machine=machine,
         repeats=REPEATS if repeats is None else repeats,
     )
-
-
-def cautions(settings: Settings) -> list[str]:
-    """Return the cautions for readers of results under these settings; commands with a store print them first."""
-    if settings.compute != "measured":
-        return []
-    return [MEASURED, "runs whose computation is timed are not taken from the store"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,14 +56,20 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
             "params": dict(problem.params),
         }
     else:
+        program = {"repetition_rule": REPETITION_RULE, **spec.measured_identity()}
+    return {**program, **program_identity(spec, iterations)}
+
+
+def program_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
+    """Return the inputs that determine what a program does in a run of so many iterations, on whatever platform."""
+    problem, options = spec.target.problem, kept_options(spec)
+    program: dict[str, Any] = {}
+    if problem.program is not None:
         program = {
-            "repetition_rule": REPETITION_RULE,
             "kernel_hash": problem.program.content_hash,
             "arguments": list(problem.program.arguments),
             "full_iterations": problem.program.iterations,
-            "host_speed_flops": spec.host_speed_flops,
         }
-    options = kept_options(spec)
     if problem.shares:
         program["shares"] = list(problem.shares)
     return {

@@ -7,13 +7,15 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from apps.errors import KernelError, SimulationError
+from apps.errors import Departed, KernelError, SimulationError
 from apps.recording.events import Elapse, Kind, Recording
 from apps.results.inputs import Inputs, merged
+from apps.runs.cautions import retimed
+from apps.runs.computation import with_work
 from apps.runs.engines import engine_named
 from apps.runs.native_recording import native_recording
 from apps.runs.neutral import kept_options, neutral_platform, recording_identity
-from apps.runs.recorded_run import run_recorded, undated
+from apps.runs.recorded_run import run_recorded, undated, with_source
 from apps.spec.choices import REPLAY
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import default_engine
@@ -41,7 +43,8 @@ def record_events(
     recorded in full under this computer's own MPI (native_recording.py).  For all others
     only the number of ranks of the target matters: the program runs on a neutral platform with one rank per host and
     hardly any network, kernels in mode skeleton.  The flops are those that the spec injects, its efficiency included.
-    The recording is taken from ``store`` and kept there, unless computation is measured.
+    Measured computation is timed once and replayed while the events are recorded (computation.py).  The recording is
+    taken from ``store`` and kept there, unless its computation was timed while it was made.
 
     The recording has ``iterations`` marked iterations.  For a user's own program it may have no marks and cover a full
     run, if the program has no iterations, or if not all of them were seen to be alike (apps/runs/repetition.py).
@@ -61,20 +64,25 @@ def record_events(
     if spec.engine == REPLAY:
         recording, _ = native_recording(spec, store=store, time_limit_s=time_limit_s, stop=stop)
         return scaled(recording, spec.flop_scale)
-    kept = None if spec.compute == "measured" else store
     identity = recording_identity(spec, iterations)
-    if kept is not None and kept.unchanged("recording", identity):
-        known = kept.get_bytes("recording", identity)
+    if store is not None and store.unchanged("recording", identity):
+        known = store.get_bytes("recording", identity)
         if known is not None:
             try:
                 return scaled(from_bytes(known, nranks=spec.target.nranks), spec.flop_scale)
             except ValueError as err:
-                kept.refuse("recording", identity_hash(identity), str(err))
+                store.refuse("recording", identity_hash(identity), str(err))
     read: list[Inputs | None] = []
     if spec.machine is not None:
         recording = _record_on_machine(spec, iterations, time_limit_s, stop)
     else:
-        recording = _record(spec, iterations, time_limit_s, store=store, read=read)
+        timed = with_work(spec, store=store, time_limit_s=time_limit_s, stop=stop)
+        try:
+            recording = _record(timed, iterations, time_limit_s, store=store, read=read)
+        except Departed as reason:
+            recording = _record(spec, iterations, time_limit_s, store=store, read=read)
+            recording = replace(recording, cautions=(*recording.cautions, retimed(str(reason))))
+    kept = None if recording.timed and spec.machine is None else store
     inputs = None if spec.target.problem.program is None else merged(read)
     if inputs is not None and (inputs.asks or inputs.varies or inputs.threads or recording.cautions):
         told = replace(recording, asks=inputs.asks, varies=inputs.varies, threads=inputs.threads)
@@ -187,7 +195,7 @@ def _record_like_all(
     from apps.recording.iterations import marked_iterations, told_apart, with_marks, without_marks
     from apps.runs.repetition import NotShown, shown_pattern
 
-    if plain.engine != "smpi" or plain.compute == "measured":
+    if plain.engine != "smpi" or (plain.compute == "measured" and plain.work is None):
         return None, None
     what, nranks = plain.target.problem.on(plain.target.nranks), plain.target.nranks
     notes, events = (folder / name for name in ("few", "all"))
@@ -200,7 +208,7 @@ def _record_like_all(
     if done.inputs is not None and (done.inputs.asks or done.inputs.varies):
         return None, None
     try:
-        recording, moments = read_events(notes, nranks, measured=False), read_moments(notes, nranks)
+        recording, moments = with_source(plain, read_events(notes, nranks, measured=False)), read_moments(notes, nranks)
     except Incomplete as err:
         raise SimulationError(f"{what}: {err}", done.log) from err
     marked = marked_iterations(recording) == iterations
@@ -227,7 +235,9 @@ def _record_like_all(
     again = told_apart(unmarked, iterations) if alike else None
     if again is not None:
         return with_marks(unmarked, again), None
-    whole = without_clocks(read_events(events, nranks, measured=False)) if len(read) > before else None
+    whole = (
+        with_source(plain, without_clocks(read_events(events, nranks, measured=False))) if len(read) > before else None
+    )
     return None, whole
 
 
@@ -244,6 +254,10 @@ def _on_neutral_platform(spec: RunSpec) -> RunSpec:
     platform = neutral_platform(spec.target.nranks)
     target = Target(spec.target.problem, platform, tuple(host.name for host in platform.hosts))
     if spec.compute == "measured":
-        return RunSpec(target, compute="measured", host_speed_flops=spec.host_speed_flops, options=kept_options(spec))
+        return replace(
+            RunSpec(target, compute="measured", host_speed_flops=spec.host_speed_flops, options=kept_options(spec)),
+            measurement=spec.measurement,
+            work=spec.work,
+        )
     engine = default_engine(target.problem)
     return RunSpec(target, engine=engine, options=kept_options(spec) if engine == "smpi" else ())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 
 from apps.errors import SimulationError
 from apps.recording.events import Kind, Recording
@@ -42,9 +43,16 @@ def run_recorded(
         if read is not None:
             read.append(done.inputs)
         try:
-            return read_events(notes, spec.target.nranks, measured=spec.compute == "measured")
+            return with_source(spec, read_events(notes, spec.target.nranks, measured=spec.compute == "measured"))
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log) from err
+
+
+def with_source(spec: RunSpec, recording: Recording) -> Recording:
+    """Return a recording of a spec's run with what is known of its measured computation."""
+    if spec.compute != "measured" or spec.work is None:
+        return recording
+    return replace(recording, measured=True, replayed=True, spread_rel=spec.work.spread_rel)
 
 
 def undated(recording: Recording) -> Recording:

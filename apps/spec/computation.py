@@ -9,7 +9,7 @@ from apps.programs.own_program import UserProgram, executable
 from apps.programs.problem import Problem
 from apps.spec.choices import AUTO
 
-_INJECTS = ("smpi_execute", "smpi_sample")  # SimGrid's functions; SMPI_SAMPLE_LOCAL and its like call the second ones
+_EXECUTES, _SAMPLES = "smpi_execute", "smpi_sample"  # SMPI_SAMPLE_LOCAL and its like call the second
 
 
 def resolved_compute(compute: str, problem: Problem) -> str:
@@ -28,14 +28,27 @@ def resolved_compute(compute: str, problem: Problem) -> str:
     return "injected" if injects(program) else "measured"
 
 
-@lru_cache(maxsize=256)
 def injects(program: UserProgram) -> bool:
     """Tell whether a program or one of its own libraries refers to SimGrid's functions that inject computation.
 
     Raises:
         UserError: The program cannot be compiled or read.
     """
+    return any(name.startswith((_EXECUTES, _SAMPLES)) for name in _referred(program))
+
+
+def samples(program: UserProgram) -> bool:
+    """Tell whether a program times blocks of itself, by SMPI_SAMPLE.
+
+    Raises:
+        UserError: The program cannot be compiled or read.
+    """
+    return any(name.startswith(_SAMPLES) for name in _referred(program))
+
+
+@lru_cache(maxsize=256)
+def _referred(program: UserProgram) -> frozenset[str]:
+    """Return the names of SMPI's own functions to which a program or its own libraries refer."""
     binary = executable(program)
-    return any(
-        name.startswith(_INJECTS) for file in (str(binary), *private_libraries(binary)) for name in referred_names(file)
-    )
+    files = (str(binary), *private_libraries(binary))
+    return frozenset(name for file in files for name in referred_names(file) if name.startswith("smpi_"))

@@ -12,6 +12,7 @@ from apps.results.steady.growth import REPETITION_RULE, RULE
 from apps.spec import checks
 from apps.spec.choices import COMPUTE, MACHINE, MODES, MOST_ITERATIONS, RECORDED, REPEATS
 from apps.spec.engine_options import ENGINE_OPTIONS, check_options
+from apps.spec.machine_speed import processor_model
 from apps.spec.target import Target
 
 
@@ -41,6 +42,10 @@ class RunSpec:
     bytes_per_flop: float | None = None
     machine: Machine | None = None  # the real machine that runs it; for the engine "machine", and only for that
     repeats: int = REPEATS  # on a machine
+    # Which of the measurements of a program's computation the run replays: those of the truth and of the evidence are
+    # two.  ``work`` is that measurement itself (apps/runs/computation.py); None: each run is timed while it is made.
+    measurement: int = 0
+    work: Any = field(default=None, compare=False, repr=False)
     # Folder for what a user's program writes, which decides nothing; None: it is removed with the run.
     keep_output: Path | None = field(default=None, compare=False)
 
@@ -107,8 +112,8 @@ class RunSpec:
         """SimGrid options that the engine sets."""
         if self.compute != "measured":
             return ENGINE_OPTIONS
-        measured = {"smpi/simulate-computation": "yes", "smpi/host-speed": f"{self.host_speed_flops:.17g}f"}
-        return {**ENGINE_OPTIONS, **measured}
+        scale = {"smpi/host-speed": f"{self.host_speed_flops:.17g}f"}
+        return {**ENGINE_OPTIONS, **scale, **({} if self.work is not None else {"smpi/simulate-computation": "yes"})}
 
     @property
     def flop_scale(self) -> float:
@@ -126,12 +131,11 @@ class RunSpec:
         That of a run on a real machine has the machine in place of the platform, and names its source.
         """
         if self.machine is not None:
-            return self._measured_identity(self.machine)
+            return self._identity_on(self.machine)
         problem, program = self.target.problem, self.target.problem.program
         if program is not None:
             settings: dict[str, Any] = {"arguments": list(program.arguments), "full_iterations": program.iterations}
-            if self.compute in ("measured", RECORDED):
-                settings["host_speed_flops"] = self.host_speed_flops
+            settings |= self.measured_identity()
             if program.status:
                 settings["status"] = program.status
         elif problem.open_ended and not self.ends_itself:  # the number comes from a table, not from the parameters
@@ -161,7 +165,19 @@ class RunSpec:
             "options": dict(self.options),
         }
 
-    def _measured_identity(self, machine: Machine) -> dict[str, Any]:
+    def measured_identity(self) -> dict[str, Any]:
+        """Return the fields that determine measured computation; none for computation that is injected."""
+        if self.compute == RECORDED:
+            return {"host_speed_flops": self.host_speed_flops}
+        if self.compute != "measured":
+            return {}
+        return {
+            "host_speed_flops": self.host_speed_flops,
+            "measurement": self.measurement,
+            "processor": processor_model(),
+        }
+
+    def _identity_on(self, machine: Machine) -> dict[str, Any]:
         problem, program = self.target.problem, self.target.problem.program
         settings = (
             {} if program is None else {"arguments": list(program.arguments), "full_iterations": program.iterations}

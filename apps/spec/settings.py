@@ -40,6 +40,7 @@ class Settings:
     bytes_per_flop: float | None = None
     machine: Machine | None = None  # the real machine on which runs are made; None: they are simulated
     repeats: int = REPEATS  # of a run on a machine
+    measurement: int = 0  # as in RunSpec
 
     def spec(self, target: Target, mode: str = "skeleton") -> RunSpec:
         """Return the run of a target under these settings."""
@@ -60,6 +61,7 @@ class Settings:
             engine=self.engine or default_engine(target.problem),
             memory_bus=self.memory_bus,
             bytes_per_flop=self.bytes_per_flop,
+            measurement=self.measurement if compute == "measured" else 0,
         )
 
     def _on_machine(self, target: Target, machine: Machine) -> RunSpec:

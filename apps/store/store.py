@@ -34,7 +34,9 @@ FILE_BYTES = 256 * 1024  # a larger payload is a file beside the database
 
 def is_exact(record: RunRecord) -> bool:
     """Return whether repeating the run gives the same record to the last digit, except for wall times."""
-    return record.source == "simulation" and record.identity.get("compute") != "measured"
+    if record.identity.get("compute") == "measured":
+        return record.timed is not None and record.timed.replayed and record.timed.kept
+    return record.source == "simulation"
 
 
 def warn(text: str) -> None:

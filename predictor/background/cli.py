@@ -17,7 +17,7 @@ from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import SettingsOptions, cautions, settings_from_request
+from apps.options.settings import SettingsOptions, settings_from_request
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
@@ -199,7 +199,6 @@ def _progress() -> Iterator[Progress]:
 def _run(request: BackgroundOptions) -> int:
     asked = asked_from_request(request)
     said = Cautions()
-    said.say(*cautions(asked.settings))
     if request.dry_run:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned

@@ -15,7 +15,7 @@ from typing import Any
 from apps.options.dry_run import print_plan
 from apps.options.exit_status import exit_status
 from apps.options.runner import runner_from_request
-from apps.options.settings import cautions, settings_from_request
+from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
@@ -47,7 +47,7 @@ def _run(request: ClockRequest) -> int:
     settings = settings_from_request(request)
     given = given_from_request(request)
     targets = targets_from_request(request, grid, given)
-    general = (*cautions(settings), *frequency_cautions(assumed(grid)))
+    general = frequency_cautions(assumed(grid))
     said = Cautions()
     said.say(*general)
     if request.dry_run:

@@ -16,7 +16,7 @@ from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import SettingsOptions, cautions, settings_from_request
+from apps.options.settings import SettingsOptions, settings_from_request
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
@@ -131,7 +131,6 @@ def answer(request: GridRequest) -> Reply | int:
     design = design_from_request(request)
     settings = settings_from_request(request)
     said = Cautions()
-    said.say(*cautions(settings))
     grids = affordable(design)
     if request.dry_run:
         return print_plan(request, plan(request.predictor, design, settings, grids.candidates))

@@ -10,7 +10,7 @@ from typing import Any
 from apps.options.dry_run import print_plan
 from apps.options.exit_status import exit_status, say_failures, status_of
 from apps.options.runner import RunnerOptions
-from apps.options.settings import cautions, settings_from_request
+from apps.options.settings import settings_from_request
 from apps.results.cautions import kind_of, merged
 from apps.spec.settings import Settings
 from apps.spec.target import Target
@@ -159,7 +159,7 @@ def scaling(request: ScaleRequest, question: Question) -> Scaling:
     rows = tuple(rows_of(question.targets, results, question.growth))
     every = [text for row in rows if row.point is not None for text in row.point.cautions]
     by_kind: dict[str, list[str]] = {}
-    for text in [*cautions(question.settings), *every]:
+    for text in every:
         by_kind.setdefault(kind_of(text), []).append(text)
     return Scaling(question, rows, tuple(merged(texts) for texts in by_kind.values()), request.wide)
 

@@ -13,7 +13,7 @@ from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.programs import ProgramOptions, own_problem_from_request, problem_from_request
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import SettingsOptions, cautions, settings_from_request
+from apps.options.settings import SettingsOptions, settings_from_request
 from apps.programs.kernel import shared_names, sized_names
 from apps.programs.problem import Problem
 from apps.results.cautions import Cautions
@@ -132,7 +132,6 @@ def _one_share(target: Target) -> Problem:
 def _run(request: ShareSearchOptions) -> int:
     asked = asked_from_request(request)
     said = Cautions()
-    said.say(*cautions(asked.settings))
     if request.dry_run:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from apps.options.dry_run import print_plan
 from apps.options.exit_status import exit_status
 from apps.options.runner import runner_from_request
-from apps.options.settings import cautions
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
 from platforms.background.draws import TRUTHS, drawn
@@ -87,7 +86,6 @@ def _run(request: BackgroundComparisonRequest) -> int:
         check_picture("--picture", request.picture)
     asked = asked_from_request(request)
     said = _OtherCautions()
-    said.say(*cautions(asked.settings))
     with doing("drawing the load"):
         truths = [loaded_targets(target, asked.load, request.truths) for target in asked.targets]
     if request.dry_run:

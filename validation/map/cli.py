@@ -18,7 +18,7 @@ from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import SettingsOptions, cautions, settings_from_request
+from apps.options.settings import SettingsOptions, settings_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption
@@ -157,7 +157,6 @@ def run(request: MapRequest) -> int:
     from validation.map.sweep import cases, results_table
 
     said = Cautions()
-    said.say(*cautions(sweep.settings))
     output = MapOutput(request.out, as_json=request.json, cautions=said)
     if request.write_map is not None:
         check_writable("--write-map", request.write_map)

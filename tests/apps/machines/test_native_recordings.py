@@ -48,6 +48,43 @@ int main(int argc, char **argv)
   return 0;
 }
 """
+IN_FORTRAN = """
+program ring
+  use mpi
+  implicit none
+  integer :: rank, ranks, e, i, requests(2), statuses(MPI_STATUS_SIZE, 2), status(MPI_STATUS_SIZE), grid, left, right
+  integer :: half, done
+  double precision :: mine(5000), theirs(5000), total, every(64)
+  logical :: periods(1)
+  call mpi_init(e)
+  call mpi_comm_rank(MPI_COMM_WORLD, rank, e)
+  call mpi_comm_size(MPI_COMM_WORLD, ranks, e)
+  periods = .true.
+  call mpi_cart_create(MPI_COMM_WORLD, 1, (/ ranks /), periods, .false., grid, e)
+  call mpi_cart_shift(grid, 0, 1, left, right, e)
+  call mpi_comm_split(MPI_COMM_WORLD, mod(rank, 2), rank, half, e)
+  mine = rank
+  do i = 1, 3
+    call mpi_irecv(theirs, 5000, MPI_DOUBLE_PRECISION, left, i, grid, requests(1), e)
+    call mpi_isend(mine, 500 * i, MPI_DOUBLE_PRECISION, right, i, grid, requests(2), e)
+    call mpi_waitall(2, requests, statuses, e)
+    if (statuses(MPI_SOURCE, 1) /= left) call mpi_abort(MPI_COMM_WORLD, 3, e)
+    total = sum(mine)
+    call mpi_allreduce(MPI_IN_PLACE, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, half, e)
+  end do
+  call mpi_sendrecv(mine, 7, MPI_DOUBLE_PRECISION, right, 5, theirs, 7, MPI_DOUBLE_PRECISION, left, 5, MPI_COMM_WORLD, &
+                    MPI_STATUS_IGNORE, e)
+  call mpi_irecv(theirs, 9, MPI_DOUBLE_PRECISION, left, 7, MPI_COMM_WORLD, requests(1), e)
+  call mpi_send(mine, 9, MPI_DOUBLE_PRECISION, right, 7, MPI_COMM_WORLD, e)
+  call mpi_waitany(1, requests, done, status, e)
+  if (done /= 1 .or. status(MPI_TAG) /= 7) call mpi_abort(MPI_COMM_WORLD, 4, e)
+  call mpi_gather(total, 1, MPI_DOUBLE_PRECISION, every, 1, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, e)
+  call mpi_bcast(mine, 3000, MPI_DOUBLE_PRECISION, ranks - 1, MPI_COMM_WORLD, e)
+  call mpi_barrier(MPI_COMM_WORLD, e)
+  call mpi_comm_free(half, e)
+  call mpi_finalize(e)
+end program
+"""
 PICKLES = """
 from mpi4py import MPI
 comm = MPI.COMM_WORLD
@@ -114,6 +151,28 @@ def calls(recording):
 def test_a_binary_sends_what_its_source_sends_in_simulation(tmp_path):
     binary = compiled(tmp_path, IN_C)
     assert calls(recorded(binary)) == calls(recorded(tmp_path / "program.c", compute="measured"))
+
+
+def test_a_binary_in_fortran_sends_what_its_source_sends_in_simulation(tmp_path):
+    binary = compiled(tmp_path, IN_FORTRAN, "mpif90", "program.f90")
+    assert calls(recorded(binary)) == calls(recorded(tmp_path / "program.f90", compute="measured"))
+
+
+def test_the_module_mpi_f08_is_recorded_as_the_module_mpi(tmp_path):
+    expected = calls(recorded(compiled(tmp_path, IN_FORTRAN, "mpif90", "program.f90")))
+    text = IN_FORTRAN
+    for old, new in (
+        ("use mpi\n", "use mpi_f08\n"),
+        ("integer :: rank, ranks, e, i, requests(2), statuses(MPI_STATUS_SIZE, 2), status(MPI_STATUS_SIZE), grid, left",
+         "type(MPI_Request) :: requests(2)\n  type(MPI_Status) :: statuses(2), status\n"
+         "  type(MPI_Comm) :: grid, half\n  integer :: rank, ranks, e, i, left"),
+        ("integer :: half, done", "integer :: done"),
+        ("statuses(MPI_SOURCE, 1)", "statuses(1)%MPI_SOURCE"),
+        ("status(MPI_TAG)", "status%MPI_TAG"),
+    ):  # fmt: skip
+        assert old in text
+        text = text.replace(old, new)
+    assert calls(recorded(compiled(tmp_path, text, "mpif90", "module.f90"))) == expected
 
 
 def test_objects_of_mpi4py_are_recorded_with_their_senders(tmp_path):

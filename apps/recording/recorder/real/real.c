@@ -146,16 +146,6 @@ void graph_copied(MPI_Comm from, MPI_Comm to) { (void)from, (void)to; }
 
 void graph_freed(MPI_Comm comm) { (void)comm; }
 
-/* Programs in Fortran call these, whose work does not come back to the functions of C. */
-#define FORTRAN(name) \
-  _Noreturn void name(void); \
-  void name(void) { fail("unsupported: MPI from Fortran"); }
-
-FORTRAN(mpi_init_)
-FORTRAN(mpi_init_thread_)
-FORTRAN(ompi_init_f)
-FORTRAN(ompi_init_thread_f)
-
 int cart_split(MPI_Comm comm, const int *remain, int color, MPI_Comm *made)
 {
   (void)color;
