@@ -100,7 +100,7 @@ def gathered(
 
 @dataclass(frozen=True)
 class Counts:
-    """What the model needs of a program on an allocation."""
+    """Operations and bytes of a program on an allocation."""
 
     operations: float  # #op, of all ranks, on the scale of l_c
     memory_bytes: float  # #b, between the cores and the memory of all nodes
