@@ -16,7 +16,7 @@ from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.programs import ProgramOptions, own_problem_from_request, problem_from_request
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import ComputeOptions, cautions, check_timed
+from apps.options.settings import ComputeOptions, check_timed
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
@@ -193,7 +193,7 @@ def _recorded(request: CoresRequest, system: MulticoreCluster, said: Cautions) -
         return print_plan(request, recordings_plan(settings, targets, iterations_to_record))
     with runner_from_request(request, cautions=said, saying=False) as runner:
         recordings, left_out = gathered(targets, settings, runner, trace)
-    return RecordedPlan(problem, system, recordings, moved or 0.0, (*cautions(settings), *left_out, *said.lines()))
+    return RecordedPlan(problem, system, recordings, moved or 0.0, (*left_out, *said.lines()))
 
 
 def _answer(request: CoresRequest) -> int:
