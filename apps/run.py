@@ -25,7 +25,7 @@ from apps.options.timeline import TIMELINE, TimelineOption, timelines
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import print_cautions
 from apps.results.record import RunRecord
-from apps.spec.choices import MODES
+from apps.spec.choices import MODES, RECORDED, REPLAY
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.addons import provided
@@ -95,11 +95,22 @@ def summary(record: RunRecord) -> str:
             f"busiest rank  {busiest} on {record.host[busiest]}: computing {record.compute_s[busiest]:.6g} s, "
             f"in MPI {record.comm_s[busiest]:.6g} s{_in_files(record, busiest)}",
             *_traffic(record),
-            *([f"flops         {record.flops:.6g}"] if record.flops or record.measured is None else []),
+            *_flops(record),
             *_energy(record),
             f"verification  {verified}",
         )
     )
+
+
+def _flops(record: RunRecord) -> list[str]:
+    """Return the line of the operations; none of a machine that does not count them."""
+    if record.timed is not None:
+        speed_flops = float(record.identity["host_speed_flops"])
+        return [
+            f"flops         {record.flops:.6g}: {record.flops / speed_flops:.6g} s of this computer, times its "
+            f"{speed_flops / 1e9:.4g} Gflop/s in a product of matrices"
+        ]
+    return [f"flops         {record.flops:.6g}"] if record.flops or record.measured is None else []
 
 
 def _in_files(record: RunRecord, rank: int) -> str:
@@ -230,7 +241,7 @@ def _check_of_machine(request: ProgramRequest) -> None:
 
 def _check_store(request: ProgramRequest, spec: RunSpec) -> None:
     """Refuse the options of a store where nothing is kept."""
-    if spec.machine is not None or spec.compute == "measured":
+    if spec.machine is not None or spec.compute in ("measured", RECORDED):
         return
     for name, given in (("--store", request.store is not None), ("--no-store", request.no_store)):
         if given:
@@ -238,12 +249,12 @@ def _check_store(request: ProgramRequest, spec: RunSpec) -> None:
 
 
 def _simulated(request: ProgramRequest, spec: RunSpec, time_limit_s: float | None) -> RunRecord:
-    """Return the record of a simulation, whose measured computation is kept in the store."""
+    """Return the record of a simulation, whose measured computation or recording is kept in the store."""
     # Imported here for a quick start: they are slow to import.
     from apps.runs.simulate import simulate
     from apps.store import Store
 
-    if request.no_store or spec.compute != "measured":
+    if request.no_store or (spec.compute != "measured" and spec.engine != REPLAY):
         return simulate(spec, time_limit_s=time_limit_s)
     with Store(Path(request.store) if request.store is not None else None) as store:
         return simulate(spec, time_limit_s=time_limit_s, store=store)
