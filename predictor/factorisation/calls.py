@@ -16,9 +16,9 @@ from apps.probes.blocks.measure import BlockPlan
 from apps.probes.network.measure import LateReceive, Measurement, NetworkPlan, Return
 from platforms.model.platform import Platform
 from predictor.base import OutOfRange
+from predictor.factorisation.machine import Segment
 from predictor.network.segments import measured_pieces
 from predictor.network.survey import Survey, alone_s, sizes_bytes
-from predictor.structural.factorisation.machine import Segment
 
 _TIMES_LATE = 10  # delay of a late receiver, in times of the message
 _LEAST_LATE_S = 1e-5
