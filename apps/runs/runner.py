@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from apps.errors import Stopped
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.carry_out import carry_out
-from apps.probes.network.measure import Measurement, NetworkPlan
+from apps.probes.plan import Measurement, carry_out
+from apps.probes.plan import Plan as ExperimentPlan
 from apps.programs.problem import Problem
 from apps.recording.events import Recording
 from apps.results.cautions import Cautions
@@ -167,18 +166,17 @@ class Runner:
         self.cautions.add(f"recording of {spec.target.problem.on(spec.target.nranks)}", said, key=key)
         return recording
 
-    def measure(self, plan: NetworkPlan | BlockPlan) -> Measurement:
+    def measure(self, plan: ExperimentPlan) -> Measurement:
         """Wait for the result of experiments with messages or blocks and return it."""
         identity = plan.identity()
         key = identity_hash(identity)
-        what = "messages" if isinstance(plan, NetworkPlan) else "blocks"
         if key not in self._measurements:
-            with doing(f"measuring {what} on {plan.platform.name}"), self._alone("probe", key):
+            with doing(f"measuring {plan.measured} on {plan.platform.name}"), self._alone("probe", key):
                 self._measurements[key] = self._measured(plan, key, identity)
-        self.cautions.add(f"{what} on {plan.platform.name}", experiments_cautions(plan), key=key)
+        self.cautions.add(f"{plan.measured} on {plan.platform.name}", experiments_cautions(plan), key=key)
         return self._measurements[key]
 
-    def _measured(self, plan: NetworkPlan | BlockPlan, key: str, identity: dict[str, Any]) -> Measurement:
+    def _measured(self, plan: ExperimentPlan, key: str, identity: dict[str, Any]) -> Measurement:
         """Return the result of a plan from the store, or carry it out now."""
         known = self._store.get("probe", key) if self._store is not None else None
         if known is not None and self._store is not None:

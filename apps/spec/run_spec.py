@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
 from apps.results.steady.growth import REPETITION_RULE, RULE
 from apps.spec import checks
 from apps.spec.choices import COMPUTE, MACHINE, MODES, MOST_ITERATIONS, REPEATS
 from apps.spec.engine_options import ENGINE_OPTIONS, check_options
+from apps.spec.real_machine import RealMachine
 from apps.spec.target import Target
 
 
@@ -36,7 +36,7 @@ class RunSpec:
     # None: the bytes that the kernel declares.
     memory_bus: float | str | None = None
     bytes_per_flop: float | None = None
-    machine: Machine | None = None  # the real machine that runs it; for the engine "machine", and only for that
+    machine: RealMachine | None = None  # the real machine that runs it; for the engine "machine", and only for that
     repeats: int = REPEATS  # on a machine
     # Folder for what a user's program writes, which decides nothing; None: it is removed with the run.
     keep_output: Path | None = field(default=None, compare=False)
@@ -157,7 +157,7 @@ class RunSpec:
             "options": dict(self.options),
         }
 
-    def _measured_identity(self, machine: Machine) -> dict[str, Any]:
+    def _measured_identity(self, machine: RealMachine) -> dict[str, Any]:
         problem, program = self.target.problem, self.target.problem.program
         settings = (
             {} if program is None else {"arguments": list(program.arguments), "full_iterations": program.iterations}

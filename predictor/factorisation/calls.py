@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.network.measure import LateReceive, Measurement, NetworkPlan, Return
+from apps.probes.network.measure import LateReceive, NetworkPlan, Return
+from apps.probes.plan import Measurement, Plan
 from platforms.model.platform import Platform
 from predictor.base import OutOfRange
 from predictor.factorisation.machine import Segment
@@ -44,7 +44,7 @@ def call_plan(platform: Platform, hosts: tuple[str, str], survey: Survey) -> Net
     return NetworkPlan(platform, (*(Return(*hosts, size) for size in sizes), *late))
 
 
-def has_calls(plan: NetworkPlan | BlockPlan | None) -> bool:
+def has_calls(plan: Plan | None) -> bool:
     """Return whether a plan is that of ``call_plan``."""
     return isinstance(plan, NetworkPlan) and isinstance(plan.experiments[0], Return)
 

@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from apps.errors import KernelError
-from apps.probes.network.measure import Measurement
+from apps.probes.plan import Measurement
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem, sized_problem
 from apps.programs.rules import rank_rule

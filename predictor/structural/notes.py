@@ -1,7 +1,7 @@
 """Notes for this predictor in the file ``structural.toml`` in the folder of a kernel.
 
-``form = "panels"``: the kernel is followed panel by panel (predictor/factorisation), and not by declared steps.  ``refused``: why the
-kernel is not predicted, in words.
+``form = "panels"``: the kernel is followed panel by panel (predictor/factorisation), and not by declared steps.
+``refused``: why the kernel is not predicted, in words.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from apps.errors import SimulationError, Stopped
-from apps.probes.network.measure import Measurement
+from apps.probes.plan import Measurement
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem
 from apps.runs import simulate as simulating

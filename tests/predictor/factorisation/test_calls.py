@@ -2,7 +2,8 @@
 
 import pytest
 
-from apps.probes.network.measure import Measurement, NetworkPlan, Return, measure
+from apps.probes.network.measure import NetworkPlan, Return, measure
+from apps.probes.plan import Measurement
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from predictor.factorisation.calls import Calls, call_plan, merged
