@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("platforms", "apps", "predictor", "validation")
-MOST_CORE_LINES = 45_000
+MOST_CORE_LINES = 50_500
 COUNTED = {".py", ".c", ".h", ".cpp", ".hpp", ".toml", ".j2", ".css", ".js"}  # program text; tables of data are not
 
 
@@ -27,11 +27,12 @@ DIVIDED = {room.rpartition(".")[0] for room in (*CORE, *ADD_ONS)}
 
 
 def files_of(room):
+    """Return the files of a room that belong to no room inside it."""
     path = ROOT.joinpath(*room.split("."))
-    if room in DIVIDED:
-        return [path / "__init__.py"]
     files = path.rglob("*") if path.is_dir() else [path.with_suffix(".py")]
-    return sorted(file for file in files if file.suffix in COUNTED)
+    inner = [ROOT.joinpath(*name.split(".")) for name in (*CORE, *ADD_ONS, *DIVIDED) if name.startswith(f"{room}.")]
+    inside = {part for path in inner for part in (path, path.with_suffix(".py"))}
+    return sorted(file for file in files if file.suffix in COUNTED and inside.isdisjoint([file, *file.parents]))
 
 
 def without(folder, rooms):
