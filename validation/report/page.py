@@ -40,9 +40,6 @@ def page(gathered: Gathered, *, progress: Progress) -> str:
 def _context(gathered: Gathered, progress: Progress) -> dict[str, Any]:
     scripts = (provider.script() for provider in providers())
     style, script = _resource("style.css"), "".join((_resource("script.js"), *scripts))
-        _resource("style.css"),
-        _resource("script.js") + "".join(provider.script() for provider in providers()),
-    )
     common = {
         "style": style,
         "script": script,
