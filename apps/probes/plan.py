@@ -26,7 +26,7 @@ class Plan(Protocol):
 
     @property
     def measured(self) -> str:
-        """What is measured, for readers: messages, say."""
+        """Name of the things that are measured, for readers: messages, say."""
 
     @property
     def platform(self) -> Platform:
@@ -42,7 +42,7 @@ class Plan(Protocol):
 
     @property
     def changes(self) -> tuple[Change, ...]:
-        """What changes on the platform, for the hosts that take part, while the experiments run."""
+        """Changes of the platform during the experiments, for the hosts that take part."""
 
     def identity(self) -> dict[str, Any]:
         """Return the inputs that determine the result, as JSON values."""
