@@ -58,7 +58,7 @@ def measure_on_machine(
         Stopped: ``stop`` was set.
     """
     program = real_netprobe(machine)
-    rounds = replace(plan, experiments=plan.experiments * REPEATS)
+    rounds = replace(plan, experiments=tuple(plan.experiments) * REPEATS)
     with alone_on(machine, stop):
         done = launch(
             machine,

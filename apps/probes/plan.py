@@ -33,7 +33,7 @@ class Plan(Protocol):
         """The platform that is measured."""
 
     @property
-    def experiments(self) -> tuple[Any, ...]:
+    def experiments(self) -> Sequence[Any]:
         """The experiments, whose type depends on the kind of plan."""
 
     @property
