@@ -141,7 +141,7 @@ def _check_threads(done: Launched, what: str) -> None:
 
 
 def _machine(spec: RunSpec) -> Machine:
-    assert spec.machine is not None  # RunSpec checks that the engine and the machine go together
+    assert isinstance(spec.machine, Machine)  # RunSpec checks that the engine and the machine go together
     return spec.machine
 
 
