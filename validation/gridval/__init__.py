@@ -1,8 +1,9 @@
 """The project as a Python module: ``import gridval`` (docs/gridval.md).
 
 Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``Results``, ``BlockResults``, ``Answer``, ``Picture``,
-``Prediction``, ``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.  Every other verb is a function or a
-group of functions too: ``gridval.plan.clock``.
+``Prediction``, ``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
+
+Every other verb is a function or a group of functions too: ``gridval.plan.clock``.
 
 A name is imported when it is used for the first time, so that ``python -m gridval VERB --help`` loads no pandas.
 """
