@@ -127,7 +127,7 @@ def note_events(
 
 
 def _machine(spec: RunSpec) -> Machine:
-    assert spec.machine is not None  # RunSpec checks that the engine and the machine go together
+    assert isinstance(spec.machine, Machine)  # RunSpec checks that the engine and the machine go together
     return spec.machine
 
 

@@ -11,7 +11,7 @@ from apps.machines.this_computer import this_computer
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
 from apps.recording.events import Kind, Op
-from apps.runs import native_recording
+from apps.replay import native_recording
 from apps.runs.record_events import record_events
 from apps.runs.simulate import simulate
 from apps.spec.settings import Settings
