@@ -21,7 +21,7 @@ _TIME = "_s"  # ending of columns of times
 
 
 class Shown:
-    """What answers have in common: tables, pictures and texts of their JSON values.
+    """Base of answers: tables, pictures and texts of their JSON values.
 
     A list of objects in the answer is a table, whose name is the way to it: ``studies[0].clusters.c1``.
     """
