@@ -9,7 +9,7 @@ kernel that is recorded, it runs all allocations of the recorded numbers of rank
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -23,6 +23,7 @@ from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import given, option
 from platforms.errors import UserError
 from platforms.files.writing import usable_folder, written_into
+from predictor.evidence.given import NOT_SIMULATED
 from predictor.hierarchical.model import SCALING
 from predictor.hierarchical.recorded_request import (
     RecordedOptions,
@@ -44,6 +45,7 @@ INSIDE, BYTES = ("memory", "network"), ("declared", "table")
 class CoresComparisonRequest(RecordedOptions, OutOption, WideOption, JsonOption, RunnerOptions, DryRunOption):
     """Request of ``gridval plan cores``."""
 
+    absent: ClassVar[Mapping[str, str]] = NOT_SIMULATED
     out_files: ClassVar[str] = "tables (CSV) and, with --app, surfaces (PNG)"
 
     system: str | None = option(
