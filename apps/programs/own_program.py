@@ -52,7 +52,7 @@ class NativeMpi(Protocol):
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """What else decides what a script does."""
+        """Versions and states of libraries that decide what a script does."""
 
     @property
     def launcher(self) -> Path:
