@@ -37,7 +37,7 @@ from predictor.base import Predictor, takes
 from predictor.defaults.choice import BEST_TEXT, Best, best_answer, default_predictors
 from predictor.evidence.broker import Broker
 from predictor.evidence.given import Given, RecordingOptions, given_from_request
-from predictor.options import PredictorOption, predictors_from_request, problems_from_request
+from predictor.options import LearningOptions, PredictorOption, predictors_from_request, problems_from_request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +46,7 @@ class PredictRequest(
     ProgramOptions,
     RecordingOptions,
     PredictorOption,
+    LearningOptions,
     PlacementOptions,
     SharesOption,
     RunnerOptions,
