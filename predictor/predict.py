@@ -6,6 +6,7 @@ parts, the cost of the evidence, and the placement of the ranks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
@@ -16,7 +17,7 @@ from apps.options.exit_status import exit_status
 from apps.options.machines import MachineOptions, machine_from_request, machines_platform
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import cautions, settings_from_request
+from apps.options.settings import settings_from_request
 from apps.options.shares import SharesOption, with_asked_shares
 from apps.results.cautions import Cautions
 from apps.spec.run_spec import RunSpec
@@ -31,13 +32,15 @@ from platforms.model.placement import Placement, write_host_file
 from platforms.options import PlacementOptions, placement_from_request, platform_from_request
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import prose_lines
+from platforms.wording import number_of
 from predictor.answers.answers import Answer, answers_or_reasons, predict
 from predictor.answers.text import answer_lines
 from predictor.base import Predictor, takes
-from predictor.defaults.choice import BEST_TEXT, Best, best_answer, default_predictors
+from predictor.defaults.choice import BEST_TEXT, Best, best_answer, best_names
 from predictor.evidence.broker import Broker
 from predictor.evidence.given import Given, RecordingOptions, given_from_request
 from predictor.options import LearningOptions, PredictorOption, predictors_from_request, problems_from_request
+from predictor.registry import predictor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -96,13 +99,20 @@ class Predictions:
     cautions: Cautions
 
     def text(self) -> str:
-        """Return the answers and the host file as lines of text."""
+        """Return the answers and the places of the ranks as lines of text."""
         lines = [
             line for best in self.answers for line in answer_lines(best.answer, why=None if self.chosen else best.why())
         ]
-        written = "" if self.written_to is None else f" (written to {self.written_to})"
-        lines += prose_lines(f"host file, in rank order{written}: {' '.join(self.placement)}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *prose_lines(self._places())])
+
+    def _places(self) -> str:
+        """Return where the ranks run: on how many hosts of each cluster, and where the host file is."""
+        platform, hosts = self.answers[0].answer.target.platform, dict.fromkeys(self.placement)
+        of_cluster = Counter(platform.cluster_of(host).name for host in hosts)
+        each = ", ".join(f"{count} of {cluster}" for cluster, count in of_cluster.items())
+        ranks, nodes = number_of(len(self.placement), "rank"), number_of(len(hosts), "host")
+        file = "--write-hostfile FILE lists" if self.written_to is None else f"{self.written_to} lists"
+        return f"{ranks} on {nodes}: {each}; {file} them in rank order"
 
     def to_json(self) -> dict[str, Any]:
         """Return the answers and the cautions as JSON values."""
@@ -124,7 +134,6 @@ def answer(request: PredictRequest) -> Predictions | int:
     machine = machine_from_request(request)
     settings = settings_from_request(request, machine, request.repeats)
     said = Cautions()
-    said.say(*cautions(settings))
     with doing("reading the platform"):
         platform = platform_from_request(request) if machine is None else machines_platform(request, machine)
     placement = placement_from_request(request, platform, request.ranks if given is None else given.recording.nranks)
@@ -135,7 +144,7 @@ def answer(request: PredictRequest) -> Predictions | int:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
 
-        asked = models or (lambda target: default_predictors(target)[:1])
+        asked = models or (lambda target: [_best(target, settings)])
         return print_plan(request, planned([(settings, targets)], asked, truths=False))
     return predictions(request, settings, targets, models, said, given=given, write_to=request.write_hostfile)
 
@@ -166,8 +175,8 @@ def predictions(
         broker = Broker.of(settings, targets, runner, given)
         if models is None:
             for target in targets if settings.machine is None else ():  # on a machine one run waits for the other
-                runner.start(_first_runs(default_predictors(target)[:1], [target], broker))
-            answers = [best_answer(target, broker) for target in targets]
+                runner.start(_first_runs([_best(target, settings)], [target], broker))
+            answers = [best_answer(target, broker, on_machine=settings.machine is not None) for target in targets]
         else:
             if settings.machine is None:
                 runner.start(_first_runs(models, targets, broker))
@@ -180,6 +189,11 @@ def predictions(
 def say_cautions(request: RunnerOptions, results: Predictions) -> None:
     """Print the cautions about the runs of the evidence."""
     results.cautions.say_all()
+
+
+def _best(target: Target, settings: Settings) -> Predictor:
+    """Return the predictor that is asked first where the user names none."""
+    return predictor(best_names(target, on_machine=settings.machine is not None)[0][0])
 
 
 def _asked(model: Predictor, targets: Sequence[Target], broker: Broker, models: int) -> list[Answer]:

@@ -64,6 +64,16 @@ def exported_names(binary: Path) -> set[str]:
     return {line.split()[0].partition("@")[0] for line in said.splitlines() if line.strip()}
 
 
+def referred_names(binary: str | Path) -> set[str]:
+    """Return the names in a binary's dynamic symbol table that other libraries define.
+
+    Raises:
+        KernelError: The table cannot be read.
+    """
+    said = _binutils("nm", "--dynamic", "--undefined-only", "--no-demangle", "--format=posix", binary=Path(binary))
+    return {line.split()[0].partition("@")[0] for line in said.splitlines() if line.strip()}
+
+
 def private_libraries(binary: Path) -> tuple[str, ...]:
     """Return the libraries of which each rank needs its own copy, because they have global variables.
 
@@ -72,7 +82,8 @@ def private_libraries(binary: Path) -> tuple[str, ...]:
     Raises:
         KernelError: The libraries cannot be listed.
     """
-    named = set(_NEEDED.findall(_binutils("objdump", "-p", binary=binary)))
+    # A library that has no name of its own is needed by its path.
+    named = set(map(os.path.basename, _NEEDED.findall(_binutils("objdump", "-p", binary=binary))))
     if all(name.startswith(_SHARED) for name in named):  # as most programs in C have it, which need no search
         return ()
     return tuple(path for path in libraries(binary) if os.path.basename(path) in named and _is_private(path))

@@ -13,29 +13,52 @@ from apps.results.record import RunRecord
 from apps.spec.target import Target
 from predictor.base import Evidence, Interval, Prediction
 from predictor.intervals.cases import CalibrationCase, known_cases
-from predictor.intervals.features import Features, features_of
+from predictor.intervals.features import CORES, FILE, GRID, UNLIKE, Features, features_of
 
 if TYPE_CHECKING:
     from predictor.intervals.calibration import Calibration
 
 LEAST_CASES = 36  # of a predictor: fewer leave the coverage uncertain by more than sqrt(0.9 x 0.1 / 36) = 5 %
+LEAST = 1e-4  # least distance of an end of an interval from its middle, relative: nobody needs to know a time better
+LEAST_OTHER = (
+    5e-3  # of programs that have no cases: those of other people were up to 0.4 % off (docs/programs/tried.md)
+)
+SHOWN_DIGITS = 3  # significant digits of a time in texts; no interval is narrower than one to either side
+_MOST_OFF = 0.9  # by which measured computation may be off, as a share of the time
 FARTHEST = 2.0  # times the largest calibrated extrapolation in the number of ranks
+# What is said of surroundings that are not those of a generated grid.
+_AROUND = {
+    GRID: (),
+    FILE: ("on a platform file",),
+    UNLIKE: ("where the measured paths do not stand for all others",),
+    CORES: ("several ranks on a node",),
+}
 
 
 @functools.cache
-def calibration_of(predictor: str) -> Calibration | None:
-    """Return the calibration of a predictor, or None if there are too few cases."""
-    return calibration_or_none(known_cases(predictor))
+def calibration_of(predictor: str, surroundings: str = GRID) -> Calibration | None:
+    """Return the calibration of a predictor in such surroundings, or None if there are too few cases."""
+    return calibration_or_none(known_cases(predictor), surroundings)
 
 
-def calibration_or_none(cases: Sequence[CalibrationCase]) -> Calibration | None:
-    """Return the calibration by these cases of one predictor, or None if there are too few."""
-    if len(cases) < LEAST_CASES:
+def calibration_or_none(cases: Sequence[CalibrationCase], surroundings: str = GRID) -> Calibration | None:
+    """Return the calibration by the cases of one predictor with these surroundings, or None if there are too few.
+
+    A predictor without cases from any platform file has the same calibration there as on generated grids, and one
+    without cases from generated grids the same as on platform files.
+    """
+    present, around = {case.features.surroundings for case in cases}, surroundings
+    if surroundings in (FILE, UNLIKE) and present == {GRID}:
+        around = GRID
+    elif surroundings == GRID and GRID not in present:
+        around = FILE
+    chosen = tuple(case for case in cases if case.features.surroundings == around)
+    if len(chosen) < LEAST_CASES:
         return None
     # Imported here for a quick start: NumPy is slow to import.
     from predictor.intervals.calibration import Calibration
 
-    return Calibration(tuple(cases))
+    return Calibration(chosen)
 
 
 def with_interval(prediction: Prediction, predictor: str, target: Target, evidence: Sequence[Evidence]) -> Prediction:
@@ -48,18 +71,26 @@ def with_interval(prediction: Prediction, predictor: str, target: Target, eviden
         evidence: The evidence, which may be for other targets too.
     """
     reason = prediction.no_interval or _uncalibrated(prediction, target, evidence)
-    calibration = None if reason is not None else calibration_of(predictor)
+    features = features_of(prediction, target, evidence)
+    calibration = None if reason is not None else calibration_of(predictor, features.surroundings)
     if reason is None and calibration is None:
-        reason = f"no calibration of {predictor}"
+        reason = _too_few(predictor, target, features)
     if calibration is None:
         return replace(prediction, no_interval=reason)
-    features = features_of(prediction, target, evidence)
     if too_far(features, calibration):
         reason = (
             f"{features.ratio:.3g} times the ranks of the evidence, calibrated up to {calibration.largest_ratio:.3g}"
         )
         return replace(prediction, no_interval=reason)
-    return replace(prediction, interval=_interval(prediction.time_s, features, calibration))
+    interval = _interval(prediction.time_s, features, calibration, measured_spread(prediction, evidence))
+    return replace(prediction, interval=interval)
+
+
+def _too_few(predictor: str, target: Target, features: Features) -> str:
+    """Return that a predictor has too few cases in such surroundings."""
+    if features.surroundings == CORES and calibration_of(predictor) is not None:
+        return f"calibrated with one rank on a node, not {target.nranks} ranks on {target.nodes} nodes"
+    return f"no calibration of {predictor}"
 
 
 def too_far(features: Features, calibration: Calibration) -> bool:
@@ -67,16 +98,45 @@ def too_far(features: Features, calibration: Calibration) -> bool:
     return features.ratio is not None and features.ratio > FARTHEST * calibration.largest_ratio
 
 
-def _interval(time_s: float, features: Features, calibration: Calibration) -> Interval:
+def bounds(features: Features, calibration: Calibration) -> tuple[float, float]:
+    """Return the ends of the interval of ln(true / predicted), which is never narrower than LEAST or LEAST_OTHER."""
     expected = calibration.expected(features)
-    low_s, high_s = time_s * math.exp(expected.low), time_s * math.exp(expected.high)
-    made_of = (*_described(features, known=features.app in calibration.apps),)
-    return Interval(low_s, high_s, calibration.level, len(calibration.cases), made_of)
+    least = LEAST if features.app in calibration.apps else LEAST_OTHER
+    middle = (expected.low + expected.high) / 2
+    return min(expected.low, middle - least), max(expected.high, middle + least)
+
+
+def measured_spread(prediction: Prediction, evidence: Sequence[Evidence]) -> float:
+    """Return by which the measured computation of the evidence may be wrong, as a share of it; 0: none is measured."""
+    used = [item.answer for item in evidence if not prediction.evidence or item.id in prediction.evidence]
+    spreads = [answer.spread_rel for answer in used if isinstance(answer, Recording)]
+    spreads += [
+        answer.timed.spread_rel for answer in used if isinstance(answer, RunRecord) and answer.timed is not None
+    ]
+    return max(spreads, default=0.0)
+
+
+def _interval(time_s: float, features: Features, calibration: Calibration, spread_rel: float) -> Interval:
+    """Return the calibrated interval, widened by the spread of measured computation and by the digits that are shown.
+
+    The truth is of another measurement than the evidence, so that both may be off.
+    """
+    low, high = bounds(features, calibration)
+    low_s, high_s = time_s * math.exp(low), time_s * math.exp(high)
+    share = 1.0 if features.compute_share is None else features.compute_share
+    off_rel = min(math.sqrt(2) * spread_rel * share, _MOST_OFF)
+    low_s, high_s = low_s * (1 - off_rel), high_s * (1 + off_rel)
+    digit_s = 10.0 ** (math.floor(math.log10(high_s)) - SHOWN_DIGITS + 1)
+    missing_s = max(0.0, 2 * digit_s - (high_s - low_s)) / 2
+    described = _described(features, known=features.app in calibration.apps)
+    if spread_rel:
+        described.append(f"computation timed within {100 * spread_rel:.2g} %")
+    return Interval(low_s - missing_s, high_s + missing_s, calibration.level, len(calibration.cases), tuple(described))
 
 
 def _described(features: Features, *, known: bool) -> list[str]:
     """Return the features in words."""
-    said = [features.app if known else "a program that is not among them"]
+    said = [features.app if known else "a program that is not among them", *_AROUND[features.surroundings]]
     if features.compute_share is not None:
         said.append(f"compute share {100 * features.compute_share:.3g} %")
     if features.ratio is not None and features.ratio != 1:
@@ -90,8 +150,6 @@ def _uncalibrated(prediction: Prediction, target: Target, evidence: Sequence[Evi
     """Return which property of the target or its evidence no calibration case has; None: none."""
     if not 0 < prediction.time_s < math.inf:
         return "the predicted time is not positive"
-    if target.nranks != target.nodes:
-        return f"calibrated with one rank on a node, not {target.nranks} ranks on {target.nodes} nodes"
     if target.problem.shares:
         return "calibrated with equal shares only"
     if target.changes:
@@ -107,7 +165,7 @@ def _uncalibrated(prediction: Prediction, target: Target, evidence: Sequence[Evi
 def _is_doubtful(recording: Recording) -> bool:
     """Return whether the program may do something else on the target, or wait for what a recording leaves out."""
     said = recording.cautions or recording.asks or recording.varies
-    return bool(said) or recording.measured or recording.waits_at_windows
+    return bool(said) or recording.timed or recording.waits_at_windows
 
 
 def _is_measured(evidence: Evidence) -> bool:
