@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -22,6 +23,7 @@ from apps.results.record import RunRecord, misfit
 from apps.runs.cautions import experiments_cautions, recording_cautions, run_cautions
 from apps.runs.computation import with_work
 from apps.runs.engines import run_identity
+from apps.runs.limits import EvidenceLimit
 from apps.runs.neutral import recording_identity
 from apps.runs.record_events import record_events
 from apps.runs.run_progress import RunProgress
@@ -34,6 +36,7 @@ from platforms.read.visible_resources import part_hash
 from platforms.terminal.progress import doing
 
 if TYPE_CHECKING:
+    from apps.machines.machine_file import Machine
     from apps.recording.totals import Totals  # NumPy, which it needs, is slow to import
 
 _RECORDINGS_KEPT = 8  # in memory
@@ -57,6 +60,7 @@ class Runner:
         progress: Display of the runs; None: none.
         time_limit_s: Limit of the wall time of a recording or a measurement; None: none.
         cautions: Collects the cautions about all results that are returned; None: the runner's own collection.
+        evidence_limit: What the evidence of a prediction may take; it also ends a recording or a measurement here.
     """
 
     def __init__(
@@ -69,7 +73,9 @@ class Runner:
         progress: RunProgress | None = None,
         time_limit_s: float | None = None,
         cautions: Cautions | None = None,
+        evidence_limit: EvidenceLimit | None = None,
     ):
+        self.evidence_limit = EvidenceLimit() if evidence_limit is None else evidence_limit
         self.cautions = Cautions() if cautions is None else cautions
         self._pool = ThreadPoolExecutor(jobs, thread_name_prefix="simulation")
         self._store = store
@@ -157,7 +163,7 @@ class Runner:
         if key not in self._recordings:
             with doing(f"recording {spec.target}"), self._alone("recording", key):
                 self._recordings[key] = record_events(
-                    spec, iterations, store=self._store, time_limit_s=self._time_limit_s, stop=self._stop
+                    spec, iterations, store=self._store, time_limit_s=self._evidence_s(spec.machine), stop=self._stop
                 )
             if len(self._recordings) > _RECORDINGS_KEPT:
                 self._recordings.popitem(last=False)
@@ -194,11 +200,18 @@ class Runner:
                 self._store.refuse("probe", key, str(err))
             else:
                 return measured
-        made = carry_out(plan, time_limit_s=self._time_limit_s, stop=self._stop)
+        machine = plan.machine if isinstance(plan, NetworkPlan) else None
+        made = carry_out(plan, time_limit_s=self._evidence_s(machine), stop=self._stop)
         if self._store is not None:
             summary = f"{len(plan.experiments)} experiments"
             self._store.put("probe", key, identity, as_fields(made), summary=summary)
         return made
+
+    def _evidence_s(self, machine: Machine | None) -> float | None:
+        """Return the wall time that a recording or a measurement may take, s; None: any."""
+        limits = [self._time_limit_s, None if machine is not None else self.evidence_limit.time_s]
+        least = min((limit for limit in limits if limit is not None), default=math.inf)
+        return None if math.isinf(least) else least
 
     @contextmanager
     def _alone(self, kind: str, key: str) -> Iterator[None]:

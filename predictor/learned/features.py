@@ -10,6 +10,8 @@ Their names, for a rank at coordinate c of p along axis 0 and a known number n, 
 ``e0:n``, ``s0:n``, ``E:n``, ``W:n``, ``V:n``
     Shares of n: n // p + (c < n % p); (c + 1) n // p - c n // p; the first over all ranks; over all but rank 0, with
     the rest to the first or to the last ones.  ``e0-2:n`` is the first without 2.
+``u0:n``, ``v0:n``
+    ``e0:n`` and ``s0:n`` without the points on the boundary of the whole, one at each end of the axis.
 ``i0``, ``j0``, ``t0``, ``n0``, ``2^i0``, ``2^-i0``
     The index, the turns that follow, the turns before and their number in a loop, and powers of two of the index.
 ``e(c0+i0):n``
@@ -32,7 +34,7 @@ _LEAST_NUMBER = 4  # smaller known numbers explain too much by chance
 _LARGEST_POWER = 40
 _LOOP = re.compile(r"(2\^-?)?([ijtn])(\d+)$")
 _MOVING = re.compile(r"e\((?:c(\d)([+-]))?([ij])(\d+)\):(\d+)$")
-_SHARE = re.compile(r"([esEWV])(\d?)([+-]\d)?:(\d+)$")
+_SHARE = re.compile(r"([esuvEWV])(\d?)([+-]\d)?:(\d+)$")
 _EDGES = (-2, -1, 1, 2)  # lengths without or with edges
 
 
@@ -80,7 +82,7 @@ class Space:
             names += [f"{name}{a}" for name in ("p", "1/p", "lg p", "c", "d", "lo", "hi", "nb")]
         names += ["inner"]
         for n in self.numbers:
-            names += [*(f"e{a}:{n}" for a in range(self.axes)), f"E:{n}"]
+            names += [*(f"{kind}{a}:{n}" for kind in "eu" for a in range(self.axes)), f"E:{n}"]
             names += [f"e{a}{by:+d}:{n}" for a in range(self.axes) for by in _EDGES]
         for k in range(loops):
             names += [f"{name}{k}" for name in ("i", "j", "n", "2^i", "2^-i")]
@@ -90,9 +92,9 @@ class Space:
         """Return the names of the less common features."""
         names = ["q0", "q1"]
         for n in self.numbers:
-            names += [*(f"s{a}:{n}" for a in range(self.axes)), f"W:{n}", f"V:{n}"]
+            names += [*(f"{kind}{a}:{n}" for kind in "sv" for a in range(self.axes)), f"W:{n}", f"V:{n}"]
         for n in self.derived:
-            names += [*(f"e{a}:{n}" for a in range(self.axes)), f"E:{n}"]
+            names += [*(f"{kind}{a}:{n}" for kind in "es" for a in range(self.axes)), f"E:{n}"]
         names += [f"t{k}" for k in range(loops)]
         if self.axes == 2:
             places = [f"{i}{k}" for k in range(loops) for i in "ij"]
@@ -145,7 +147,8 @@ class Space:
             place = r - 1 if kind == "W" else nranks - 1 - r
             return np.where(r > 0, n // workers + (place < n % workers), 0)
         c, p = coordinates(self.sides(nranks), r)[int(match[2])], self.sides(nranks)[int(match[2])]
-        return n // p + (c < n % p) + by if kind == "e" else (c + 1) * n // p - c * n // p
+        length = n // p + (c < n % p) if kind in "eu" else (c + 1) * n // p - c * n // p
+        return length - (c == 0) - (c == p - 1) if kind in "uv" else length + by
 
     def _of_place(self, nranks: int, name: str) -> np.ndarray | float:
         simple = {"P": nranks, "1/P": 1 / nranks, "lg P": math.log2(nranks), "sqrt P": math.sqrt(nranks)}

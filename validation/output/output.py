@@ -21,8 +21,10 @@ from validation.series.output import SeriesOutput
 if TYPE_CHECKING:
     import pandas as pd
 
+    from apps.results.record import RunRecord
     from apps.spec.settings import Settings
-    from validation.comparison.compare import Witness
+    from predictor.answers.answers import Answer
+    from validation.comparison.compare import Result, Witness
     from validation.ranking.evidence_costs import EvidenceCosts
 
 LEAGUE_FROM = 4  # predictors; the three of HCF are variants of one model and make no league
@@ -64,10 +66,22 @@ class Output(SeriesOutput):
         self._figures, self._energy = figures, energy
         self._fail_above, self._too_wrong = fail_above, False
         self._decision_costs = decision_costs
+        self._notes: dict[str, None] = {}  # on the use of the nodes, each once
 
     def witness(self, settings: Settings) -> Witness | None:
-        """Return the witness that adds up the costs of the evidence, where choices are compared."""
-        return None if self._decision_costs is None else self._decision_costs.witness
+        """Return the witness that notes how the nodes are used, or adds up the costs where choices are compared."""
+        return self._note if self._decision_costs is None else self._decision_costs.witness
+
+    def _note(self, answer: Answer, truth: RunRecord, result: Result) -> None:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.answers.use import cores_note, slowest_cluster_note
+
+        target, busy_s = answer.target, dict[str, float]()
+        for host, compute_s in zip(target.placement, truth.compute_s, strict=True):
+            busy_s[host] = max(compute_s, busy_s.get(host, 0.0))
+        slowest = slowest_cluster_note(target, busy_s, truth.time_s)
+        said = (cores_note(target), None if slowest is None else f"{target.problem}: {slowest}")
+        self._notes |= dict.fromkeys(note for note in said if note is not None)
 
     @property
     def status(self) -> int:
@@ -135,7 +149,7 @@ class Output(SeriesOutput):
             from validation.ranking.sentences import closing_sentences
 
             covered = None if league else interval_sentence(self.rows)  # the league has a table
-            sentences = [*closing_sentences(self.rows), *([] if covered is None else [covered])]
+            sentences = [*closing_sentences(self.rows), *([] if covered is None else [covered]), *self._notes]
             parts.append("\n".join(line for said in sentences for line in prose_lines(said)))
         return "\n\n".join(filter(None, parts))
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 from apps.child.verdict import final_record
 from apps.machines.launch import find_launcher
@@ -68,6 +68,44 @@ class Return:
 Experiment = tuple[Exchange, ...] | LateReceive | Return
 
 
+class ExperimentsLater(Sequence[Experiment]):
+    """Experiments that are made when they are first looked at; their number is known before.
+
+    Args:
+        count: Their number.
+        key: What they follow from: equal keys make equal experiments.
+        make: Makes them.
+    """
+
+    def __init__(self, count: int, key: Hashable, make: Callable[[], Iterable[Experiment]]):
+        self._count, self._key, self._make = count, key, make
+
+    @cached_property
+    def _made(self) -> tuple[Experiment, ...]:
+        return tuple(self._make())
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> Experiment: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Experiment]: ...
+    def __getitem__(self, at: int | slice) -> Experiment | Sequence[Experiment]:
+        return self._made[at]
+
+    def __iter__(self) -> Iterator[Experiment]:
+        return iter(self._made)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, ExperimentsLater):
+            return self._key == other._key
+        return self._made == other
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
 @dataclass(frozen=True)
 class NetworkPlan:
     """Experiments, one after the other: exchanges that begin at the same moment, or one message by blocking calls.
@@ -76,7 +114,7 @@ class NetworkPlan:
     """
 
     platform: Platform
-    experiments: tuple[Experiment, ...]
+    experiments: Sequence[Experiment]  # a tuple, or ExperimentsLater
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg
     machine: Machine | None = None  # the real machine that carries it out; None: it is simulated
 
