@@ -9,8 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.network.measure import NetworkPlan
+from apps.probes.plan import Plan
 from apps.programs.own_program import UserProgram
 from apps.recording.events import Kind, Mark, Recording
 from apps.results.cautions import MEASURED
@@ -63,12 +62,11 @@ def target_cautions(target: Target) -> tuple[str, ...]:
     return (*_changes(target.changes), *_repairs(simgrid_identity()))
 
 
-def experiments_cautions(plan: NetworkPlan | BlockPlan) -> tuple[str, ...]:
+def experiments_cautions(plan: Plan) -> tuple[str, ...]:
     """Return what a reader of results from experiments with messages or blocks must know."""
     if plan.machine is not None:  # neither the platform nor SimGrid took part
         return ()
-    changes = plan.platform.changes_for(plan.hosts) if isinstance(plan, NetworkPlan) else plan.platform.changes
-    return (*_changes(changes), *_repairs(simgrid_identity()))
+    return (*_changes(plan.changes), *_repairs(simgrid_identity()))
 
 
 def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:

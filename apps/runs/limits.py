@@ -9,8 +9,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.network.measure import NetworkPlan
+from apps.probes.plan import Plan
 from platforms.wording import number_of
 
 TIME_S, MEMORY_GB = 900.0, 4.0
@@ -25,7 +24,7 @@ class EvidenceLimit:
     time_s: float = TIME_S
     memory_bytes: float = MEMORY_GB * 1e9
 
-    def excess(self, plan: NetworkPlan | BlockPlan) -> str | None:
+    def excess(self, plan: Plan) -> str | None:
         """Return what experiments would take if that is more than the limit; None: they keep it."""
         count = len(plan.experiments)
         time_s, memory_bytes = EXPERIMENT_S * count, _EXPERIMENT_BYTES * count

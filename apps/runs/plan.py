@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.network.measure import NetworkPlan
+from apps.probes.plan import Plan as ExperimentPlan
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.results.record import RunRecord
@@ -45,7 +44,7 @@ class Plan:
     evidence: tuple[RunSpec, ...] = ()  # those that predictors ask for at first; some ask for more when they see them
     truths: tuple[RunSpec, ...] = ()  # those of the targets
     recordings: tuple[tuple[RunSpec, int], ...] = ()  # evidence too, each with its number of iterations
-    experiments: tuple[NetworkPlan | BlockPlan, ...] = ()  # evidence too: measurements of messages and of blocks
+    experiments: tuple[ExperimentPlan, ...] = ()  # evidence too: measurements of messages and of blocks
     others: tuple[Other, ...] = ()
     askers: tuple[str, ...] = ()  # predictors that ask for recordings and experiments
     refused: int = 0  # predictions without an answer, whose evidence is refused, such as a run of the target itself
@@ -157,18 +156,17 @@ def _recordings(wanted: Sequence[tuple[RunSpec, int]], store: Store | None) -> I
         yield Other("recording", "recordings", len(wanted), time_s, len(wanted) - len(missing))
 
 
-def _experiments(wanted: Sequence[NetworkPlan | BlockPlan], store: Store | None) -> Iterator[Other]:
-    """Yield the measurements of messages and those of blocks, if there are any."""
-    for kind, name in ((NetworkPlan, "messages"), (BlockPlan, "blocks")):
-        experiments = [experiment for experiment in wanted if isinstance(experiment, kind)]
+def _experiments(wanted: Sequence[ExperimentPlan], store: Store | None) -> Iterator[Other]:
+    """Yield the measurements of messages and those of other kinds, if there are any."""
+    for name in dict.fromkeys(plan.measured for plan in wanted):
+        experiments = [plan for plan in wanted if plan.measured == name]
         missing = [
             plan for plan in experiments
             if store is None or store.get("probe", identity_hash(plan.identity())) is None
         ]  # fmt: skip
-        if experiments:
-            time_s = sum(0.1 + EXPERIMENT_S * len(experiment.experiments) for experiment in missing)
-            names = f"measurement of {name}", f"measurements of {name}"
-            yield Other(*names, len(experiments), time_s, len(experiments) - len(missing))
+        time_s = sum(0.1 + EXPERIMENT_S * len(experiment.experiments) for experiment in missing)
+        names = f"measurement of {name}", f"measurements of {name}"
+        yield Other(*names, len(experiments), time_s, len(experiments) - len(missing))
 
 
 def _kept(spec: RunSpec, store: Store | None) -> RunRecord | None:

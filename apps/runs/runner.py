@@ -12,9 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from apps.errors import Stopped
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.carry_out import carry_out
-from apps.probes.network.measure import Measurement, NetworkPlan
+from apps.probes.plan import Measurement, carry_out
+from apps.probes.plan import Plan as ExperimentPlan
 from apps.programs.problem import Problem
 from apps.recording.events import Recording
 from apps.results.cautions import Cautions
@@ -36,8 +35,8 @@ from platforms.read.visible_resources import part_hash
 from platforms.terminal.progress import doing
 
 if TYPE_CHECKING:
-    from apps.machines.machine_file import Machine
     from apps.recording.totals import Totals  # NumPy, which it needs, is slow to import
+    from apps.spec.real_machine import RealMachine
 
 _RECORDINGS_KEPT = 8  # in memory
 _STEP_S = 0.1  # interval between two checks while waiting for a run
@@ -178,18 +177,17 @@ class Runner:
         self.cautions.add(f"recording of {spec.target.problem.on(spec.target.nranks)}", said, key=key)
         return recording
 
-    def measure(self, plan: NetworkPlan | BlockPlan) -> Measurement:
+    def measure(self, plan: ExperimentPlan) -> Measurement:
         """Wait for the result of experiments with messages or blocks and return it."""
         identity = plan.identity()
         key = identity_hash(identity)
-        what = "messages" if isinstance(plan, NetworkPlan) else "blocks"
         if key not in self._measurements:
-            with doing(f"measuring {what} on {plan.platform.name}"), self._alone("probe", key):
+            with doing(f"measuring {plan.measured} on {plan.platform.name}"), self._alone("probe", key):
                 self._measurements[key] = self._measured(plan, key, identity)
-        self.cautions.add(f"{what} on {plan.platform.name}", experiments_cautions(plan), key=key)
+        self.cautions.add(f"{plan.measured} on {plan.platform.name}", experiments_cautions(plan), key=key)
         return self._measurements[key]
 
-    def _measured(self, plan: NetworkPlan | BlockPlan, key: str, identity: dict[str, Any]) -> Measurement:
+    def _measured(self, plan: ExperimentPlan, key: str, identity: dict[str, Any]) -> Measurement:
         """Return the result of a plan from the store, or carry it out now."""
         known = self._store.get("probe", key) if self._store is not None else None
         if known is not None and self._store is not None:
@@ -200,14 +198,13 @@ class Runner:
                 self._store.refuse("probe", key, str(err))
             else:
                 return measured
-        machine = plan.machine if isinstance(plan, NetworkPlan) else None
-        made = carry_out(plan, time_limit_s=self._evidence_s(machine), stop=self._stop)
+        made = carry_out(plan, time_limit_s=self._evidence_s(plan.machine), stop=self._stop)
         if self._store is not None:
             summary = f"{len(plan.experiments)} experiments"
             self._store.put("probe", key, identity, as_fields(made), summary=summary)
         return made
 
-    def _evidence_s(self, machine: Machine | None) -> float | None:
+    def _evidence_s(self, machine: RealMachine | None) -> float | None:
         """Return the wall time that a recording or a measurement may take, s; None: any."""
         limits = [self._time_limit_s, None if machine is not None else self.evidence_limit.time_s]
         least = min((limit for limit in limits if limit is not None), default=math.inf)

@@ -11,9 +11,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from apps.errors import SimulationError
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.carry_out import carry_out
-from apps.probes.network.measure import Measurement, NetworkPlan
+from apps.probes.plan import Measurement, carry_out
+from apps.probes.plan import Plan as ExperimentPlan
 from apps.recording.events import Elapse, Kind, Recording
 from apps.results.record import RunRecord
 from apps.runs.engines import run_identity
@@ -58,7 +57,7 @@ class Broker:
         *,
         record: Callable[[RunSpec], RunRecord],
         recording: Callable[[RunSpec, int], Recording] = record_events,
-        measure: Callable[[NetworkPlan | BlockPlan], Measurement] = carry_out,
+        measure: Callable[[ExperimentPlan], Measurement] = carry_out,
         identify: Callable[[RunSpec], dict[str, Any]] = run_identity,
         start: Callable[[list[RunSpec]], None] | None = None,
         given: Given | None = None,
@@ -253,10 +252,9 @@ def _essence(target: Target) -> tuple[Hashable, ...]:
     return problem.name, problem.params, problem.program, target.platform.content_hash, hosts
 
 
-def as_carried_out(plan: NetworkPlan | BlockPlan, settings: Settings) -> NetworkPlan | BlockPlan:
+def as_carried_out(plan: ExperimentPlan, settings: Settings) -> ExperimentPlan:
     """Return a plan under the settings: on their machine, unless the platform was calibrated from one.
 
     A calibrated platform has the messages of the machine already, without their noise.
     """
-    plan = replace(plan, options=settings.options)
-    return plan if plan.platform.calibrated else replace(plan, machine=settings.machine)
+    return plan.under(settings.options, plan.machine if plan.platform.calibrated else settings.machine)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.network.measure import NetworkPlan
+from apps.probes.plan import Plan as ExperimentPlan
 from apps.runs.limits import EvidenceLimit
 from apps.runs.neutral import recording_identity
 from apps.runs.plan import Plan, same_run
@@ -38,7 +37,7 @@ def planned(
     evidence: dict[tuple[object, ...], RunSpec] = {}
     targeted: dict[tuple[object, ...], RunSpec] = {}
     recordings: dict[str, tuple[RunSpec, int]] = {}
-    experiments: dict[str, NetworkPlan | BlockPlan] = {}
+    experiments: dict[str, ExperimentPlan] = {}
     askers: dict[str, None] = {}
     refused, beyond = 0, dict[str, None]()
     limit = limit or EvidenceLimit()
@@ -98,7 +97,7 @@ def _recordings(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict
     return recordings
 
 
-def _experiments(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict[str, NetworkPlan | BlockPlan]:
+def _experiments(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict[str, ExperimentPlan]:
     """Return the experiments that are asked for, keyed by their identity."""
     plans = (as_carried_out(request.plan, settings) for request in requests if request.plan is not None)
     return {identity_hash(plan.identity()): plan for plan in plans}

@@ -7,10 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 
+from predictor.learned.bits import model_bits
 from predictor.learned.branches import Branches, turns_vary
 from predictor.learned.confirming import Learned, fitting_partner, learned
 from predictor.learned.errors import CannotContinue
-from predictor.learned.models import Notes
+from predictor.learned.models import Notes, NumberModel
 from predictor.learned.partners import (
     NONE,
     Along,
@@ -35,6 +36,7 @@ _STEPS = (0, 1, -1, 2, -2)  # along an axis
 _ENDS = ((0, 0), (0, 1), (1, 0))  # bits at both ends that SwappedBits keeps
 _MOST_TURNS = 16  # of a loop, that get a rule each
 _CASES_DEPTH = 3
+_SHORT, _ANY_LENGTH = 12.0, 1e9  # bits of a rule's formula
 Fit = Callable[[Rows, np.ndarray], "PartnerModel | None"]
 
 
@@ -44,6 +46,7 @@ class PartnerSearch:
     def __init__(self, branches: Branches, held_out: int):
         self.branches, self.space = branches, branches.space
         self._held_out = held_out
+        self._most_bits = _ANY_LENGTH
         self._known: dict[tuple[int, bytes], Learned[PartnerModel]] = {}
 
     def partner(self, rows: Rows, partner: np.ndarray) -> Learned[PartnerModel]:
@@ -59,14 +62,18 @@ class PartnerSearch:
         return self._known[key]
 
     def _partner(self, rows: Rows, partner: np.ndarray) -> PartnerModel | None:
-        model = self._plain(rows, partner)
-        if model is None:
-            model = self._by_index(rows, partner, self._plain)
-            if isinstance(model, ByIndex):
-                return _with_one_sign(model)
-        if model is None:
-            return self._by_case(rows, partner, self._plain_or_by_index, _CASES_DEPTH)
-        return model
+        for most_bits in (_SHORT, _ANY_LENGTH):  # steps along the axes by case are likelier than a long formula
+            self._most_bits = most_bits
+            model = self._plain(rows, partner)
+            if model is None:
+                model = self._by_index(rows, partner, self._plain)
+                if isinstance(model, ByIndex):
+                    return _with_one_sign(model)
+            if model is None:
+                model = self._by_case(rows, partner, self._plain_or_by_index, _CASES_DEPTH)
+            if model is not None:
+                return model
+        return None
 
     def _plain_or_by_index(self, rows: Rows, partner: np.ndarray) -> PartnerModel | None:
         return self._plain(rows, partner) or self._by_index(rows, partner, self._plain)
@@ -79,6 +86,11 @@ class PartnerSearch:
             except CannotContinue:
                 continue
         return self._by_parity(rows, partner)
+
+    def _number(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
+        """Return the formulas of a number that a rule needs, if they are short enough."""
+        model = self.branches.search.numeric(rows, values, quick=True)
+        return None if model is None or model_bits(model, self.space) > self._most_bits else model
 
     def _rules(self, rows: Rows, partner: np.ndarray) -> Iterator[Rule]:
         """Yield rules that may hold, the simpler ones first."""
@@ -118,7 +130,6 @@ class PartnerSearch:
 
     def _searched(self, rows: Rows, partner: np.ndarray) -> Iterator[Rule]:
         """Yield rules whose numbers are searched for."""
-        numeric = self.branches.search.numeric
         here, sides = self.space.place(rows)
         there, _ = self.space.place(rows, partner)
         moving = [axis for axis in range(self.space.axes) if (here[axis] != there[axis]).any()]
@@ -127,20 +138,20 @@ class PartnerSearch:
         for axis, a, b, around in (*ways, over_all):
             changed = a ^ b
             if (changed > 0).all() and (changed & (changed - 1) == 0).all():
-                bit = numeric(rows, np.log2(changed), quick=True)
+                bit = self._number(rows, np.log2(changed))
                 if bit is not None:
                     yield Exchanged(axis, bit)
             up = (b - a) % around
             signed = (up + around // 2) % around - around // 2
             for steps in (up, signed, np.where(signed == -(around // 2), around // 2, signed)):
-                model = numeric(rows, steps, quick=True)
+                model = self._number(rows, steps)
                 if model is not None:
                     yield Stride(axis, model)
         for along, _, place, _ in ways:
-            model = numeric(rows, place, quick=True)
+            model = self._number(rows, place)
             if model is not None:
                 yield Along(along, model)
-        rank = numeric(rows, partner, quick=True)
+        rank = self._number(rows, partner)
         if rank is not None:
             yield Counted(rank)
 

@@ -19,7 +19,8 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from apps.probes.network.measure import Exchange, ExperimentsLater, LateReceive, Measurement, NetworkPlan
+from apps.probes.network.measure import Exchange, ExperimentsLater, LateReceive, NetworkPlan
+from apps.probes.plan import Measurement
 from platforms.model.platform import Platform
 from predictor.base import OutOfRange
 from predictor.network.crossing import Crossing
