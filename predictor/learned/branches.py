@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import TypeVar
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from predictor.learned.models import Cases, Fitted, NumberModel, Numeric, Split,
 from predictor.learned.rows import Rows, reduced
 from predictor.learned.search import Search
 
+_M = TypeVar("_M")
 Fit = Callable[[Rows, np.ndarray], NumberModel | None]
 _SHORT = 24.0  # bits: no cases are looked for beside so short a formula
 _LONG = 50.0  # bits: cases are looked for beside so long a model
@@ -29,6 +31,7 @@ class Branches:
         self.space = space
         self.search = Search(space)
         self._held_out = held_out
+        self.loose = False  # whether a loop may have a model for each turn though its number of turns varies
         self._known: dict[tuple[str, int, bytes], Learned[NumberModel]] = {}
 
     def number(self, rows: Rows, values: np.ndarray) -> Learned[NumberModel]:
@@ -44,16 +47,37 @@ class Branches:
         if key not in self._known:
 
             def fit_sample(every: Rows, told: np.ndarray) -> NumberModel | None:
-                if len(every) <= _MOST_ROWS:
-                    return fit(every, told)
-                which = np.sort(np.random.default_rng(2).choice(len(every), _MOST_ROWS, replace=False))
-                return fit(every.take(which), told[which])
+                if len(every) > _MOST_ROWS:
+                    which = np.sort(np.random.default_rng(2).choice(len(every), _MOST_ROWS, replace=False))
+                    every, told = every.take(which), told[which]
+                self.search.begin()
+                return self.strictly_then_loosely(fit, every, told)
 
             def fitting(model: NumberModel, every: Rows, told: np.ndarray) -> NumberModel | None:
                 return fitting_number(model, self.space, every, told)
 
             self._known[key] = learned(*reduced(rows, values), self._held_out, fit_sample, fitting)
         return self._known[key]
+
+    def strictly_then_loosely(
+        self, fit: Callable[[Rows, np.ndarray], _M | None], rows: Rows, values: np.ndarray
+    ) -> _M | None:
+        """Return what is fitted; if there is nothing, try loops that have as many turns on the two largest counts."""
+        model = fit(rows, values)
+        if model is None and not self.loose and any(turns_vary(rows, loop) for loop in range(rows.loops)):
+            self.loose = True
+            try:
+                model = fit(rows, values)
+            finally:
+                self.loose = False
+        return model
+
+    def splits(self, rows: Rows, loop: int) -> bool:
+        """Return whether each turn of a loop may get a model of its own."""
+        if not turns_vary(rows, loop):
+            return True
+        most = [int(rows.turns[rows.nranks == nranks, loop].max()) for nranks in rows.counts]
+        return self.loose and len(most) > 2 and most[-1] == most[-2]
 
     def _number(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
         simple = self._simple(rows, values)
@@ -96,7 +120,7 @@ class Branches:
     def split(self, rows: Rows, values: np.ndarray, fit: Fit, most: int = _MOST_TURNS) -> Split | None:
         """Return a model for each index of one loop that has the same number of turns on all numbers of ranks."""
         for loop in range(rows.loops - 1, -1, -1):
-            if turns_vary(rows, loop):
+            if not self.splits(rows, loop):
                 continue
             splits = []
             for back in (False, True):

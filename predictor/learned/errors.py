@@ -4,7 +4,7 @@ from __future__ import annotations
 
 
 class CannotContinue(Exception):
-    """What was recorded follows no rule, or a rule says something impossible at the wanted number of ranks.
+    """Refusal: what was recorded follows no rule, or a rule says something impossible at the wanted number of ranks.
 
     Attributes:
         reason: What follows no rule.

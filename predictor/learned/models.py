@@ -1,4 +1,4 @@
-"""What was learned about a number: formulas, linear combinations, cases, and fits; and their values at other rows."""
+"""Models of numbers: formulas, linear combinations, cases, and fits; and their values at other rows."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ NumberModel: TypeAlias = Numeric | Linear | Split | Cases | Fitted
 
 @dataclass
 class Notes:
-    """What makes values doubtful: by call, where formulas differ, and where a number is only fitted."""
+    """Notes on values that are doubtful: by call, where formulas differ, and where a number is only fitted."""
 
     lean: int = 0  # of formulas that differ: 0 the shortest, -1 the least values, 1 the largest
     call: str = ""  # the call that is evaluated

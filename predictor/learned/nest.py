@@ -29,7 +29,7 @@ class Node:
 
     @property
     def leaf(self) -> bool:
-        """Whether it is one place of the text."""
+        """True of one place of the text."""
         return self.symbol is not None
 
     @property

@@ -19,7 +19,7 @@ Place = tuple[int, Index]  # a trace and the indices of the loops
 
 @dataclass(eq=False)
 class Executions:
-    """How often a loop ran: by place, its number of turns and the index of the event that it began with."""
+    """Executions of a loop: by place, its number of turns and the index of the event that it began with."""
 
     turns: dict[Place, int] = field(default_factory=dict)
     began: dict[Place, int] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from predictor.learned.bits import model_bits
-from predictor.learned.branches import Branches, turns_vary
+from predictor.learned.branches import Branches
 from predictor.learned.confirming import Learned, fitting_partner, learned
 from predictor.learned.errors import CannotContinue
 from predictor.learned.models import Notes, NumberModel
@@ -55,10 +55,14 @@ class PartnerSearch:
         if key not in self._known:
             few, wanted = reduced(rows, partner.astype(float))
 
+            def fit(every: Rows, told: np.ndarray) -> PartnerModel | None:
+                self.branches.search.begin()
+                return self.branches.strictly_then_loosely(self._partner, every, told)
+
             def fitting(model: PartnerModel, every: Rows, told: np.ndarray) -> PartnerModel | None:
                 return fitting_partner(model, self.space, every, told)
 
-            self._known[key] = learned(few, wanted.astype(np.int64), self._held_out, self._partner, fitting)
+            self._known[key] = learned(few, wanted.astype(np.int64), self._held_out, fit, fitting)
         return self._known[key]
 
     def _partner(self, rows: Rows, partner: np.ndarray) -> PartnerModel | None:
@@ -171,7 +175,7 @@ class PartnerSearch:
 
     def _by_index(self, rows: Rows, partner: np.ndarray, fit: Fit) -> ByIndex | None:
         for loop in range(rows.loops - 1, -1, -1):
-            if turns_vary(rows, loop):
+            if not self.branches.splits(rows, loop):
                 continue
             for back in (False, True):
                 index = rows.turns[:, loop] - 1 - rows.turn[:, loop] if back else rows.index[:, loop]

@@ -18,6 +18,7 @@ _MOST_CHECKED = 24  # candidates of a stage, the shortest ones
 _SHORT = 24.0  # bits: no longer formula is looked for beside one so short
 _NEARLY = 10.0  # bits: formulas so much longer than the shortest one are kept too
 _MOST_KEPT = 8
+_MOST_SEARCHES = 200  # of formulas, for one quantity
 _PRECISE = 1e-10
 _SMALL_COEFFICIENTS = 14.0  # bits: a sum with such coefficients needs no rows beyond its unknowns
 
@@ -27,6 +28,7 @@ class Search:
 
     def __init__(self, space: Space):
         self.space = space
+        self.left = _MOST_SEARCHES  # for what is looked for now; a search with cases that finds nothing is long
         self._known: dict[tuple[int, bytes, bool], Numeric | Linear | None] = {}
 
     def numeric(self, rows: Rows, values: np.ndarray, *, quick: bool = False) -> Numeric | Linear | None:
@@ -44,8 +46,15 @@ class Search:
             return None
         key = (rows.key, values.tobytes(), quick)
         if key not in self._known:
+            if self.left <= 0:
+                return None
+            self.left -= 1
             self._known[key] = self._numeric(*reduced(rows, values), quick=quick)
         return self._known[key]
+
+    def begin(self) -> None:
+        """Begin to look for the model of another quantity."""
+        self.left = _MOST_SEARCHES
 
     def _numeric(self, rows: Rows, values: np.ndarray, *, quick: bool) -> Numeric | Linear | None:
         few, wanted = _sample(rows, values)

@@ -34,7 +34,7 @@ class Symbol:
 
 @dataclass(frozen=True, eq=False)
 class Trace:
-    """What a rank did, up to the end of its timed section; one entry per event that is no computation."""
+    """Events of a rank, up to the end of its timed section; one entry per event that is no computation."""
 
     nranks: int
     rank: int

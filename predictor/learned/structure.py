@@ -15,7 +15,7 @@ from predictor.learned.skeleton import Symbol
 
 @dataclass(eq=False)
 class Leaf:
-    """What was learned about one place of the text."""
+    """Models of one place of the text."""
 
     presence: NumberModel  # whether the event is there: 0 or 1
     flops: NumberModel  # of the computation before it
