@@ -77,8 +77,8 @@ class ProgramOptions(ProblemOptions):
     program_build: str | None = option(
         None,
         "COMMAND",
-        "a shell command that builds the executable first, run in its folder; {mpicc}, {mpicxx}, {mpif90} in it are "
-        "replaced by the names of the compilers (docs/programs/recipes.md)",
+        "a shell command that builds the executable first, run in its folder; mpicc, mpicxx and mpif90 in it are "
+        "SimGrid's compilers, or with --machine the machine's (docs/programs/recipes.md)",
     )
     program_status: int | None = option(None, "N", "exit status with which the program ends (default: 0)")
 
@@ -122,7 +122,7 @@ def own_problem_from_request(request: ProgramOptions, *, real_mpi: bool = False)
         UserError: The options do not fit together, or the program cannot be read.
     """
     # Imported here for a quick start: it is slow to import.
-    from apps.programs.build import build
+    from apps.programs.compilers.build import build
 
     if request.program is None:
         for name in _GOES_WITH_PROGRAM:

@@ -64,6 +64,25 @@ def exported_names(binary: Path) -> set[str]:
     return {line.split()[0].partition("@")[0] for line in said.splitlines() if line.strip()}
 
 
+def asked_names(binary: Path) -> set[str]:
+    """Return the names in a binary's dynamic symbol table that others must define.
+
+    Raises:
+        KernelError: The table cannot be read.
+    """
+    said = _binutils("nm", "--dynamic", "--undefined-only", "--no-demangle", "--format=posix", binary=binary)
+    return {line.split()[0].partition("@")[0] for line in said.splitlines() if line.strip()}
+
+
+def needed_names(binary: Path) -> set[str]:
+    """Return the names of the libraries that a binary itself names.
+
+    Raises:
+        KernelError: They cannot be listed.
+    """
+    return set(_NEEDED.findall(_binutils("objdump", "-p", binary=binary)))
+
+
 def private_libraries(binary: Path) -> tuple[str, ...]:
     """Return the libraries of which each rank needs its own copy, because they have global variables.
 
@@ -72,7 +91,7 @@ def private_libraries(binary: Path) -> tuple[str, ...]:
     Raises:
         KernelError: The libraries cannot be listed.
     """
-    named = set(_NEEDED.findall(_binutils("objdump", "-p", binary=binary)))
+    named = needed_names(binary)
     if all(name.startswith(_SHARED) for name in named):  # as most programs in C have it, which need no search
         return ()
     return tuple(path for path in libraries(binary) if os.path.basename(path) in named and _is_private(path))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -52,6 +53,12 @@ def real_recorder_library(compiler: Sequence[str], folder: Path | None = None) -
 def real_recorder_hash() -> str:
     """Return the hash of the sources and compiler flags of the recorder for a real MPI."""
     return _hash(_REAL_FLAGS, [*_real_sources(), *_headers()])
+
+
+@cache
+def lacking_functions() -> frozenset[str]:
+    """Return the functions of MPI that SimGrid declares and does not have (lacking.c)."""
+    return frozenset(re.findall(r"^LACKING\((\w+)\)", (_HERE / "lacking.c").read_text(), re.MULTILINE))
 
 
 def _hash(flags: Sequence[str], files: Sequence[Path]) -> str:
