@@ -83,12 +83,28 @@ class PlatformOptions(ScenarioOptions):
         "match wins, -=PATTERN leaves hosts out (default: the platform's zones, split by speed)",
     )
 
+    def __post_init__(self) -> None:
+        """Take ``--platform FILE.toml`` as ``--scenario FILE.toml``: both name a scenario or system file."""
+        if len(self.platform) == 1 and is_grid_file(self.platform[0]) and not (self.scenario or self.clusters):
+            object.__setattr__(self, "scenario", self.platform[0])
+            object.__setattr__(self, "platform", ())
+
 
 def _files_help(request: type[Request]) -> str:
     """Return the help of --platform."""
     assert issubclass(request, ScenarioOptions)
     several = "; several with commas, or the option again" if request.all_scenarios else ""
-    return f"instead of a scenario: any SimGrid platform, .xml or .so{several} (docs/platforms/platform-files.md)"
+    every = "any SimGrid platform, .xml or .so, or a scenario or system file, .toml"
+    return f"instead of a scenario: {every}{several} (docs/platforms/platform-files.md)"
+
+
+def is_grid_file(name: str | Path) -> bool:
+    """Return whether a file has the ending of scenario files and system files.
+
+    >>> is_grid_file("three.toml"), is_grid_file("three.xml")
+    (True, False)
+    """
+    return Path(name).suffix == ".toml"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -211,21 +227,25 @@ def platforms_from_request(request: PlatformOptions) -> list[Platform]:
 
 
 def read_platforms(files: Sequence[str | Path], clusters: str = "") -> list[Platform]:
-    """Return the platforms in these files, each under a different name.
+    """Return the platforms in these files, of SimGrid, scenarios or systems, each under a different name.
 
     ``clusters`` is a value of --clusters: patterns that define the clusters; "" keeps the clusters of the files.
 
     Raises:
         UserError: A file or the patterns are wrong.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here for a quick start: they are slow to import.
     from platforms.read.read import read_platform
+    from platforms.system.convert import materialise_file
 
     patterns = parse_clusters(clusters) if clusters.strip() else ()
     paths = [Path(file) for file in dict.fromkeys(map(str, files))]
     stems = [path.stem for path in paths]
     names = [printable(path.stem if stems.count(path.stem) == 1 else str(path)) for path in paths]
-    read = [read_platform(path, name) for path, name in zip(paths, names, strict=True)]
+    read = [
+        replace(materialise_file(path), name=name) if is_grid_file(path) else read_platform(path, name)
+        for path, name in zip(paths, names, strict=True)
+    ]
     return [regroup(platform, patterns) for platform in read] if patterns else read
 
 

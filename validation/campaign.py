@@ -20,7 +20,7 @@ from apps.options.runner import RunnerOptions, checked_runner, runner_from_reque
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, own_problem, problem
 from apps.results.cautions import Cautions
-from apps.runs.plan import rough_duration, wall_s
+from apps.runs.plan import refusals_text, rough_duration, wall_s
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
 from platforms.command.command import Command
@@ -287,6 +287,7 @@ def run(request: CampaignRequest) -> int:
     plan = campaign.plan()
     others = f", besides the recordings and messages of {', '.join(plan.askers)}" if plan.askers else ""
     said = f"{size}, {len(plan.specs)} runs; about {rough_duration(wall_s(plan.specs, jobs))} if none is known{others}"
+    said += f"; {refusals_text(plan.refused)}" if plan.refused else ""
     print("\n".join(prose_lines(said)), file=sys.stderr)
     text = Path(request.file).read_text("utf-8")
     cautions = Cautions()

@@ -48,6 +48,7 @@ class Plan:
     experiments: tuple[NetworkPlan | BlockPlan, ...] = ()  # evidence too: measurements of messages and of blocks
     others: tuple[Other, ...] = ()
     askers: tuple[str, ...] = ()  # predictors that ask for recordings and experiments
+    refused: int = 0  # predictions without an answer, whose evidence is refused, such as a run of the target itself
     remark: str = ""  # about simulations that are not known yet
 
     @property
@@ -67,6 +68,7 @@ class Plan:
             recordings=tuple(dict.fromkeys((*self.recordings, *other.recordings))),
             experiments=tuple(dict.fromkeys((*self.experiments, *other.experiments))),
             askers=tuple(dict.fromkeys((*self.askers, *other.askers))),
+            refused=self.refused + other.refused,
         )
 
 
@@ -93,7 +95,18 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
             time_s = sum(step.wall_s for step in others)
             time = f", about {rough_duration(time_s)}" if time_s else ""
             lines.append(f"{'besides these, ' if lines else ''}{listed}{time}")
+    lines += [refusals_text(plan.refused)] if plan.refused else []
     return "\n".join([*lines, *([plan.remark] if plan.remark else [])])
+
+
+def refusals_text(refused: int) -> str:
+    """Return a line about predictions that will have no answer.
+
+    >>> refusals_text(3)
+    '3 predictions have no answer: their evidence is not available, such as a run of the target itself'
+    """
+    have = "prediction has" if refused == 1 else "predictions have"
+    return f"{refused} {have} no answer: their evidence is not available, such as a run of the target itself"
 
 
 def _runs_text(plan: Plan, known: dict[RunSpec, RunRecord], jobs: int) -> str:

@@ -1,4 +1,4 @@
-"""The content of platform files: its hash, the profiles that it names, and a private copy for runs.
+"""The content of platform files: its hash, the files that it names, and a private copy for runs.
 
 A run loads the copy, because the user's file may change while a command runs.
 """
@@ -18,13 +18,18 @@ from platforms.files.reading import input_bytes
 from platforms.model.platform import Platform
 from platforms.read.xml_check import BLANKS, MOST_BYTES, MOST_PROFILE_BYTES
 
-_NAMED_FILES = re.compile(rb"""\b(?:file|\w+_file)\s*=\s*(?:"([^"]*)"|'([^']*)')""")
+# Profiles, and the lists of what disks hold: <prop id="content" value="..."/>.
+_CONTENT = rb"""\bid\s*=\s*["']content["']"""
+_NAMED_FILES = re.compile(
+    rb"(?:\b(?:file|\w+_file)|<prop\s+" + _CONTENT + rb"\s+value|<prop\s+value(?=[^>]*" + _CONTENT + rb"))"
+    rb"""\s*=\s*(?:"([^"]*)"|'([^']*)')"""
+)
 _ESCAPES = {"amp": "&", "lt": "<", "gt": ">", "quot": '"', "apos": "'"}
 _ESCAPE = re.compile(r"&(amp|lt|gt|quot|apos|#[0-9]{1,7}|#x[0-9a-fA-F]{1,6});")
 
 
 def content_of(path: Path) -> str:
-    """Return the SHA-256 of the file and of the files that it names (availability and state profiles).
+    """Return the SHA-256 of the file and of those that it names (profiles, and the lists of what disks hold).
 
     Raises:
         PlatformError: A file cannot be read, or SimGrid would read another profile.
@@ -145,5 +150,5 @@ def _check_found_first(path: Path, name: str) -> None:
     if not os.path.isfile(here):
         return  # refused as such
     if not os.path.exists(beside) or not os.path.samefile(beside, here):
-        problem = f"it names the profile {name!r}, and SimGrid would read that of the current folder instead"
-        raise PlatformError(str(path), problem, "Start the command in another folder, or rename the profile")
+        problem = f"it names the file {name!r}, and SimGrid would read that of the current folder instead"
+        raise PlatformError(str(path), problem, "Start the command in another folder, or rename the file")

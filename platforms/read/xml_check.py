@@ -6,6 +6,7 @@ minute, and options in a <config> can make it write files anywhere.
 
 from __future__ import annotations
 
+import os
 import re
 import stat
 from collections.abc import Mapping
@@ -121,6 +122,8 @@ def _start(seen: _Checking, name: str, attributes: Mapping[str, str]) -> None:
     if name == "prop" and attributes.get("id") == _OF_PROGRAMS:
         problem = f"the property {_OF_PROGRAMS}, which belongs to a program and is not read here"
         seen.refuse(problem, "Take it out, and give --bytes-per-flop with --memory-bus")
+    if name == "prop" and attributes.get("id") == "content" and seen.within[-1:] == ["disk"]:
+        _check_content(seen, attributes.get("value", ""))
     if name == "prop" and seen.within == ["platform", "config"]:
         key, value = attributes.get("id", ""), attributes.get("value", "")
         if key in _FORBIDDEN:
@@ -159,3 +162,11 @@ def _check_profile(seen: _Checking, name: str, key: str, value: str) -> None:
         seen.refuse(f"<{name}>: {key}={value!r} is not a file", "Name a profile")
     if status.st_size > MOST_PROFILE_BYTES:
         seen.refuse(f"<{name}>: {key}={value!r} is larger than {MOST_PROFILE_BYTES >> 20} MiB", "Give a shorter one")
+
+
+def _check_content(seen: _Checking, value: str) -> None:
+    """Refuse a disk whose list of files is missing: SimGrid ends every run on such a platform."""
+    if not os.path.isfile(seen.path.parent / value):
+        problem = f"<disk>: its property content names {value!r}, and there is no such file beside the platform"
+        seen.refuse(problem, "Put it there, or take the property out: kernels use no disks")
+    _check_profile(seen, "disk", "content", value)

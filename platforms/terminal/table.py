@@ -13,6 +13,7 @@ from platforms.terminal.width import coloured, table_width
 
 _GAP = 2  # blanks between columns
 _LEAST = 12  # to which width words are folded
+_LONGEST_NAME = 40  # a longer word without a blank, such as the path of a file, is broken where a table is too wide
 
 
 @dataclass(frozen=True)
@@ -39,8 +40,9 @@ Cells: TypeAlias = Sequence[str | Cell]
 def table_lines(rows: Sequence[Cells | Group], *, left: Collection[int] = (), wide: bool = False) -> list[str]:
     """Return the lines of a table: columns two blanks apart, each as wide as its widest cell.
 
-    A table that is wider than the terminal, or than 80 columns without one, is made narrower by folding its
-    left-aligned cells.  Numbers are neither folded nor cut off, so that a table of many columns stays wider.
+    A table that is wider than the terminal, or than 80 columns without one, is made narrower by folding the headings
+    of its numbers, and then its left-aligned cells, between words.  Numbers and names are neither folded nor cut off,
+    so that a table of many columns stays wider.
 
     Args:
         rows: Cells by row, all rows of one length; the first row has the headings.
@@ -58,13 +60,22 @@ def table_lines(rows: Sequence[Cells | Group], *, left: Collection[int] = (), wi
     blank = ("",) * len(headings)  # in the place of a title; no row of a table is blank
     cells = [blank if isinstance(row, Group) else row for row in rows]
     widths = _natural_widths(cells)
-    total = sum(widths) + _GAP * (len(widths) - 1)
-    least = sum(min(width, _LEAST) if number in left else width for number, width in enumerate(widths))
-    width = max(total, 1) if wide else max(table_width(), least + total - sum(widths))
-    if total <= width and not coloured():  # much quicker, and the same lines
+    gaps = _GAP * (len(widths) - 1)
+    excess = sum(widths) + gaps - table_width()
+    if excess > 0 and not wide:
+        cells = [_folded(headings, cells[1:], left, excess), *cells[1:]]
+        widths = _natural_widths(cells)
+    total = sum(widths) + gaps
+    least = [
+        _least(column) if number in left else width
+        for number, (column, width) in enumerate(zip(zip(*cells, strict=True), widths, strict=True))
+    ]
+    width = max(total, 1) if wide else max(table_width(), sum(least) + gaps)
+    one_line = not any("\n" in str(heading) for heading in cells[0])
+    if total <= width and one_line and not coloured():  # much quicker, and the same lines
         lines = [_joined(row, widths, left) for row in cells]
     else:
-        lines = _laid_out(cells, left, width)
+        lines = _laid_out(cells, left, width, least)
     titles = (row.title for row in rows if isinstance(row, Group))
     return list(chain.from_iterable([line] if line else ["", *prose_lines(next(titles))] for line in lines))
 
@@ -73,7 +84,44 @@ def _natural_widths(rows: Sequence[Cells]) -> list[int]:
     # Imported here for a quick start: it is slow to import.
     from rich.cells import cell_len
 
-    return [max(cell_len(str(cell)) for cell in column) for column in zip(*rows, strict=True)]
+    def width(cell: str | Cell) -> int:
+        return max(map(cell_len, str(cell).split("\n")))
+
+    return [max(map(width, column)) for column in zip(*rows, strict=True)]
+
+
+def _folded(headings: Cells, rows: Sequence[Cells], left: Collection[int], excess: int) -> list[str | Cell]:
+    """Return the headings with those above numbers folded between words, until the table is narrower by ``excess``.
+
+    The headings that save most are folded first.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from textwrap import fill
+
+    made, saved = list(headings), {}
+    for number, heading in enumerate(map(str, headings)):
+        if number not in left and rows:
+            widest = max(len(str(row[number])) for row in rows)
+            width = max(widest, *map(len, heading.split()), 1)
+            saved[number] = max(len(heading), widest) - width, width
+    for number, (saving, width) in sorted(saved.items(), key=lambda item: -item[1][0]):
+        if excess <= 0 or saving == 0:
+            break
+        heading = headings[number]
+        text = fill(str(heading), width, break_long_words=False, break_on_hyphens=False)
+        made[number] = Cell(text, heading.style) if isinstance(heading, Cell) else text
+        excess -= saving
+    return made
+
+
+def _least(column: Cells) -> int:
+    """Return the width to which a left-aligned column may be folded: no name in it is broken."""
+    # Imported here for a quick start: it is slow to import.
+    from rich.cells import cell_len
+
+    longest = max(cell_len(word) for cell in column for word in ("", *str(cell).split()))
+    widest = max(cell_len(str(cell)) for cell in column)
+    return min(widest, max(_LEAST, min(longest, _LONGEST_NAME)))
 
 
 def _joined(row: Cells, widths: Sequence[int], left: Collection[int]) -> str:
@@ -87,7 +135,7 @@ def _joined(row: Cells, widths: Sequence[int], left: Collection[int]) -> str:
     return (" " * _GAP).join(made).rstrip()
 
 
-def _laid_out(rows: Sequence[Cells], left: Collection[int], width: int) -> list[str]:
+def _laid_out(rows: Sequence[Cells], left: Collection[int], width: int, least: Sequence[int]) -> list[str]:
     # Imported here for a quick start: they are slow to import.
     from rich.console import Console
     from rich.table import Table
@@ -100,7 +148,10 @@ def _laid_out(rows: Sequence[Cells], left: Collection[int], width: int) -> list[
     table = Table(box=None, padding=(0, _GAP, 0, 0), pad_edge=False)
     for number, heading in enumerate(headings):
         words = number in left
-        table.add_column(text(heading), justify="left" if words else "right", no_wrap=not words, overflow="fold")
+        table.add_column(
+            text(heading), justify="left" if words else "right",
+            no_wrap=not words, overflow="fold", min_width=least[number],
+        )  # fmt: skip
     for row in body:
         table.add_row(*map(text, row))
     colours = coloured()

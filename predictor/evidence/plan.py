@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
 
 from apps.probes.blocks.measure import BlockPlan
 from apps.probes.network.measure import NetworkPlan
@@ -38,17 +37,22 @@ def planned(
     recordings: dict[str, tuple[RunSpec, int]] = {}
     experiments: dict[str, NetworkPlan | BlockPlan] = {}
     askers: dict[str, None] = {}
+    refused = 0
     for settings, targets in groups:
-        broker = Broker(settings, targets, record=simulate)
         for target in targets:
+            broker = Broker(settings, [target], record=simulate)
             for model in models(target) if callable(models) else models:
                 requests = model.requests([target]) if takes(model, target) else []
                 if any(request.kind not in ("run", "declared") for request in requests):
                     askers[model.name] = None
-                with suppress(RefusedEvidence):  # reported when this target is evaluated
-                    evidence |= {same_run(spec): spec for spec in broker.specs(requests)}
-                    recordings |= _recordings(settings, requests)
-                    experiments |= _experiments(settings, requests)
+                try:
+                    specs = broker.specs(requests)
+                except RefusedEvidence:  # the reason is reported when this target is evaluated
+                    refused += 1
+                    continue
+                evidence |= {same_run(spec): spec for spec in specs}
+                recordings |= _recordings(settings, requests)
+                experiments |= _experiments(settings, requests)
         if truths:
             targeted |= {same_run(spec): spec for spec in map(settings.spec, targets)}
     runs = tuple(spec for key, spec in evidence.items() if key not in targeted)
@@ -58,6 +62,7 @@ def planned(
         tuple(recordings.values()),
         tuple(experiments.values()),
         askers=tuple(askers),
+        refused=refused,
         remark=remark,
     )
 

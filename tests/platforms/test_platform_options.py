@@ -36,6 +36,18 @@ def test_files_of_one_name_are_told_apart(data, tmp_path):
     assert len({platform.name for platform in found}) == 2
 
 
+def test_a_scenario_file_is_the_same_platform_by_either_option(tmp_path, data):
+    path = tmp_path / "two.toml"
+    path.write_text('[[clusters]]\nname = "a"\nnodes = 2\nspeed_gflops = 20\n')
+    by_platform, by_scenario = (platform_from_request(parsed(option, path)) for option in ("--platform", "--scenario"))
+    assert by_platform == by_scenario and by_platform.network == "gigabit"
+    metro = platform_from_request(parsed("--platform", path, "--network", "metro"))
+    assert metro.network == "metro"
+    several = platforms_from_request(parsed("--platform", f"{path},{data / 'torus.xml'}"))
+    assert (several[0].name, len(several[0].hosts)) == ("two", 2)
+    assert several[0].content_hash == by_platform.content_hash
+
+
 def test_a_compiled_platform_may_be_named_from_the_current_folder(racks, monkeypatch):
     monkeypatch.chdir(racks.parent)
     platform = platform_from_request(parsed("--platform", racks.name))

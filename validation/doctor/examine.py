@@ -20,6 +20,7 @@ from platforms.simgrid.installed import INSTALL, OLDEST, check_simgrid, simgrid_
 from predictor.extrap import process as extrap
 
 OLDEST_PYTHON = (3, 11)
+SYSTEM_PYTHON = "/usr/bin/python3"  # that of the distribution's packages
 _ANSWER_S = 20.0
 
 
@@ -69,7 +70,7 @@ def _simgrid() -> Iterator[Finding]:
     module = importlib.util.find_spec("simgrid")
     if module is None:
         text = f"absent; the engine s4u, and platforms as programs, need it; at least {'.'.join(map(str, OLDEST))}"
-        yield Finding("Python module simgrid", False, text, needed=False, remedy=INSTALL)
+        yield Finding("Python module simgrid", False, text, needed=False, remedy=_outside("simgrid") or INSTALL)
     else:
         yield Finding("Python module simgrid", True, str(module.origin), needed=False)
 
@@ -99,10 +100,29 @@ def _modules() -> Iterator[Finding]:
         ("pyarrow", "the export of stored runs to Parquet", "parquet"),
     ):
         if importlib.util.find_spec(module) is None:
-            remedy = f"Run: {sys.executable} -m pip install 'grid-prediction-validator[{extra}]'"
+            pip = f"Run: {sys.executable} -m pip install 'grid-prediction-validator[{extra}]'"
+            remedy = _outside(module) or pip
             yield Finding(module, False, f"absent; for {purpose}", needed=False, remedy=remedy)
         else:
             yield Finding(module, True, _version(module), needed=False)
+
+
+def _outside(module: str, system_python: str = SYSTEM_PYTHON) -> str:
+    """Return how this virtual environment gets a module that the distribution's Python has; empty if it has not."""
+    if sys.prefix == sys.base_prefix or not os.path.exists(system_python):
+        return ""
+    ask = f"import importlib.util as u, sys; print(u.find_spec({module!r}) is not None, *sys.version_info[:2])"
+    try:
+        said = subprocess.run([system_python, "-I", "-c", ask], capture_output=True, text=True, timeout=_ANSWER_S)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    there, _, version = said.stdout.strip().partition(" ")
+    if there != "True":
+        return ""
+    make = f"{system_python} -m venv --system-site-packages"
+    if version.split() == list(map(str, sys.version_info[:2])):
+        return f"{system_python} has it. To let this environment see it, run: {make} --upgrade {sys.prefix}"
+    return f"{system_python}, a Python {version.replace(' ', '.')}, has it. Make an environment of it: {make} FOLDER"
 
 
 def _version(module: str) -> str:

@@ -14,6 +14,7 @@ from platforms.command.request import argument, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.files.spreadsheets import cell
 from platforms.files.writing import check_picture, check_writable, write_picture, write_text
+from platforms.options import read_platforms
 
 _EVIDENCE = "1,2,8@8"
 
@@ -23,7 +24,7 @@ class MeasuredRequest(JsonOption):
     """Request of ``gridval series measured``."""
 
     runs: str = argument("RUNS.csv", "measured runs, with the columns app, class, ranks, nodes, time_s")
-    platform: str = option(MISSING, "FILE.xml", "the cluster: its nodes and its network")
+    platform: str = option(MISSING, "FILE", "the cluster, its nodes and its network: .xml, .so or .toml")
     evidence: str = option(
         _EVIDENCE,
         "LIST",
@@ -40,14 +41,13 @@ def _run(request: MeasuredRequest) -> int:
     if request.picture is not None:
         check_picture("--picture", request.picture)
     # Imported here for a quick start: they are slow to import.
-    from platforms.read.read import read_platform
     from validation.measured.judge import judged
     from validation.measured.picture import runs_figure
     from validation.measured.report import as_json, as_rows, as_text
     from validation.measured.runs import choices, read_runs
 
     evidence, apart = choices("--evidence", request.evidence), choices("--apart", request.apart)
-    judgements = judged(read_runs(request.runs), read_platform(request.platform), evidence, apart)
+    judgements = judged(read_runs(request.runs), read_platforms([request.platform])[0], evidence, apart)
     if request.out is not None:
         text, rows = io.StringIO(newline=""), as_rows(judgements)
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")

@@ -20,8 +20,14 @@ COST_NAMES = {"evidence_share": "evidence % of run", "wall_s": "wall s"}
 
 
 def ranking_text(table: pd.DataFrame, *, wide: bool = False) -> str:
-    """Return the ranking as text, one line per predictor, under a line that says which cases count."""
+    """Return the ranking as text, one line per predictor, under a line that says which cases count.
+
+    Predictors without any answer are in that line only, except if ``wide``.
+    """
     cases = int(table["cases"].iloc[0])
+    head = f"League by the mean absolute error, {_counted(table)}; costs are means per case"
+    if not wide and (table["answered"] > 0).any():
+        table = table[table["answered"] > 0]
     columns: dict[str, Column] = {
         "rank": format_column(table["rank"].astype(float), "{:.0f}"),
         "predictor": table["predictor"],
@@ -42,7 +48,6 @@ def ranking_text(table: pd.DataFrame, *, wide: bool = False) -> str:
     columns["wall s"] = table["wall_s"].map(significant)
     if wide:
         columns["rank by wall"] = format_column(table["wall_rank"].astype(float), "{:.0f}")
-    head = f"League by the mean absolute error, {_counted(table)}; costs are means per case"
     return "\n".join([*prose_lines(head), "", *table_of(columns, left=("predictor",), wide=wide)])
 
 
@@ -74,12 +79,14 @@ def pareto_text(table: pd.DataFrame) -> str:
 
 
 def decisions_text(table: pd.DataFrame, *, wide: bool = False) -> str:
-    """Return a table per kind of choice, with a line per predictor; ``wide``: with all columns."""
+    """Return a table per kind of choice, with a line per predictor that answers; ``wide``: all, with all columns."""
     return "\n\n".join(_decision_text(kind, of_kind, wide=wide) for kind, of_kind in grouped(table, "decision"))
 
 
 def _decision_text(kind: str, table: pd.DataFrame, *, wide: bool) -> str:
     over_all = table[table["app"] == ALL_APPS]
+    if not wide and (over_all["answered"] > 0).any():
+        over_all = over_all[over_all["answered"] > 0]
     apps = [app for app in dict.fromkeys(table["app"]) if app != ALL_APPS]
     columns: dict[str, Column] = {"predictor": over_all["predictor"]}
     if wide or (over_all["answered"] != over_all["candidates"]).any():

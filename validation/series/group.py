@@ -26,7 +26,7 @@ _AHEAD = 16  # most cases whose answers wait for their truths; answers may hold 
 
 
 class Group:
-    """Cases of the same settings, of whose targets no predictor sees a run.
+    """Cases of the same settings.  No predictor sees a run of the target that it predicts.
 
     Args:
         cases: The cases.
@@ -38,7 +38,10 @@ class Group:
         self, cases: Sequence[Case], asked: Callable[[Target], Sequence[Predictor]], measured: MeasuredTimes | None
     ):
         self._settings, self._asked, self._measured = cases[0].settings, asked, measured
-        self._broker = Broker(self._settings, [case.target for case in cases], record=simulate)
+
+    def _broker(self, target: Target) -> Broker:
+        """Return the broker for one target; a run of another target of the series is evidence as any other."""
+        return Broker(self._settings, [target], record=simulate)
 
     def runs(self, cases: Sequence[Case]) -> Iterator[RunSpec]:
         """Yield all runs to start at first: those of the evidence, then the targets, the largest first.
@@ -54,7 +57,7 @@ class Group:
                 continue
             for model in (model for model in self._asked(target) if takes(model, target)):
                 with suppress(UserError):  # reported when this target is evaluated
-                    yield from self._broker.specs(model.requests([target]))
+                    yield from self._broker(target).specs(model.requests([target]))
         if self._measured is None:
             yield from map(self._settings.spec, sorted(targets, key=lambda target: -target.nranks))
 
@@ -63,10 +66,9 @@ class Group:
     ) -> Iterator[tuple[Case, Result | Failure]]:
         """Yield the outcomes of cases in their order; predictors already answer while a truth is simulated."""
         most = 0 if self._settings.machine is not None else _AHEAD
-        broker = self._broker.on(runner)
         waiting: deque[_Answered] = deque()
         for case in cases:
-            waiting.append(self._answered(case, broker))
+            waiting.append(self._answered(case, self._broker(case.target).on(runner)))
             while waiting and (len(waiting) > most or waiting[0].has_truth(runner)):
                 yield from waiting.popleft().compared(runner, witness)
         for answered in waiting:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 class Series:
     """Cases to predict, to simulate or measure, and to compare.
 
-    Cases of the same settings and mapping form a group.  No predictor sees a run of a target of the group as evidence.
+    Cases of the same settings and mapping form a group.  No predictor sees a run of the target that it predicts.
 
     Raises:
         UserError: The settings of a case are impossible; raised before anything runs.

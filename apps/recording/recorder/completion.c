@@ -34,7 +34,7 @@ static void completed(Rank *r, MPI_Request handle, MPI_Status *status)
     undo(r, operation);
   } else {
     if (operation->receive)
-      arrived(r, operation->event, operation->comm, status);
+      arrived(r, operation->event, operation->comm, operation->start.peer, status);
     wait_for(r, operation->event, operation->number, operation->receive ? &r->events[operation->event] : NULL);
   }
   operation->active = false;

@@ -19,13 +19,14 @@ size_t begin_operation(Rank *r, Event event)
   return (size_t)(note(r, event) - r->events);
 }
 
-/* Completes a receive event with the sender, tag and size of the received message. */
-void arrived(Rank *r, size_t event, const Comm *comm, MPI_Status *status)
+/* Completes a receive event with the sender, tag and size of the received message.  `asked` is the sender that the
+ * receive names, or -1: SMPI reports a wrong sender of an MPI_Sendrecv with oneself. */
+void arrived(Rank *r, size_t event, const Comm *comm, int asked, MPI_Status *status)
 {
   Event *receive = &r->events[event];
   int bytes = 0;
   PMPI_Get_count(status, MPI_BYTE, &bytes);
-  receive->peer = comm->world[status->MPI_SOURCE];
+  receive->peer = asked >= 0 ? asked : comm->world[status->MPI_SOURCE];
   receive->tag = status->MPI_TAG;
   receive->size_bytes = bytes;
 }
@@ -81,7 +82,7 @@ int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Co
   const Comm *among = find_comm(r, comm);
   size_t event = begin_operation(r, message_event(RECV, STANDARD, among, from, tag, 0));
   int result = SURE(PMPI_Recv(data, count, type, from, tag, comm, status));
-  arrived(r, event, among, status);
+  arrived(r, event, among, from >= 0 ? among->world[from] : -1, status);
   wait_for(r, event, r->operations - 1, &r->events[event]);
   leave(r);
   return result;
@@ -91,13 +92,17 @@ int MPI_Recv(void *data, int count, MPI_Datatype type, int from, int tag, MPI_Co
 typedef struct {
   const Comm *comm;
   size_t send, receive;
+  int from; /* rank of MPI_COMM_WORLD; -1: any */
   bool sends, receives;
 } Exchange;
 
 static Exchange start_exchange(Rank *r, MPI_Comm comm, int to, int tag, int64_t size_bytes, int from, int from_tag)
 {
   check_not_reserved(r, from, from_tag, comm);
-  Exchange e = {.comm = find_comm(r, comm), .sends = to != MPI_PROC_NULL, .receives = from != MPI_PROC_NULL};
+  const Comm *among = find_comm(r, comm);
+  Exchange e = {.comm = among, .from = from >= 0 ? among->world[from] : -1};
+  e.sends = to != MPI_PROC_NULL;
+  e.receives = from != MPI_PROC_NULL;
   if (e.sends)
     e.send = begin_operation(r, message_event(SEND, STANDARD, e.comm, to, tag, size_bytes));
   if (e.receives)
@@ -108,7 +113,7 @@ static Exchange start_exchange(Rank *r, MPI_Comm comm, int to, int tag, int64_t 
 static void end_exchange(Rank *r, const Exchange *e, MPI_Status *status)
 {
   if (e->receives)
-    arrived(r, e->receive, e->comm, status);
+    arrived(r, e->receive, e->comm, e->from, status);
   Event received = e->receives ? r->events[e->receive] : (Event){0}; /* while counting, the next event takes its place */
   if (e->sends)
     wait_for(r, e->send, r->operations - 1 - e->receives, NULL);

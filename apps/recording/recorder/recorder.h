@@ -163,7 +163,7 @@ Event message_event(int kind, int mode, const Comm *comm, int partner, int tag, 
 size_t begin_operation(Rank *r, Event event); /* of an operation, which gets a number; returns the event's index */
 void wait_for(Rank *r, size_t event, int64_t number, const Event *received);
 Operation *remember_operation(Rank *r, MPI_Request handle, Event event, const Comm *comm, size_t place, bool persistent);
-void arrived(Rank *r, size_t event, const Comm *comm, MPI_Status *status); /* completes the event of a receive */
+void arrived(Rank *r, size_t event, const Comm *comm, int asked, MPI_Status *status); /* completes the event of a receive */
 
 /* --- persistent.c --- */
 MPI_Request *acting(Rank *r, MPI_Request *handle); /* the request that does the work of a handle */

@@ -311,6 +311,13 @@ def c_program(folder, body, *, init="MPI_Init(&argc, &argv);", end="MPI_Finalize
     return path
 
 
+def test_a_message_to_oneself_comes_from_oneself(tmp_path):
+    body = "int x = 1, y; MPI_Sendrecv(&x, 1, MPI_INT, rank, 5, &y, 1, MPI_INT, rank, 5, MPI_COMM_WORLD, NULL);"
+    for rank, events in enumerate(record(c_program(tmp_path, body), 3).events):
+        (received,) = events[events["kind"] == Kind.RECV]
+        assert (received["peer"], received["tag"], received["size_bytes"]) == (rank, 5, INT)
+
+
 @pytest.mark.parametrize(
     ("name", "body"),
     [

@@ -142,3 +142,32 @@ def test_a_profile_that_simgrid_would_take_from_the_current_folder_is_refused(tm
         read_platform(path)
     monkeypatch.chdir(tmp_path)
     read_platform(path)
+
+
+def with_disk(folder, prop):
+    path = folder / "disks.xml"
+    path.write_text(
+        "<?xml version='1.0'?><!DOCTYPE platform SYSTEM \"https://simgrid.org/simgrid.dtd\">"
+        '<platform version="4.1"><zone id="w" routing="Full"><host id="a" speed="1Gf">\n'
+        f'<disk id="d" read_bw="100MBps" write_bw="40MBps"><prop id="mount" value="/"/>{prop}</disk></host></zone>'
+        "</platform>"
+    )
+    return path
+
+
+def test_a_disk_whose_list_of_files_is_missing_is_refused_in_one_line(tmp_path):
+    with pytest.raises(PlatformError, match=r"disks.xml:2: <disk>: its property content names 'lists/all.txt'"):
+        read_platform(with_disk(tmp_path, '<prop id="content" value="lists/all.txt"/>'))
+
+
+@pytest.mark.parametrize("prop", ['id="content" value="lists/all.txt"', 'value="lists/all.txt" id="content"'])
+def test_the_list_of_a_disk_belongs_to_the_platform_and_its_copy(tmp_path, prop):
+    (tmp_path / "lists").mkdir()
+    hashes = []
+    for text in ("/a 1000\n", "/b 2000\n"):
+        (tmp_path / "lists" / "all.txt").write_text(text)
+        platform = read_platform(with_disk(tmp_path, f"<prop {prop}/>"))
+        hashes.append(platform.content_hash)
+        (copied,) = platform.kept.parent.glob("profile-*")
+        assert copied.read_text() == text and copied.name in platform.kept.read_text()
+    assert hashes[0] != hashes[1]

@@ -38,6 +38,23 @@ def test_a_table_without_a_terminal_is_folded_to_80_columns_whatever_the_environ
     assert "".join("".join(line.split()) for line in lines[1:]).replace("12.5", "") == (WORDS + WORDS).replace(" ", "")
 
 
+def test_a_name_is_not_broken_where_the_headings_of_numbers_can_be_folded_instead():
+    names = ["dpgraph:li-duplex", "blocks:simgrid"]
+    heads = ["predictor", *["mean regret %", "best taken %", "wall time s", "evidence %"] * 2]
+    lines = table_lines([heads[:-1], *[(name, *["12.34"] * 7) for name in names]], left={0})
+    assert max(map(len, lines)) <= 80
+    # By hand: 17 for the name, and 2 + 13, 2 + 12, 2 + 11 and 2 + 10 make 113 columns.
+    assert [line.split()[0] for line in lines[-2:]] == names
+    assert "mean" in lines[0] and "regret" in " ".join(lines[:3])
+
+
+def test_a_long_path_is_broken_where_a_table_is_too_wide():
+    path = "/".join(["folder"] * 20)
+    lines = table_lines([("file", "s"), (path, "12.5")], left={0})
+    assert max(map(len, lines)) <= 80
+    assert "".join(line.split()[0] for line in lines[1:]) == path
+
+
 def test_a_wide_table_is_never_folded():
     heading, row = table_lines([("program", "s"), (WORDS * 9, "12.5")], left={0}, wide=True)
     assert row == f"{WORDS * 9}  12.5" and heading.endswith("   s")

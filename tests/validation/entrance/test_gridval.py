@@ -11,6 +11,7 @@ import pytest
 
 from platforms.command.request import fields_of
 from validation.doctor import cli as doctor
+from validation.doctor import examine as examining
 from validation.doctor.examine import Finding
 from validation.entrance.choosing import Chosen, all_commands, choose
 from validation.entrance.main import main
@@ -271,6 +272,25 @@ def test_the_doctor_says_how_to_get_what_is_missing(capsys, tmp_path, monkeypatc
     assert "MISSING  SimGrid: SimGrid: smpirun is not on the PATH\n         Run: apt-get install libsimgrid" in said
     assert "absent   gfortran: not on the PATH" in said
     assert said.splitlines()[-1] == "Missing: SimGrid, smpicc, cc, c++."
+
+
+@pytest.mark.parametrize(
+    ("version", "remedy"),
+    [
+        ("{0} {1}", "{python} has it. To let this environment see it, run: {python} -m venv --system-site-packages"),
+        ("3 1", "{python}, a Python 3.1, has it. Make an environment of it: {python} -m venv --system-site-packages"),
+    ],
+)
+def test_the_doctor_of_an_environment_says_which_python_has_what_it_does_not_see(
+    tmp_path, monkeypatch, version, remedy
+):
+    python = tmp_path / "python3"
+    python.write_text(f"#!/bin/sh\necho True {version.format(*sys.version_info)}\n")
+    python.chmod(0o755)
+    monkeypatch.setattr(sys, "prefix", "/somewhere/env")
+    assert examining._outside("simgrid", str(python)).startswith(remedy.format(python=python))
+    python.write_text("#!/bin/sh\necho False 3 11\n")
+    assert examining._outside("simgrid", str(python)) == ""
 
 
 def test_the_doctor_gives_findings_as_json(capsys, monkeypatch):

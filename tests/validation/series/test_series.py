@@ -110,25 +110,18 @@ def test_groups_come_in_the_order_of_their_first_cases_and_cases_alone_in_theirs
     assert alone == [by_mapping[0], by_mapping[2], by_mapping[1], by_mapping[3]]
 
 
-@pytest.mark.parametrize(
-    ("mapping", "settings", "alone", "seen"),
-    [
-        ("block", None, False, None),
-        ("cyclic", None, False, 2.25),
-        ("block", SLOW, False, 2.25),
-        ("block", None, True, 2.25),
-    ],
-)
-def test_no_predictor_sees_a_run_of_a_target_of_its_group(case, runner, mapping, settings, alone, seen):
-    series = Series((case(8), case(2, mapping, settings)), (Divide(),), alone=alone)
-    assert answers(series, runner)[0] == (8, "block", seen)
+def test_the_smallest_target_is_evidence_for_the_others_and_not_for_itself(case, runner):
+    series = Series((case(8), case(4), case(2)), (Divide(),))
+    assert answers(series, runner) == [(8, "block", 2.25), (4, "block", 4.5), (2, "block", None)]
+    assert sorted(runner.made) == [2, 4, 8]
+    assert series.plan().refused == 1
 
 
 def test_some_cases_are_evaluated_as_in_the_whole_series(case, runner):
     cases = case(8), case(2), case(4, "cyclic")
     series = Series(cases, (Divide(),))
-    assert answers(series, runner, cases[:1]) == [(8, "block", None)]  # the run of 2 ranks is that of another target
-    assert runner.made == [8]
+    assert answers(series, runner, cases[:1]) == [(8, "block", 2.25)]
+    assert sorted(runner.made) == [2, 8]
     assert answers(series, runner, cases[2:]) == [(4, "cyclic", 4.5)]
 
 
