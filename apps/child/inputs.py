@@ -14,7 +14,8 @@ them, in the order in which things were first asked for:
     X  something happened that hides inputs
     H  the program refers to a function that tells it on which hosts it runs, or SimGrid's time
     Q  the program has looked for messages by a function whose answer depends on the time
-    C  a rank has read the simulated clock more than twice
+    R  a rank has read the simulated clock
+    C  a rank has read it more than twice
     V  the program has called a function whose answers change by themselves, such as a clock
     T  the program has asked for threads that call MPI
 """
@@ -57,6 +58,7 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
     varies: dict[str, None] = {}
     polls: dict[str, None] = {}
     clocks: dict[str, None] = {}
+    reads: dict[str, None] = {}
     threads = False
     for note in notes:
         kind, size, seconds, nanoseconds, text = os.fsdecode(note).split(" ", 4)
@@ -67,8 +69,8 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
             unseen[text] = None
         elif kind == "H":
             asks[text] = None
-        elif kind in "QC":
-            (polls if kind == "Q" else clocks)[text] = None
+        elif kind in "QCR":
+            {"Q": polls, "C": clocks, "R": reads}[kind][text] = None
         elif kind == "T":
             threads = True
         elif kind == "V" or text in _RANDOM:
@@ -85,11 +87,8 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
                     unseen[f"the program reads {name}, which changed meanwhile"] = None
                 if " " in content and not content.startswith(FOLDER):
                     unseen[f"the program reads {name}, which is {content}"] = None
-    unseen |= {f"the program asks {name}, whose answers change by themselves": None for name in varies}
-    hidden, asked, varying, looked, timed = (
-        tuple(map(printable, names)) for names in (unseen, asks, varies, polls, clocks)
-    )
-    return Inputs(files, environment, hidden, asked, varying, looked, timed, threads)
+    named = (tuple(map(printable, names)) for names in (unseen, asks, varies, polls, clocks, reads))
+    return Inputs(files, environment, *named, threads)
 
 
 def _name(text: str, folder: Path, work: Path, ours: tuple[str, ...]) -> str | None:

@@ -10,7 +10,7 @@ from apps.programs.kernel import sized_names
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem, sized_problem
 from platforms.command.request import Request, option
-from platforms.errors import UserError
+from platforms.errors import UserError, known_names
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem
@@ -22,6 +22,7 @@ _GOES_WITH_PROGRAM = (
     "--program-flags",
     "--program-build",
     "--program-status",
+    "--assume-repeatable",
 )
 
 
@@ -81,6 +82,12 @@ class ProgramOptions(ProblemOptions):
         "SimGrid's compilers, or with --machine the machine's (docs/programs/recipes.md)",
     )
     program_status: int | None = option(None, "N", "exit status with which the program ends (default: 0)")
+    assume_repeatable: str | None = option(
+        None,
+        "F1,F2,...",
+        "functions whose answers vary from run to run, such as time or getpid, on which the program's course does not "
+        "depend (docs/programs/own-program.md)",
+    )
 
 
 def problem_from_request(request: ProblemOptions, kernel_name: str) -> Problem:
@@ -150,5 +157,25 @@ def own_problem_from_request(request: ProgramOptions, *, real_mpi: bool = False)
             real_mpi=real_mpi,
             flags=request.program_flags or "",
             status=status or 0,
+            assumed=_assumed(request.assume_repeatable),
         )
     )
+
+
+def _assumed(text: str | None) -> tuple[str, ...]:
+    """Return the functions of --assume-repeatable.
+
+    Raises:
+        UserError: One of them is unknown.
+    """
+    if text is None:
+        return ()
+    # Imported here for a quick start: it is slow to import.
+    from apps.runs.surroundings import PARTS
+
+    known = [name for names in PARTS.values() for name in names]
+    names = tuple(word.strip() for word in text.split(","))
+    for name in names:
+        if name not in known:
+            raise UserError(f"--assume-repeatable {text}", f"no such function: {name!r}", known_names(name, known))
+    return names

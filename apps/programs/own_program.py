@@ -51,6 +51,8 @@ class UserProgram:
     recorded: bool = False  # only a recording of it is known (predictor/evidence/given.py): it cannot be run
     flags: tuple[str, ...] = ()  # of the compiler, for a source, besides FLAGS
     status: int = 0  # exit status of a run that succeeds
+    # Functions whose answers vary from run to run, and of which the user says that the course does not depend on them.
+    assumed: tuple[str, ...] = ()
 
     @property
     def is_python(self) -> bool:
@@ -75,6 +77,7 @@ def read_program(
     real_mpi: bool = False,
     flags: str = "",
     status: int = 0,
+    assumed: Sequence[str] = (),
 ) -> UserProgram:
     """Return the program in a file, checked as far as possible without compiling or running it.
 
@@ -85,6 +88,7 @@ def read_program(
         real_mpi: The program is for a real machine: a binary has to be built for its MPI library.
         flags: More arguments of the compiler, for a source.
         status: The exit status of a run that succeeds.
+        assumed: Functions whose answers vary, on which its course does not depend.
 
     Raises:
         KernelError: The file cannot be run, or the arguments are not usable.
@@ -115,6 +119,7 @@ def read_program(
         simulated=path.suffix in (*_COMPILERS, python_program.SUFFIX) or not real_mpi,
         flags=own_flags,
         status=status,
+        assumed=tuple(assumed),
     )
     _check_iterations(program)
     return program

@@ -48,6 +48,7 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
             "arguments": list(problem.program.arguments),
             "full_iterations": problem.program.iterations,
             "host_speed_flops": spec.host_speed_flops,
+            **({"assumed": sorted(problem.program.assumed)} if problem.program.assumed else {}),
         }
     options = kept_options(spec)
     return {

@@ -43,6 +43,7 @@ def simulate(
     """
     # Imported here for a quick start: it is slow to import.
     from apps.runs.repetition import FULL_BELOW_MESSAGES, NOT_SETTLED, repeating
+    from apps.runs.surroundings import settled
 
     official, problem = spec.full_iterations, spec.target.problem
     uniform = problem.program is None and named_kernel(problem.name).uniform
@@ -52,6 +53,9 @@ def simulate(
         made = run_iterations(spec, iterations, time_limit_s=time_limit_s, stop=stop)
         read.append(made.inputs)
         return made
+
+    def settle_inputs(inputs: Inputs | None) -> Inputs | None:
+        return settled(spec, inputs, store=store, time_limit_s=time_limit_s, stop=stop)
 
     if spec.iterations == "full" or not problem.iterative:
         record = run(official)
@@ -66,12 +70,13 @@ def simulate(
         record = repeating(
             spec,
             run,
+            settle_inputs=settle_inputs,
             store=store,
             time_limit_s=time_limit_s,
             stop=stop,
             full_below_messages=FULL_BELOW_MESSAGES if full_below_messages is None else full_below_messages,
         )
-    record = replace(record, identity=run_identity(spec), inputs=merged(read), seen=None)
+    record = replace(record, identity=run_identity(spec), inputs=settle_inputs(merged(read)), seen=None)
     return replace(record, cautions=run_cautions(spec, record))
 
 

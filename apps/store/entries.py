@@ -12,6 +12,7 @@ KINDS = {
     "probe": "simulated experiments with messages, blocks or disks",
     "recording": "events of a run",
     "fingerprints": "hashes of the iterations of a program",
+    "surroundings": "on which parts of its surroundings the course of a program depends",
     "evaluation": "evaluation of an application in blocks",
 }
 # Earlier versions stored recordings under the kind "trace", and probes under "measurement".  Only the identity of a

@@ -81,8 +81,8 @@ static void bind_table(const ElfW(Rela) * table, size_t bytes, const ElfW(Sym) *
     if (!BINDS(ELF64_R_TYPE(table[i].r_info)) || symbol->st_shndx != SHN_UNDEF)
       continue;
     void *function = recorders(names + symbol->st_name);
-    if (!function && users)
-      function = inputs_clock(names + symbol->st_name);
+    if (!function && (users || fortran))
+      function = inputs_clock(names + symbol->st_name, fortran);
     if ((users || fortran) && !strcmp(names + symbol->st_name, "exit"))
       function = (void *)end_of_rank;
     if (function)

@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "inputs.h"
 #include "recorder.h"
+#include "surroundings.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -218,6 +219,7 @@ void inputs_begin(void)
     fail("cannot write %s: %s", notes, strerror(errno));
   kernel(SYS_close, file, 0, 0, 0, 0);
   noting = true;
+  change_layout();
   inputs_end(); /* notes the libraries of LD_PRELOAD, which are there already */
 }
 
@@ -269,10 +271,10 @@ void inputs_polls(const char *name)
     write_note('Q', name, NULL);
 }
 
-void inputs_times(const char *name)
+void inputs_times(const char *name, bool often)
 {
   if (noting)
-    write_note('C', name, NULL);
+    write_note(often ? 'C' : 'R', name, NULL);
 }
 
 void inputs_threads(void)

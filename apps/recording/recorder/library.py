@@ -19,7 +19,7 @@ RECORDED = ("counts", "events", "communicators")  # the files of a rank under a 
 # Files that know simulation alone; those in the folder real stand in their place.
 _SIMULATION = (
     "attach.c", "cartesian.c", "clocks.c", "compute.c", "files.c", "graphs.c", "inputs.c", "lacking.c", "matched.c",
-    "neighbours.c", "onesided.c", "power.c", "smpi.c", "thread_clock.c",
+    "neighbours.c", "onesided.c", "power.c", "smpi.c", "surroundings.c", "thread_clock.c",
 )  # fmt: skip
 
 
