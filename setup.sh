@@ -4,8 +4,8 @@
 #   docs     Sphinx (make docs)
 #   mutation mutmut, which changes equations to see whether tests notice (make mutation)
 #   fuzz     atheris, which searches for inputs that break readers (make fuzz)
-#   mpi      Open MPI, for the tests of real machines (make test)
-#   machine  Open MPI and MPICH, for the longer ones (make test-machine)
+#   mpi      Open MPI and mpi4py, for programs that are recorded under mpirun, and for tests (make test)
+#   machine  the same and MPICH, for the longer ones (make test-machine)
 #   slow     valgrind, for slow tests (make test-slow)
 #   browser  Chromium with its driver, and pj_dump, for the tests of pages and timelines (make test-browser)
 #   extrap   Extra-P, for the predictor of that name (make test-extrap), 650 MB in .venv-extrap, because it needs numpy 1.26
@@ -20,8 +20,8 @@ case "${1-}" in
     mutation) extras="test,mutation" ;;
     fuzz) extras="test,fuzz" ;;
     docs) extras="test,docs" ;;
-    mpi) tools="openmpi-bin libopenmpi-dev" ;;
-    machine) tools="openmpi-bin libopenmpi-dev mpich libmpich-dev" ;;
+    mpi) tools="openmpi-bin libopenmpi-dev python3-mpi4py" ;;
+    machine) tools="openmpi-bin libopenmpi-dev python3-mpi4py mpich libmpich-dev" ;;
     slow) command -v valgrind >/dev/null || tools="valgrind" ;;
     browser)
         browser="chromium chromium-driver" extras="test,browser,docs"

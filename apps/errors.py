@@ -36,6 +36,10 @@ class SimulationError(Exception):
         self.output = output
 
 
+class Departed(SimulationError):
+    """A run of a program that does something else than the run in which its computation was timed."""
+
+
 class Stopped(SimulationError):
     """A simulation that was ended or not begun because its result is no longer wanted."""
 

@@ -40,6 +40,8 @@ from platforms.wording import number_of
 if TYPE_CHECKING:
     from apps.programs.problem import Problem
 
+_KEEPS_NONE = "Leave it out: this command keeps no simulations"
+
 
 @dataclass(frozen=True, kw_only=True)
 class ProgramRequest(
@@ -64,9 +66,12 @@ class ProgramRequest(
     )
     wall_limit: float = option(WALL_LIMIT_S, "S", WALL_LIMIT_HELP, others=("--time-limit",), unit="s")
     store: str | None = option(
-        None, "DIR", "with --machine: folder in which records are kept (default: in the cache folder)"
+        None,
+        "DIR",
+        "with --machine: folder in which records are kept; with measured computation: in which that is kept (default: "
+        "in the cache folder)",
     )
-    no_store: bool = option(False, help="with --machine: keep no record")
+    no_store: bool = option(False, help="with --machine, and with measured computation: keep nothing")
     reuse: bool = option(False, help="with --machine: take the record of an earlier run, if any")
     keep_output: str | None = option(
         None,
@@ -213,19 +218,35 @@ def _output_folder(name: str, spec: RunSpec) -> Path:
 
 def _check_of_machine(request: ProgramRequest) -> None:
     """Refuse options of measured runs without a machine, and those of simulations with one."""
-    if request.machine is not None:
-        if request.timeline is not None:
-            raise OptionError(TIMELINE, "shows a simulation, and does not go with --machine", "Drop one")
-        if request.no_store and (request.store is not None or request.reuse):
-            raise OptionError("--no-store", f"does not go with {'--reuse' if request.reuse else '--store'}", "Drop one")
+    if request.no_store and (request.store is not None or request.reuse):
+        raise OptionError("--no-store", f"does not go with {'--reuse' if request.reuse else '--store'}", "Drop one")
+    if request.store == "":
+        raise OptionError("--store", "an empty name", "Name a folder")
+    if request.machine is not None and request.timeline is not None:
+        raise OptionError(TIMELINE, "shows a simulation, and does not go with --machine", "Drop one")
+    if request.machine is None and request.reuse:
+        raise OptionError("--reuse", "goes with --machine", _KEEPS_NONE)
+
+
+def _check_store(request: ProgramRequest, spec: RunSpec) -> None:
+    """Refuse the options of a store where nothing is kept."""
+    if spec.machine is not None or spec.compute == "measured":
         return
-    for name, given in (
-        ("--store", request.store is not None),
-        ("--no-store", request.no_store),
-        ("--reuse", request.reuse),
-    ):
+    for name, given in (("--store", request.store is not None), ("--no-store", request.no_store)):
         if given:
-            raise OptionError(name, "goes with --machine", "Leave it out: this command keeps no simulations")
+            raise OptionError(name, "goes with --machine and with measured computation", _KEEPS_NONE)
+
+
+def _simulated(request: ProgramRequest, spec: RunSpec, time_limit_s: float | None) -> RunRecord:
+    """Return the record of a simulation, whose measured computation is kept in the store."""
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.simulate import simulate
+    from apps.store import Store
+
+    if request.no_store or spec.compute != "measured":
+        return simulate(spec, time_limit_s=time_limit_s)
+    with Store(Path(request.store) if request.store is not None else None) as store:
+        return simulate(spec, time_limit_s=time_limit_s, store=store)
 
 
 def _measured(request: ProgramRequest, spec: RunSpec, time_limit_s: float | None) -> RunRecord:
@@ -238,8 +259,6 @@ def _measured(request: ProgramRequest, spec: RunSpec, time_limit_s: float | None
 
     if request.no_store:
         return simulate(spec, time_limit_s=time_limit_s)
-    if request.store == "":
-        raise OptionError("--store", "an empty name", "Name a folder")
     with Store(Path(request.store) if request.store is not None else None) as store:
         if request.reuse:
             known = store.get_record(run_identity(spec), inexact=True)
@@ -292,15 +311,13 @@ def answer(request: ProgramRequest) -> Ran | int:
     _check_of_machine(request)
     time_limit_s = wall_limit_from_request(request)
     spec = _spec(request)
+    _check_store(request, spec)
     if request.dry_run:
         return _say_plan(request, spec)
-    # Imported here for a quick start: it is slow to import.
-    from apps.runs.simulate import simulate
-
     if spec.machine is not None:
         return Ran(spec, _measured(request, spec, time_limit_s))
     with doing(f"simulating {spec.target}"):
-        return Ran(spec, simulate(spec, time_limit_s=time_limit_s))
+        return Ran(spec, _simulated(request, spec, time_limit_s))
 
 
 def _after(request: ProgramRequest, ran: Ran) -> None:

@@ -33,6 +33,22 @@ def problems_from_request(request: ProgramOptions) -> list[Problem]:
     return [problem_from_request(request, app) for app in apps]
 
 
+def problems_in_place(request: ProgramOptions) -> list[Problem] | None:
+    """Return the problems that the options name in place of those of a file; None: they name none.
+
+    Raises:
+        UserError: The options do not fit together, or name something unknown.
+    """
+    if request.app is not None or request.program is not None:
+        return problems_from_request(request)
+    for name, value in (("--class", request.problem_class), ("--size", request.size), ("--param", request.param)):
+        if value not in (None, ()):
+            shown = value[0] if isinstance(value, tuple) else value
+            raise UserError(f"{name} {shown}", "goes with --app", "The file has the programs: drop it, or name one")
+    own_problem_from_request(request)  # raises an error for other options of a program
+    return None
+
+
 @dataclass(frozen=True, kw_only=True)
 class PredictorOption(Request):
     """The option --predictor."""

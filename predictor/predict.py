@@ -16,7 +16,7 @@ from apps.options.exit_status import exit_status
 from apps.options.machines import MachineOptions, machine_from_request, machines_platform
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import cautions, settings_from_request
+from apps.options.settings import settings_from_request
 from apps.options.shares import SharesOption, with_asked_shares
 from apps.results.cautions import Cautions
 from apps.spec.run_spec import RunSpec
@@ -123,7 +123,6 @@ def answer(request: PredictRequest) -> Predictions | int:
     machine = machine_from_request(request)
     settings = settings_from_request(request, machine, request.repeats)
     said = Cautions()
-    said.say(*cautions(settings))
     with doing("reading the platform"):
         platform = platform_from_request(request) if machine is None else machines_platform(request, machine)
     placement = placement_from_request(request, platform, request.ranks if given is None else given.recording.nranks)

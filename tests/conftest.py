@@ -108,6 +108,35 @@ def record_of():
     return _record
 
 
+COMPUTING = """
+#include <mpi.h>
+#include <smpi/smpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+    int ranks;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks);
+    if (argc > 2 && ranks < atoi(argv[2])) MPI_Abort(MPI_COMM_WORLD, 1);
+    smpi_execute_flops(atof(argv[1]) / ranks);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"""
+
+
+@pytest.fixture
+def computing(tmp_path):
+    """A program that divides the operations of its first argument among its ranks, and waits for all of them.
+
+    It refuses fewer ranks than its second argument.
+    """
+    path = tmp_path / "computing.c"
+    path.write_text(COMPUTING)
+    return path
+
+
 @pytest.fixture
 def refused(capsys):
     """``refused(main, arguments, *messages)``: a command ends with status 2 and an error line with these messages."""

@@ -5,22 +5,25 @@ Finished runs are kept in the store, so an interrupted campaign continues where 
 
 from __future__ import annotations
 
-import re
 import sys
 import textwrap
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
+from apps.options.program_tables import KEYS as PROBLEM_KEYS
+from apps.options.program_tables import problem_of_table
+from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, checked_runner, runner_from_request
-from apps.programs.own_program import read_program
-from apps.programs.problem import Problem, own_problem, problem
+from apps.programs.kernel import kernel_names
+from apps.programs.problem import Problem, problem
 from apps.results.cautions import Cautions
 from apps.runs.plan import refusals_text, rough_duration, wall_s
+from apps.spec.choices import AUTO
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
 from platforms.command.command import Command
@@ -35,6 +38,7 @@ from platforms.options import check_all_usable, read_platforms
 from platforms.read.read import materialise
 from platforms.terminal.prose import prose_lines
 from predictor.defaults.choice import PredictorsOf, default_predictors
+from predictor.options import problems_in_place
 from predictor.plugins import within
 from predictor.registry import predictors
 from predictor.series.grid import combinations
@@ -56,18 +60,17 @@ _KEYS = {
         *("scenarios", "platforms", "networks", "random", "apps", "classes", "mappings", "efficiencies"),
         *("programs", "predictors", "iterations", "compute", "clusters", "ranks", "ranks_per_host"),
     ),
-    "programs": ("file", "arguments", "iterations", "flags", "name"),
+    "programs": PROBLEM_KEYS,
     "random": ("count", "seed", "clusters", "nodes", "speed_gflops", "bandwidth_gbit_s", "wan_latency_ms"),
 }
 
 
-_PROGRAM_NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
 _WIDTH = 74  # of the example in the help
 MOST_RANDOM = 100_000  # platforms
 MOST_CASES = 1_000_000  # targets
 
 
-def read_campaign(path: str | Path, folder: Path | None = None) -> Series:
+def read_campaign(path: str | Path, folder: Path | None = None, asked: Sequence[Problem] | None = None) -> Series:
     """Read a campaign from a TOML file.
 
     The targets are the product of the file's lists::
@@ -84,7 +87,7 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Series:
         efficiencies = ["reference", 0.1]   # default reference
         predictors = ["hcf"]                # default as gridval run; "all" for every one; "mine.py:NAME" for yours
         iterations = "steady"               # or "full", or a number; default steady, full where a platform changes
-        compute = "injected"                # or "none"
+        compute = "auto"                    # or "injected", "measured", "none"; default auto, as --compute
         [random]                            # random platforms beside the others; [[random]]: several such tables
         count = 100
         seed = 1
@@ -97,14 +100,19 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Series:
         file = "halo.c"                     # source or binary, as in --program
         arguments = "128 {iterations}"      # as in --program-args
         iterations = 100                    # of a full run, if the arguments tell it
-        flags = "-DFAST"                    # of the compiler, as in --program-flags
+        flags = "-DFAST"                    # of the compiler, as in --program-flags; build and status likewise
         name = "halo-128"                   # in the results; default: that of the file
+        [[programs]]                        # or another kernel, with its class, or with its size
+        app = "himeno"
+        size = 64
+        params = { niter = 20 }
 
     File names are relative to the campaign file.
 
     Args:
         path: The campaign file.
         folder: Folder to which the file names are relative instead.
+        asked: Problems in place of those of the file; None: those of the file.
 
     Raises:
         UserError: The file cannot be read or a key is wrong; the error names the file and the key.
@@ -115,12 +123,12 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Series:
     platforms = list(_platforms(table, folder))
     if not platforms:
         raise UserError(str(path), "no scenarios, platforms or random platforms", "Name at least one")
-    problems = _problems(table, folder)
+    problems = _problems(table, folder) if asked is None else list(asked)
     efficiencies = table.list_of("efficiencies", ["reference"], (str, int, float), "numbers, reference or measured")
     iterations = table.value("iterations", None)
     settings = [
         Settings(
-            compute=table.text("compute", "injected"),
+            compute=table.text("compute", AUTO),
             efficiency=str(efficiency),
             iterations=None if iterations is None else parse_iterations(str(iterations)),
         )
@@ -135,8 +143,8 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Series:
     if count > MOST_CASES:
         raise UserError(str(path), f"a product of {count} runs", f"Ask for at most {MOST_CASES}")
     cases = [
-        Case(Target(asked, platform, placement), mapping, setting)
-        for setting, (mapping, platform, placement), asked in product(settings, placements, problems)
+        Case(Target(problem_asked, platform, placement), mapping, setting)
+        for setting, (mapping, platform, placement), problem_asked in product(settings, placements, problems)
     ]
     models: Sequence[Predictor] | PredictorsOf = default_predictors
     if table.has("predictors"):
@@ -145,23 +153,19 @@ def read_campaign(path: str | Path, folder: Path | None = None) -> Series:
 
 
 def _problems(table: CheckedTable, folder: Path) -> list[Problem]:
-    """Return the kernels of each class, then the user's own programs."""
+    """Return the kernels of each class, then those of the tables: other kernels, and the user's own programs."""
     programs = table.tables("programs")
     apps = [] if programs and not table.has("apps") else _names(table, "apps", ["cg", "mg", "lu"])
     problems = [problem(app, preset) for app, preset in product(apps, _names(table, "classes", ["B"]))]
     names = set(apps)
     for entry in programs:
-        program = read_program(
-            folder / entry.text("file"), entry.text("arguments", ""),
-            entry.integer("iterations") if entry.has("iterations") else None, flags=entry.text("flags", ""),
-        )  # fmt: skip
-        name = entry.text("name", program.name)
-        if _PROGRAM_NAME.fullmatch(name) is None:
-            raise UserError(entry.of("name"), f"name {name!r}", "Give at most 40 letters, digits, dots, - or _")
-        if name in names:
-            raise UserError(entry.where, f"another program or kernel is called {name}", "Give it another name")
-        names.add(name)
-        problems.append(own_problem(replace(program, name=name)))
+        asked = problem_of_table(entry, folder)
+        if asked in problems:
+            raise UserError(entry.where, f"{asked} again", "Leave one of them out")
+        if asked.program is not None and asked.name in names:
+            raise UserError(entry.where, f"another program or kernel is called {asked.name}", "Give it another name")
+        names.add(asked.name)
+        problems.append(asked)
     return problems
 
 
@@ -263,12 +267,17 @@ def _file_help() -> str:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CampaignRequest(DryRunOption, OutOption, WideOption, ReportOption, FailAboveOption, JsonOption, RunnerOptions):
+class CampaignRequest(
+    DryRunOption, ProgramOptions, OutOption, WideOption, ReportOption, FailAboveOption, JsonOption, RunnerOptions
+):
     """Request of ``gridval series campaign``."""
 
     out_files: ClassVar[str] = "results.csv, summary.csv and, from four predictors on, the league"
 
     file: str = argument("FILE.toml", "the campaign file")
+    app: str | None = option(
+        None, "A1,A2,...", lambda _: f"kernels in place of the file's programs: of {', '.join(kernel_names())}"
+    )
     energy: bool = option(False, help="show energies and energy-delay products in the tables")
     scheduler: str | None = option(
         None, "ADDRESS", "simulate on the workers of this Dask scheduler (docs/validation/campaigns.md)"
@@ -278,7 +287,7 @@ class CampaignRequest(DryRunOption, OutOption, WideOption, ReportOption, FailAbo
 def run(request: CampaignRequest) -> int:
     """Predict, simulate, compare and print; return the exit status."""
     fail_above = limit_from_request(request)
-    campaign = read_campaign(request.file)
+    campaign = read_campaign(request.file, asked=problems_in_place(request))
     size = f"{len(campaign.cases)} targets, {campaign.predictions} predictions"
     if request.dry_run:
         print(size)

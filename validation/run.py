@@ -13,7 +13,7 @@ from apps.options.exit_status import exit_status
 from apps.options.machines import MachineOptions, machine_from_request, machines_platform
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import cautions, settings_from_request
+from apps.options.settings import settings_from_request
 from apps.options.shares import SharesOption, with_asked_shares
 from apps.options.timeline import TIMELINE, TimelineOption, timelines
 from apps.results.cautions import Cautions
@@ -121,7 +121,6 @@ def run(request: RunRequest) -> int:
     _check_no_target(request)
     settings = settings_from_request(request, machine, request.repeats)
     said = Cautions()
-    said.say(*cautions(settings))
     with doing("reading the platforms"):
         platforms = asked_platforms(request) if machine is None else [machines_platform(request, machine)]
     if machine is not None and request.platform and request.predictor is None:

@@ -7,7 +7,7 @@ import signal
 from dataclasses import dataclass
 
 from apps.child.process import Finished
-from apps.errors import KernelError, SimulationError, Unrecorded
+from apps.errors import Departed, KernelError, SimulationError, Unrecorded
 
 _EXCEPTION = re.compile(r"Uncaught exception [\w:]+(?: by \S+)?: (.*)")
 _PREFIX = re.compile(r"^\[[^]]*\]\s*(\S+:\d+:\s*)?(\[\S+/\w+\]\s*)?")  # [time] file:line: [category/LEVEL]
@@ -176,7 +176,7 @@ def _who_waits(log: str) -> str:
     return f"ranks {', '.join(others)} and {last} wait"
 
 
-_SAID = re.compile(r"^recorder: (?:(unsupported|lacking|sampled): )?(.*)$", re.MULTILINE)
+_SAID = re.compile(r"^recorder: (?:(unsupported|lacking|sampled|departs): )?(.*)$", re.MULTILINE)
 
 
 def check_recorded(done: Finished, what: str) -> None:
@@ -185,6 +185,7 @@ def check_recorded(done: Finished, what: str) -> None:
     Raises:
         Unrecorded: The program makes a call that cannot be recorded.
         KernelError: The program makes a call that SimGrid lacks, or times itself.
+        Departed: The program does something else than when its computation was timed.
         SimulationError: The recorder stopped for another reason.
     """
     said = _SAID.search(done.log)
@@ -195,6 +196,8 @@ def check_recorded(done: Finished, what: str) -> None:
         raise Unrecorded(what, f"the program calls {text}, which cannot be recorded", "Do without that call")
     if how == "lacking":
         raise KernelError(what, f"the program calls {text}, which SimGrid does not have", "Do without that call")
+    if how == "departs":
+        raise Departed(f"{what}: the program does something else than when its computation was timed: {text}", done.log)
     if how == "sampled":
         raise KernelError(what, text, "Such times are real ones: give --compute measured")
     raise SimulationError(f"{what}: the recorder stopped: {text}", done.log)

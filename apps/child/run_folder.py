@@ -22,12 +22,15 @@ _MEMORY = ":".join(
 )
 
 
+WORK = "work"  # the working folder of a run, inside the run's own
+
+
 def working_folder(folder: Path) -> Path:
     """Make a folder inside the run's folder, with links to all entries of the current folder, and return it.
 
     Simultaneous runs then do not write the same files, and new files are removed with the run's folder.
     """
-    work = folder / "work"
+    work = folder / WORK
     work.mkdir()
     here = os.getcwd()
     with os.scandir(here) as entries:

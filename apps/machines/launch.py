@@ -45,6 +45,7 @@ class Launched:
     timed_out: bool
     command: tuple[str, ...]  # that was given to the system, with HOSTS for the host file and FOLDER for its folder
     files: Mapping[str, bytes]  # those that ``collect`` named and that the program has written
+    folder: Path = Path()  # of the run, by its absolute name; it is gone
 
     @property
     def succeeded(self) -> bool:
@@ -156,7 +157,7 @@ def launch(
         files = {name: (folder / name).read_bytes() for name in collect if (folder / name).is_file()}
     output, errors = done.output + output, done.log + errors
     shown = tuple(word.replace(f"{folder}/hosts", "HOSTS").replace(str(folder), "FOLDER") for word in words)
-    return Launched(done.status, output, errors, done.wall_s, done.timed_out, shown, files)
+    return Launched(done.status, output, errors, done.wall_s, done.timed_out, shown, files, folder)
 
 
 def _made_again(

@@ -9,11 +9,12 @@ from pathlib import Path
 from apps.errors import KernelError
 from apps.machines.launch import find_launcher
 from apps.machines.machine_file import Machine
-from apps.measuring.wrappers import read_calls, wrappers
+from apps.measuring.wrappers import wrappers
 from apps.programs.compile import kernel_hash
 from apps.programs.kernel import Kernel, named_kernel
 from apps.programs.own_program import UserProgram, check_unchanged, split_flags
 from apps.programs.problem import Problem
+from apps.recording.recorder.calls import mpi_calls
 from platforms.files.caching import cache_folder, write_atomically
 from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
 
@@ -46,8 +47,10 @@ def kernel_executable(machine: Machine, kernel: Kernel, *, solo: bool = False) -
     )
 
 
-def program_executable(machine: Machine, program: UserProgram) -> Path:
-    """Return the user's program for the machine: the binary itself, or the source compiled by its compiler.
+def program_command(machine: Machine, program: UserProgram) -> tuple[str, ...]:
+    """Return the words that start the user's program on the machine, without its arguments.
+
+    They are the binary itself, the source compiled by the machine's compiler, or a script after its interpreter.
 
     Raises:
         KernelError: The machine has no compiler for it, or the program is not one for a real MPI library.
@@ -58,13 +61,21 @@ def program_executable(machine: Machine, program: UserProgram) -> Path:
         if program.simulated:
             remedy = "Build it with the machine's own compiler, or give the source"
             raise KernelError(f"--program {program.path}", "it was not built for a real MPI library", remedy)
-        return program.path
+        return (*script_interpreter(program), str(program.path))
     compiler = compiler_of(machine, program)
     flags, libraries = split_flags(program.flags)
-    return compile_once(
+    compiled = compile_once(
         program.name, [program.path], compiler=[compiler], flags=[*machine.compilers.flags, *flags],
         libraries=["-lm", *libraries], included=included, folder=machine.compiled_folder,
     )  # fmt: skip
+    return (str(compiled),)
+
+
+def script_interpreter(program: UserProgram) -> tuple[str, ...]:
+    """Return the interpreter of a script with mpi4py; nothing for other programs."""
+    if program.native is None or program.native.interpreter is None:
+        return ()
+    return (str(program.native.interpreter),)
 
 
 def layer_library(machine: Machine) -> Path:
@@ -148,7 +159,7 @@ def _headers_for_real_mpi() -> list[Path]:
 
 @cache
 def _wrappers() -> bytes:
-    return wrappers(read_calls((_LAYER / "calls.txt").read_text())).encode()
+    return wrappers(mpi_calls()).encode()
 
 
 @cache

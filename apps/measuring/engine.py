@@ -10,16 +10,20 @@ from pathlib import Path
 from typing import Any
 
 from apps.child.failure import check_recorded
+from apps.child.inputs import noted_inputs
 from apps.child.process import Finished
+from apps.child.run_folder import WORK
 from apps.errors import KernelError, SimulationError
 from apps.kernels.arguments import kernel_arguments
 from apps.machines.launch import Launched, launch, printed_json, real_name
 from apps.machines.machine_file import Machine
+from apps.machines.this_computer import HOST
 from apps.machines.turns import alone_on
-from apps.measuring.compiling import code_hash, kernel_executable, layer_library, program_executable
+from apps.measuring.compiling import code_hash, kernel_executable, layer_library, program_command
 from apps.measuring.notes import FILE, VARIABLE, Notes, collectives, parse_notes
 from apps.programs.kernel import named_kernel
-from apps.recording.recorder.library import RECORDED, real_recorder_library
+from apps.programs.own_program import check_unchanged
+from apps.recording.recorder.library import INPUTS, RECORDED, real_recorder_library
 from apps.results.measured import Measured, far_repeats, median_repeat
 from apps.results.record import RunRecord, from_kernel
 from apps.spec.run_spec import RunSpec
@@ -89,6 +93,7 @@ def note_events(
     """Run a number of iterations once, under the recorder; see apps.runs.engines.Engine.
 
     The time between two calls is computation, in flops of the speed that the spec's platform gives the rank's host.
+    What a program reads is noted where it runs on this computer alone.
     """
     machine, nranks = _machine(spec), spec.target.nranks
     speeds = " ".join(repr(spec.target.platform.host(host).speed_flops) for host in spec.target.placement)
@@ -101,8 +106,9 @@ def note_events(
             preload=[real_recorder_library([machine.compilers.c], machine.compiled_folder)],
             collect=[
                 *(f"{rank}.{collector}" for rank in range(nranks) for collector in RECORDED),
-                "communicators",
-            ],  # of one rank
+                "communicators",  # of one rank
+                INPUTS,
+            ],
             links=spec.target.problem.program is not None,
             time_limit_s=time_limit_s,
             stop=stop,
@@ -113,7 +119,11 @@ def note_events(
         raise SimulationError(f"{what} on machine {machine.name}: {done.why}", done.stderr)
     for name, content in done.files.items():
         (notes / name).write_bytes(content)
-    return finished
+    if machine.hosts != (HOST,):  # the files of others cannot be looked at here
+        return finished
+    if spec.target.problem.program is not None:
+        check_unchanged(spec.target.problem.program)
+    return replace(finished, inputs=noted_inputs(notes / INPUTS, folder=done.folder, work=done.folder / WORK))
 
 
 def _machine(spec: RunSpec) -> Machine:
@@ -124,7 +134,8 @@ def _machine(spec: RunSpec) -> Machine:
 def _program(spec: RunSpec, machine: Machine, iterations: int) -> tuple[str, ...]:
     problem = spec.target.problem
     if problem.program is not None:
-        return str(program_executable(machine, problem.program)), *problem.program.arguments_for(iterations)
+        arguments = problem.program_arguments(iterations, spec.target.nranks)
+        return *program_command(machine, problem.program), *arguments
     return str(kernel_executable(machine, named_kernel(problem.name))), *kernel_arguments(spec, iterations)
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from apps.kernels.arguments import kernel_arguments
 from apps.machines.launch import planned_launch
 from apps.machines.machine_file import Machine
-from apps.measuring.compiling import compiler_of
+from apps.measuring.compiling import compiler_of, script_interpreter
 from apps.measuring.notes import FILE, VARIABLE
 from apps.spec.run_spec import RunSpec
 from platforms.simgrid.compiling import find_compiler
@@ -35,9 +35,8 @@ def planned_run(spec: RunSpec, time_limit_s: float | None = None) -> list[str]:
     if program is None:
         words = [_PROGRAM, *kernel_arguments(spec, iterations)]
     else:
-        words = [
-            _PROGRAM if program.is_source else str(program.path), *program.arguments_for(iterations)
-        ]  # fmt: skip
+        named = [_PROGRAM] if program.is_source else [*script_interpreter(program), str(program.path)]
+        words = [*named, *problem.program_arguments(iterations, spec.target.nranks)]
     planned = planned_launch(
         machine,
         words,

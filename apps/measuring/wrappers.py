@@ -1,4 +1,4 @@
-"""Write the wrappers of MPI's functions, in C and for Fortran, from the table in layer/calls.txt.
+"""Write the wrappers of MPI's functions, in C and for Fortran, from the table of apps/recording/recorder.
 
 A wrapper times a call and counts what it sends, and calls the MPI library's own function.  In C that is the one with
 the prefix PMPI_.  Fortran has no such name that is the same everywhere, so its wrapper calls the function of the same
@@ -9,11 +9,11 @@ and in MPICH ``mpi_send_f08ts_`` for functions with buffers.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-_SECTIONS = ("calls", "persistent", "collectives", "files")
-_ROW = re.compile(r"(?P<since>4 )?(?P<name>\w+)\((?P<arguments>.*)\) \|(?P<counted>.*)")
+from apps.recording.recorder.calls import Call
+
 # The C type of an argument by its word in the table: in the usual form, and in the form for large counts.
 _C_TYPES = {
     "in": "const void *",
@@ -52,72 +52,9 @@ _POINTER_FORMS = ("Win_allocate", "Win_allocate_shared")  # Fortran has a second
 _HEAD = '#define _GNU_SOURCE\n#include <dlfcn.h>\n\n#include "counting.h"\n#include "fortran.h"\n'
 
 
-@dataclass(frozen=True)
-class Call:
-    """A function of MPI, in one of its forms."""
-
-    name: str  # without MPI_
-    arguments: tuple[tuple[str, str], ...]  # word of the type, and name
-    counted: str  # a statement in the words of layer/counting.h; empty: nothing is counted
-    since: int = 3  # version of MPI
-    kept: bool = False  # what is counted is kept with the request, and counted when that is started
-    file: bool = False
-    extension: bool = False  # the function is MPIX_..., which Open MPI 4 has for one of MPI 4
-
-    @property
-    def buffers(self) -> bool:
-        """True if an argument is a buffer of any type."""
-        return any(word in _BUFFERS for word, _ in self.arguments)
-
-    @property
-    def large(self) -> bool:
-        """True if the function has a form for large counts."""
-        return any(word in _LARGE for word, _ in self.arguments)
-
-
-def read_calls(text: str) -> list[Call]:
-    """Return the functions in a table, collectives in all their forms.
-
-    Raises:
-        ValueError: A line is no function.
-    """
-    calls: list[Call] = []
-    section = ""
-    for line in text.splitlines():
-        if not line or line.startswith("#"):
-            continue
-        if line[1:-1] in _SECTIONS:
-            section = line[1:-1]
-            continue
-        match = _ROW.fullmatch(line)
-        if match is None or not section:
-            raise ValueError(f"no function of MPI: {line}")
-        arguments = tuple(_argument(word) for word in match["arguments"].split(", "))
-        call = Call(
-            match["name"], arguments, match["counted"].strip(), 4 if match["since"] else 3,
-            kept=section == "persistent", file=section == "files",
-        )  # fmt: skip
-        calls += _forms(call) if section == "collectives" else [call]
-    return calls
-
-
-def wrappers(calls: list[Call]) -> str:
+def wrappers(calls: Sequence[Call]) -> str:
     """Return the wrappers in C, a file that is compiled in the folder of layer.h."""
     return "\n".join((_HEAD, *(text for call in calls for text in _guarded(call))))
-
-
-def _argument(text: str) -> tuple[str, str]:
-    word, _, name = text.partition(" ")
-    return word, name
-
-
-def _forms(call: Call) -> Iterator[Call]:
-    request, info = ("Request*", "r"), ("Info", "i")
-    yield call
-    yield replace(call, name=f"I{call.name[0].lower()}{call.name[1:]}", arguments=(*call.arguments, request))
-    persistent = replace(call, name=f"{call.name}_init", arguments=(*call.arguments, info, request), kept=True)
-    yield replace(persistent, since=4)
-    yield replace(persistent, extension=True)
 
 
 def _guarded(call: Call) -> Iterator[str]:

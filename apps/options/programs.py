@@ -66,12 +66,15 @@ class ProgramOptions(ProblemOptions):
         None,
         "FILE",
         "an MPI program of your own instead of a kernel: a source in C, C++ or Fortran, or an executable built by "
-        "smpicc, smpicxx or smpif90 (docs/programs/own-program.md); or a program in Python (docs/programs/s4u.md)",
+        "smpicc, smpicxx or smpif90 (docs/programs/own-program.md); an executable of this computer's own MPI, or a "
+        "script with mpi4py, which is recorded under mpirun (docs/programs/native.md); or a program in Python "
+        "(docs/programs/s4u.md)",
     )
     program_args: str | None = option(
         None,
         "ARGS",
-        "arguments of the program, in one word; {iterations} in it is replaced by the number of iterations to run",
+        "arguments of the program, in one word; {iterations} in it is replaced by the number of iterations to run, and "
+        "{shares} by the parts of the data of all ranks, such as 0.25,0.75 (docs/planning/shares.md)",
     )
     program_iterations: int | None = option(None, "N", "number of iterations of a full run")
     program_flags: str | None = option(None, "FLAGS", "more arguments of the compiler, in one word, for a source")

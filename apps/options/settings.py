@@ -6,9 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
-from apps.results.cautions import MEASURED
 from apps.spec.checks import not_timed
-from apps.spec.choices import COMPUTE, ENGINES, KERNEL_COMPUTE, REPEATS
+from apps.spec.choices import AUTO, COMPUTE, ENGINES, KERNEL_COMPUTE, REPEATS
 from apps.spec.engine_options import parse_options
 from apps.spec.settings import Settings, parse_iterations, parse_memory_bus
 from apps.traffic import declared_names
@@ -26,13 +25,34 @@ WALL_LIMIT_HELP = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class SettingsOptions(Request):
+class ComputeOptions(Request):
+    """The source of the time that computation takes in runs."""
+
+    computations: ClassVar[Sequence[str]] = COMPUTE
+
+    compute: str = option(
+        AUTO,
+        "HOW",
+        lambda request: _compute_help(request),
+        others=("--computation",),
+        parse=str.lower,
+        choices=lambda request: (AUTO, *request.computations),  # type: ignore[attr-defined]
+    )
+    host_speed: float | None = option(
+        None,
+        "GFLOPS",
+        "speed of one core of this machine on the scale of the platform's hosts, for measured computation (default: "
+        "its speed in a product of matrices, measured once)",
+        unit="Gflop/s",
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SettingsOptions(ComputeOptions):
     """Computation, efficiency, iterations, engine, memory bus and SimGrid options of runs.
 
     A command that takes no program of the user's is ``KernelSettingsOptions``.
     """
-
-    computations: ClassVar[Sequence[str]] = COMPUTE
 
     efficiency: str = option(
         "reference",
@@ -41,21 +61,6 @@ class SettingsOptions(Request):
         "real core), measured (on this machine, by gridval program speed), or platform (that of the kernel on a "
         "platform calibrated from a machine)",
         parse=str.lower,
-    )
-    compute: str = option(
-        "injected",
-        "HOW",
-        lambda request: _compute_help(request),
-        others=("--computation",),
-        parse=str.lower,
-        choices=lambda request: request.computations,  # type: ignore[attr-defined]
-    )
-    host_speed: float | None = option(
-        None,
-        "GFLOPS",
-        "speed of one core of this machine on the scale of the platform's hosts, for --compute measured (default: its "
-        "speed in a product of matrices, measured once)",
-        unit="Gflop/s",
     )
     iterations: str | None = option(
         None,
@@ -98,10 +103,26 @@ class KernelSettingsOptions(SettingsOptions):
 
 def _compute_help(request: type[Request]) -> str:
     """Return the help of --compute."""
-    assert issubclass(request, SettingsOptions)
-    timed = "; measured times a program of your own on this machine, so that results vary from run to run"
-    said = timed if "measured" in request.computations else ""
-    return f"{' or '.join(request.computations)}: with none, computation takes no simulated time{said}"
+    assert issubclass(request, ComputeOptions)
+    without = "none: it takes no simulated time"
+    if "measured" not in request.computations:
+        return f"{' or '.join(request.computations)} (default: injected); {without}"
+    return (
+        f"{AUTO}, {', '.join(request.computations[:-1])} or {request.computations[-1]}: injected, a kernel or program "
+        "itself states how much it computes; measured, a program of your own is timed on this machine; "
+        f"{without}; {AUTO} (default): injected for kernels and for programs that call smpi_execute or SMPI_SAMPLE, "
+        "measured for all others"
+    )
+
+
+def check_timed(request: ComputeOptions) -> None:
+    """Refuse to time a kernel, before this machine's speed is measured.
+
+    Raises:
+        OptionError: There is no program to be timed.
+    """
+    if request.compute == "measured" and getattr(request, "program", None) is None:
+        raise not_timed()
 
 
 def settings_from_request(
@@ -117,9 +138,7 @@ def settings_from_request(
     Raises:
         UserError: The options do not fit together, or one is out of range.
     """
-    # Refused before this machine's speed is measured.
-    if request.compute == "measured" and getattr(request, "program", None) is None:
-        raise not_timed()
+    check_timed(request)
     return Settings(
         compute=request.compute,
         efficiency=request.efficiency,
@@ -132,13 +151,6 @@ def settings_from_request(
         machine=machine,
         repeats=REPEATS if repeats is None else repeats,
     )
-
-
-def cautions(settings: Settings) -> list[str]:
-    """Return the cautions for readers of results under these settings; commands with a store print them first."""
-    if settings.compute != "measured":
-        return []
-    return [MEASURED, "runs whose computation is timed are not taken from the store"]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,7 +29,7 @@ class SharesOption(Request):
     shares: str = option(
         EQUAL,
         "equal|speed|FILE.csv",
-        "how a kernel's data are divided among the ranks: equal (default), speed (in proportion to the speed of each "
+        "how the data are divided among the ranks: equal (default), speed (in proportion to the speed of each "
         "rank's host), or a file with the columns cluster, share or host, share (docs/planning/shares.md)",
     )
 

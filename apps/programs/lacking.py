@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from apps.programs.libraries import asked_names
+from apps.programs.libraries import referred_names
 from apps.recording.recorder.library import lacking_functions
 
 
@@ -14,5 +14,5 @@ def lacked_functions(binary: Path) -> tuple[str, ...]:
     Raises:
         KernelError: The binary's names cannot be read.
     """
-    asked = {name.removesuffix("_").casefold() for name in asked_names(binary)}
+    asked = {name.removesuffix("_").casefold() for name in referred_names(binary)}
     return tuple(sorted(name for name in lacking_functions() if name.casefold() in asked))

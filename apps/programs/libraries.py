@@ -64,13 +64,13 @@ def exported_names(binary: Path) -> set[str]:
     return {line.split()[0].partition("@")[0] for line in said.splitlines() if line.strip()}
 
 
-def asked_names(binary: Path) -> set[str]:
-    """Return the names in a binary's dynamic symbol table that others must define.
+def referred_names(binary: str | Path) -> set[str]:
+    """Return the names in a binary's dynamic symbol table that other libraries define.
 
     Raises:
         KernelError: The table cannot be read.
     """
-    said = _binutils("nm", "--dynamic", "--undefined-only", "--no-demangle", "--format=posix", binary=binary)
+    said = _binutils("nm", "--dynamic", "--undefined-only", "--no-demangle", "--format=posix", binary=Path(binary))
     return {line.split()[0].partition("@")[0] for line in said.splitlines() if line.strip()}
 
 
@@ -80,7 +80,8 @@ def needed_names(binary: Path) -> set[str]:
     Raises:
         KernelError: They cannot be listed.
     """
-    return set(_NEEDED.findall(_binutils("objdump", "-p", binary=binary)))
+    # A library that has no name of its own is needed by its path.
+    return set(map(os.path.basename, _NEEDED.findall(_binutils("objdump", "-p", binary=binary))))
 
 
 def private_libraries(binary: Path) -> tuple[str, ...]:

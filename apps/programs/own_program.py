@@ -1,7 +1,8 @@
 """Programs of the user.
 
 A program is a source file in C, C++ or Fortran, a binary that smpicc, smpicxx or smpif90 built, or a source file in
-Python, which runs on S4U (apps/s4u).
+Python, which runs on S4U (apps/s4u); or a binary of an ordinary MPI or a script with mpi4py, of which a recording under
+this computer's own MPI is taken (apps/programs/native.py).
 """
 
 from __future__ import annotations
@@ -17,11 +18,13 @@ from pathlib import Path
 from apps.errors import KernelError, OptionError
 from apps.programs import python_source as python_program
 from apps.programs.libraries import exported_names, libraries
+from apps.programs.native import NativeMpi, mpi_of_libraries, mpi_of_script
 from platforms.files.reading import input_bytes
 from platforms.simgrid.compiling import COMPILER_VARIABLES, compile_once, compiler_stamps, find_compiler, is_system
 from platforms.simgrid.includes import included_files
 
 PLACEHOLDER = "{iterations}"
+SHARES = "{shares}"  # in the arguments: the shares of all ranks, separated by commas
 FLAGS = ("-O2", "-g")  # -g: the lines of call sites
 _COMPILERS = {  # by suffix of a source file
     **dict.fromkeys((".c",), "smpicc"),
@@ -47,7 +50,8 @@ class UserProgram:
     path: Path = field(compare=False)  # absolute
     # Hash of the file as it was read; None: content_hash.  They differ where the content is known from elsewhere.
     read_hash: str | None = field(default=None, compare=False)
-    simulated: bool = True  # SimGrid can run it; False: a binary that was built for a real MPI library
+    simulated: bool = True  # SimGrid can run it; False: a program that uses an ordinary MPI
+    native: NativeMpi | None = None  # that MPI, where it is one of this computer
     recorded: bool = False  # only a recording of it is known (predictor/evidence/given.py): it cannot be run
     flags: tuple[str, ...] = ()  # of the compiler, for a source, besides FLAGS
     status: int = 0  # exit status of a run that succeeds
@@ -56,17 +60,30 @@ class UserProgram:
 
     @property
     def is_python(self) -> bool:
-        """True for a source file in Python."""
-        return self.path.suffix == python_program.SUFFIX
+        """True for a source file in Python that runs on S4U."""
+        return self.path.suffix == python_program.SUFFIX and self.simulated
 
     @property
     def is_source(self) -> bool:
         """True for a source file that must be compiled."""
         return self.path.suffix in _COMPILERS
 
-    def arguments_for(self, iterations: int) -> tuple[str, ...]:
-        """Return the arguments for a run of ``iterations`` iterations; the same for all without a PLACEHOLDER."""
-        return tuple(argument.replace(PLACEHOLDER, str(iterations)) for argument in self.arguments)
+    @property
+    def takes_shares(self) -> bool:
+        """True if the arguments say how the data are divided."""
+        return any(SHARES in argument for argument in self.arguments)
+
+    def arguments_for(self, iterations: int, shares: Sequence[float]) -> tuple[str, ...]:
+        """Return the arguments for a run.
+
+        Args:
+            iterations: Number of iterations, in place of PLACEHOLDER.
+            shares: The part of the data of every rank, in place of SHARES.
+        """
+        divided = ",".join(f"{share:.6g}" for share in shares)
+        return tuple(
+            argument.replace(PLACEHOLDER, str(iterations)).replace(SHARES, divided) for argument in self.arguments
+        )
 
 
 def read_program(
@@ -102,21 +119,27 @@ def read_program(
         content = input_bytes(path, most_bytes=_MOST_BYTES)
     except OSError as err:
         raise KernelError(where, f"cannot be read: {err.strerror}", "Make it readable") from err
-    if path.suffix == python_program.SUFFIX:
+    native = None
+    if path.suffix == python_program.SUFFIX and python_program.uses_mpi4py(path):
+        native = mpi_of_script(path)
+    elif path.suffix == python_program.SUFFIX:
         python_program.check_program(path)
     elif path.suffix not in _COMPILERS:
-        _check_binary(path, content, where, real_mpi=real_mpi)
+        native = _mpi_of_binary(path, content, where, real_mpi=real_mpi)
+    if native is not None and status:
+        raise OptionError(f"--program-status {status}", "goes with simulated programs", "Leave it out")
     own_flags = _flags(flags, path)
-    content_hash = _content_hash(path, content, _included(path, own_flags), own_flags)
+    content_hash = _content_hash(path, content, _included(path, own_flags), own_flags, native)
     program = UserProgram(
         # Of a binary, such as lulesh2.0, the last suffix belongs to the name.
         name=path.stem if path.suffix in (*_COMPILERS, python_program.SUFFIX) else path.name,
         content_hash=content_hash,
-        arguments=_split(arguments, any_word=path.suffix == python_program.SUFFIX),
+        arguments=_split(arguments, any_word=native is not None or path.suffix == python_program.SUFFIX),
         iterations=iterations,
         path=path.absolute(),
         read_hash=content_hash,
-        simulated=path.suffix in (*_COMPILERS, python_program.SUFFIX) or not real_mpi,
+        simulated=native is None and (path.suffix in (*_COMPILERS, python_program.SUFFIX) or not real_mpi),
+        native=native,
         flags=own_flags,
         status=status,
         assumed=tuple(assumed),
@@ -164,7 +187,7 @@ def check_unchanged(program: UserProgram) -> dict[Path, str]:
     included: dict[Path, str] = {}
     try:
         included = _included(program.path, program.flags)
-        now = _content_hash(program.path, program.path.read_bytes(), included, program.flags)
+        now = _content_hash(program.path, program.path.read_bytes(), included, program.flags, program.native)
         same = now == (program.read_hash or program.content_hash)
     except OSError:
         same = False
@@ -200,8 +223,9 @@ def _check_iterations(program: UserProgram) -> None:
             raise KernelError(where, "not positive", "Give at least 1")
 
 
-def _check_binary(path: Path, content: bytes, where: str, *, real_mpi: bool) -> None:
-    remedy = "Build it with smpicc, smpicxx or smpif90, or give the source"
+def _mpi_of_binary(path: Path, content: bytes, where: str, *, real_mpi: bool) -> NativeMpi | None:
+    """Check a binary, and return the ordinary MPI that it uses; None: it is one for SMPI."""
+    remedy = "Build it with smpicc, smpicxx or smpif90, or with an MPI of this computer, or give the source"
     if not content.startswith(_ELF):
         endings = ", ".join((*_COMPILERS, python_program.SUFFIX))
         raise KernelError(where, "neither a program for this system nor a known kind of source", f"Known: {endings}")
@@ -209,17 +233,20 @@ def _check_binary(path: Path, content: bytes, where: str, *, real_mpi: bool) -> 
     # ELF header: class and byte order at 4 and 5, type at 16, machine at 18.
     if (content[4:6], content[18:20]) != (header[4:6], header[18:20]):
         raise KernelError(where, "it is for another processor", "Build it on this machine")
-    if real_mpi:
-        if b"libsimgrid.so" in content:
-            remedy = "Build it with the machine's own compiler, or give the source"
-            raise KernelError(where, "it was built for SimGrid's MPI, and the machine has its own", remedy)
-        return
     if b"libsimgrid.so" not in content:
-        problem = "it was built for another MPI" if b"libmpi" in content else "it does not use SimGrid's MPI"
-        raise KernelError(where, problem, remedy)
+        native = mpi_of_libraries(libraries(path))
+        if native is None and not real_mpi:  # that of another machine need not be here
+            static = b"MPI_Init" in content
+            problem = "its MPI library is linked statically" if static else "it uses no MPI library that is known"
+            raise KernelError(where, problem, remedy)
+        return native
+    if real_mpi:
+        remedy = "Build it with the machine's own compiler, or give the source"
+        raise KernelError(where, "it was built for SimGrid's MPI, and the machine has its own", remedy)
     kind = int.from_bytes(content[16:18], "little" if content[5] == 1 else "big")
     if kind != _SHARED_OBJECT or not {"main", "user_main_"} & exported_names(path):
         raise KernelError(where, "not an SMPI program: it has no main that SimGrid could load", remedy)
+    return None
 
 
 def _included(path: Path, flags: Sequence[str]) -> dict[Path, str]:
@@ -245,7 +272,11 @@ def _flags(text: str, path: Path) -> tuple[str, ...]:
     )
 
 
-def _content_hash(path: Path, content: bytes, included: Mapping[Path, str], flags: Sequence[str]) -> str:
+def _content_hash(
+    path: Path, content: bytes, included: Mapping[Path, str], flags: Sequence[str], native: NativeMpi | None
+) -> str:
+    if path.suffix == python_program.SUFFIX and native is not None:
+        return hashlib.sha256(repr((python_program.content_hash(path), native.marks)).encode()).hexdigest()
     if path.suffix == python_program.SUFFIX:
         return python_program.content_hash(path)
     if path.suffix not in _COMPILERS:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from apps.errors import KernelError
 from apps.programs.iterations_table import table_iterations
 from apps.programs.kernel import Kernel, Value, named_kernel, shared_names
-from apps.programs.own_program import UserProgram
+from apps.programs.own_program import SHARES, UserProgram
 from apps.programs.rules import allows, bytes_per_flop, rank_rule
 from platforms.errors import known_names, matching
 from platforms.wording import number_of
@@ -100,13 +100,23 @@ class Problem:
         Raises:
             KernelError: The kernel divides its data evenly only, or a share is not a positive number.
         """
-        if self.program is not None or not named_kernel(self.name).takes_shares:
-            remedy = f"Use one of {', '.join(shared_names())}"
+        if self.program is not None and not self.program.takes_shares:
+            problem = "its arguments do not say how its data are divided"
+            remedy = f"Write {SHARES} into --program-args, which becomes the shares of all ranks, such as 0.25,0.75"
+            raise KernelError(f"shares of {self.name}", problem, remedy)
+        if self.program is None and not named_kernel(self.name).takes_shares:
+            remedy = f"Use one of {', '.join(shared_names())}, or a program of your own"
             raise KernelError(f"shares of {self.name}", "it divides its data evenly only", remedy)
         total = sum(shares)
         if not all(0 < share < math.inf for share in shares) or not 0 < total < math.inf:
             raise KernelError(f"shares of {self.name}", "not all are positive numbers", "Give one for every rank")
         return replace(self, shares=tuple(share / total for share in shares))
+
+    def program_arguments(self, iterations: int, nranks: int) -> tuple[str, ...]:
+        """Return the arguments of the user's own program on so many ranks; empty for a kernel."""
+        if self.program is None:
+            return ()
+        return self.program.arguments_for(iterations, self.shares or (1 / nranks,) * nranks)
 
     def allows(self, nranks: int) -> bool:
         """Return whether the kernel's own rule allows so many ranks; every number is allowed for the user's program."""

@@ -5,37 +5,80 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+from collections.abc import Iterator
+from contextlib import suppress
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 from apps.errors import KernelError
 
 SUFFIX = ".py"
+_SPAWNS = ("Spawn", "Spawn_multiple")  # of mpi4py's communicators
+
+
+def uses_mpi4py(path: Path) -> bool:
+    """Return whether a program, or a module that it imports from its own folder, imports mpi4py.
+
+    Raises:
+        KernelError: The file is not Python, or starts further processes (``Spawn``), which nothing here can follow.
+    """
+    _parsed(path)
+    trees = [(source, tree) for source, tree in _trees(path) if _imports(tree, "mpi4py")]
+    for source, tree in trees:
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _SPAWNS:
+                problem = f"{node.func.attr} starts further processes, which cannot be recorded"
+                raise KernelError(f"{source}:{node.lineno}", problem, "Start all ranks at the beginning")
+    return bool(trees)
 
 
 def check_program(path: Path) -> None:
-    """Check a program without running it.
+    """Check a program for S4U without running it.
 
     Raises:
-        KernelError: the file is not Python, or has no function ``main`` of one argument.
+        KernelError: The file is not Python, or has no function ``main`` of one argument.
     """
-    try:
-        tree = ast.parse(path.read_bytes(), str(path))
-    except SyntaxError as err:
-        raise KernelError(f"{path}:{err.lineno}", f"not Python: {err.msg}", "Correct it") from err
-    except ValueError as err:  # null bytes
-        raise KernelError(str(path), f"not Python: {err}", "Give the source of a program") from err
-    except (RecursionError, MemoryError):
-        raise KernelError(str(path), "not Python: nested too deeply", "Give the source of a program") from None
-    remedy = "Define main(rank), as docs/programs/s4u.md says"
+    tree = _parsed(path)
+    remedy = "Define main(rank), as docs/programs/s4u.md says, or import mpi4py (docs/programs/native.md)"
     if "main" not in _defined(tree):
-        raise KernelError(str(path), "it has no function main", remedy)
+        raise KernelError(str(path), "it has no function main, and does not import mpi4py", remedy)
     for statement in tree.body:
         if isinstance(statement, ast.FunctionDef) and statement.name == "main":
             taken = [*statement.args.posonlyargs, *statement.args.args]
             needed = len(taken) - len(statement.args.defaults)
             if needed > 1 or not (taken or statement.args.vararg):
                 raise KernelError(f"{path}:{statement.lineno}", "main does not take one argument", remedy)
+
+
+def _parsed(path: Path) -> ast.Module:
+    try:
+        return ast.parse(path.read_bytes(), str(path))
+    except SyntaxError as err:
+        raise KernelError(f"{path}:{err.lineno}", f"not Python: {err.msg}", "Correct it") from err
+    except ValueError as err:  # null bytes
+        raise KernelError(str(path), f"not Python: {err}", "Give the source of a program") from err
+    except (RecursionError, MemoryError):
+        raise KernelError(str(path), "not Python: nested too deeply", "Give the source of a program") from None
+
+
+def _trees(path: Path) -> Iterator[tuple[Path, ast.Module]]:
+    """Yield the program and the modules that it imports from its own folder, as far as they are Python."""
+    for source in _sources(path.absolute()):
+        if source.suffix == SUFFIX:
+            with suppress(SyntaxError, ValueError, RecursionError, MemoryError):  # the run will report the error
+                yield source, ast.parse(source.read_bytes())
+
+
+def _imports(tree: ast.Module, package: str) -> bool:
+    """Return whether an import anywhere in a module names a package or a part of it."""
+    names: list[str] = []
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=imported):
+                names += [alias.name for alias in imported]
+            case ast.ImportFrom(module=name, level=0):
+                names.append(name or "")
+    return any(name.partition(".")[0] == package for name in names)
 
 
 def content_hash(path: Path) -> str:

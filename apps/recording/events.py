@@ -154,7 +154,9 @@ class Recording:
     events: tuple[npt.NDArray[np.void], ...]  # dtype EVENT, by rank
     counts: tuple[npt.NDArray[np.int64], ...]  # int64, bytes: the counts of vector collectives, by rank
     communicators: tuple[tuple[int, ...], ...]  # members in rank order; 0 is MPI_COMM_WORLD
-    measured: bool = False  # COMPUTE comes from measured wall times, which vary from recording to recording
+    measured: bool = False  # COMPUTE comes from measured times
+    replayed: bool = False  # these are of another run, and so the same in every recording (apps/recording/work.py)
+    spread_rel: float = 0.0  # by which measured computation that was replayed may be wrong (apps/recording/work.py)
     held_node_s: float = math.nan  # nodes that a recording on a real machine held times their time; nan: simulated
     # As in apps.results.inputs.Inputs; archives do not hold them.
     asks: tuple[str, ...] = ()
@@ -165,6 +167,11 @@ class Recording:
     cautions: tuple[str, ...] = ()  # what it leaves out or only estimates
     # Paths of calls: addresses in the program's file to which calls return, the innermost first.
     paths: tuple[tuple[int, ...], ...] = ()
+
+    @property
+    def timed(self) -> bool:
+        """True if its computation was timed while it was made: it varies from recording to recording."""
+        return self.measured and not self.replayed
 
     @property
     def waits_at_windows(self) -> bool:

@@ -45,8 +45,10 @@ _COLUMNS = {
     "members": np.dtype(np.int32),
     "measured": np.dtype(np.bool_),
     "held_node_s": np.dtype(np.float64),
+    "spread_rel": np.dtype(np.float64),
+    "replayed": np.dtype(np.bool_),
 }
-_SCALARS = ("measured", "held_node_s")
+_SCALARS = ("measured", "replayed", "held_node_s", "spread_rel")
 
 
 def no_moment() -> npt.NDArray[np.void]:
@@ -199,6 +201,8 @@ def to_bytes(recording: Recording) -> bytes:
         file,
         measured=recording.measured,
         held_node_s=recording.held_node_s,
+        spread_rel=recording.spread_rel,
+        replayed=recording.replayed,
         ends=_ends(recording.events),
         counts=np.concatenate(recording.counts),
         counts_ends=_ends(recording.counts),
@@ -235,6 +239,8 @@ def from_bytes(content: bytes, *, nranks: int | None = None) -> Recording:
         paths=tuple(tuple(path.tolist()) for path in _parts(columns["paths"], columns["paths_ends"])),
         measured=bool(columns["measured"]),
         held_node_s=float(columns["held_node_s"]),
+        spread_rel=float(columns["spread_rel"]),
+        replayed=bool(columns["replayed"]),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from apps.results.energy import packed, unpacked
 from apps.results.inputs import Inputs
 from apps.results.measured import Measured
+from apps.results.timed import Timed
 from platforms.model.platform import Platform
 
 UNIFORM = "uniform by construction"
@@ -101,6 +102,8 @@ class RunRecord:
 
     # How a real machine was measured; None: a simulation.  The record is then that of the median repeat.
     measured: Measured | None = field(default=None, metadata={"may_be_absent": True})
+    # Where the measured computation of a user's program comes from; None: computation is injected, or takes no time.
+    timed: Timed | None = field(default=None, metadata={"may_be_absent": True})
 
     @property
     def ranks(self) -> int:
@@ -146,8 +149,9 @@ class RunRecord:
         data = asdict(replace(self, seen=None))
         identity = data.pop("identity")
         del data["iteration_energy"], data["inputs"], data["seen"]
-        if self.measured is None:
-            del data["measured"]
+        for name in ("measured", "timed"):
+            if data[name] is None:
+                del data[name]
         if self.inputs is not None:
             data["inputs"] = self.inputs.to_json()
         return {**identity, "ranks": self.ranks, **data}

@@ -16,6 +16,7 @@ from apps.recording.events import Kind, Mark, Recording
 from apps.results.cautions import MEASURED
 from apps.results.measured import Measured
 from apps.results.record import NOT_SHOWN, RunRecord, iterations_caution
+from apps.results.timed import Timed
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.model.platform import Change
@@ -25,6 +26,7 @@ _LOCKED = (
     "one-sided calls wait for their own messages (locks, flushes or MPI_Accumulate): SimGrid lets ranks wait for each "
     "other at a window, which predictions from a recording leave out"
 )
+SPREAD_REL = 0.05  # share by which measured computation may be wrong without a word
 _BUSY = 0.5  # load of a host above which others use it
 _REPAIRED = re.compile(r"(.+)-[0-9a-f]{16}")  # as simgrid_identity returns it
 
@@ -68,8 +70,13 @@ def experiments_cautions(plan: NetworkPlan | BlockPlan) -> tuple[str, ...]:
 def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
     problem = spec.target.problem
     program, extrapolated = problem.program, extrapolation_caution(record)
-    if spec.compute == "measured":
-        yield MEASURED
+    if record.timed is not None:
+        yield from _of_timed(record.timed)
+    if program is not None and program.native is not None:
+        yield (
+            f"{program.name} itself is not simulated: the time is that of its recording under "
+            f"{program.native.family.name} on this computer, replayed in SMPI"
+        )
     if program is not None and spec.compute == "injected" and not any(record.compute_s):
         yield _no_computation(program)
     if record.inputs is not None:
@@ -82,6 +89,26 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
         yield about_iterations
     yield from _changes(spec.target.changes)
     yield from _repairs(str(record.identity.get("simgrid", "")))
+
+
+def retimed(reason: str) -> str:
+    """Return the caution about computation that could not be replayed, and so was timed in the run itself."""
+    return f"{MEASURED}; it was not replayed: {reason}"
+
+
+def _of_timed(timed: Timed) -> Iterator[str]:
+    if timed.reason:
+        yield retimed(timed.reason)
+    elif not timed.replayed:
+        yield MEASURED
+    elif not timed.kept:
+        yield f"{MEASURED}, because the store does not keep what was timed"
+    if timed.spread_rel > SPREAD_REL:
+        yield _spread(timed.spread_rel)
+
+
+def _spread(spread_rel: float) -> str:
+    return f"the program's computation was timed on this computer and may be wrong by {100 * spread_rel:.2g} %"
 
 
 def _of_measured(measured: Measured, ranks: int) -> Iterator[str]:
@@ -103,8 +130,15 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
     program = problem.program
     if recording.measured and spec.machine is not None:
         yield f"computation is timed on machine {spec.machine.name}: results vary from run to run"
-    elif recording.measured:
+    elif program is not None and program.native is not None:
+        yield (
+            f"recorded by one run under {program.native.family.name} on this computer: its computation is the "
+            "processor time that the ranks took in it"
+        )
+    elif recording.timed:
         yield MEASURED
+    if recording.spread_rel > SPREAD_REL:
+        yield _spread(recording.spread_rel)
     computing = any(
         ((events["kind"] == Kind.COMPUTE) | (events["kind"] == Kind.ELAPSE)).any() for events in recording.events
     )

@@ -66,7 +66,7 @@ def _of_surroundings(inputs: Inputs) -> Iterator[str]:
 
 def _is_exact(plain: RunSpec) -> bool:
     """Tell whether computation takes the same time in every run."""
-    return plain.compute != "measured"
+    return plain.compute != "measured" or plain.work is not None
 
 
 def _one_sided(recording: Recording) -> bool:
@@ -104,6 +104,9 @@ def _on_slower(
             moments = read_moments(notes, target.nranks)
             if with_looks:
                 other = without_marks(without_clocks(read_events(notes, target.nranks, measured=False)))
+                other = replace(
+                    other, measured=recording.measured, replayed=recording.replayed, spread_rel=recording.spread_rel
+                )
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}") from err
     whole = iterations if target.problem.iterative else 0

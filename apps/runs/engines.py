@@ -11,7 +11,7 @@ from apps.child.failure import INFINITE
 from apps.child.process import Finished
 from apps.errors import SimulationError
 from apps.results.record import RunRecord
-from apps.spec.choices import MACHINE
+from apps.spec.choices import MACHINE, REPLAY
 from apps.spec.run_spec import RunSpec
 from platforms.addons import provided
 from platforms.simgrid.repairs import simgrid_identity
@@ -62,7 +62,12 @@ class Engine(Protocol):
         """Return the identity of the code that the spec's run executes."""
 
 
-ENGINES = {"smpi": "apps.smpi.engine", "s4u": "apps.s4u.engine", MACHINE: "apps.measuring.engine"}
+ENGINES = {
+    "smpi": "apps.smpi.engine",
+    "s4u": "apps.s4u.engine",
+    MACHINE: "apps.measuring.engine",
+    REPLAY: "apps.replay.engine",
+}
 
 
 def engine_named(name: str) -> Engine:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from apps.machines.this_computer import processor
 from apps.programs.compile import kernel_hash
 from apps.programs.kernel import named_kernel
 from apps.recording.recorder.library import real_recorder_hash, recorder_hash
 from apps.results.steady.growth import REPETITION_RULE
 from apps.runs.engines import engine_named
+from apps.spec.choices import REPLAY
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import default_engine
 from platforms.addons import provided
@@ -24,7 +26,8 @@ _SLOW_SPEED_FLOPS = 0.57e9
 def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
     """Return the inputs that determine a recording: the program, its problem, the recorder and the simulator.
 
-    On a machine they are those of a run, with the recorder and the speeds by which times become flops.
+    On a machine they are those of a run, with the recorder and the speeds by which times become flops.  For a replay
+    they are the program with its MPI library, the processor and its speed.
     """
     problem = spec.target.problem
     if spec.machine is not None:
@@ -36,21 +39,40 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
             "recorder_hash": real_recorder_hash(),
             "speed_flops": [target.platform.host(host).speed_flops for host in target.placement],
         }
+    if spec.engine == REPLAY and problem.program is not None:
+        return {
+            "kernel_hash": problem.program.content_hash,
+            "arguments": list(problem.program.arguments),
+            "full_iterations": problem.program.iterations,
+            "host_speed_flops": spec.host_speed_flops,
+            "processor": processor(),
+            "app": problem.name,
+            "ranks": spec.target.nranks,
+            "recorder_hash": real_recorder_hash(),
+        }
     if problem.program is None:
         program: dict[str, Any] = {
             "kernel_hash": kernel_hash(named_kernel(problem.name)),
             "params": dict(problem.params),
         }
     else:
+        program = {"repetition_rule": REPETITION_RULE, **spec.measured_identity()}
+    return {**program, **program_identity(spec, iterations)}
+
+
+def program_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
+    """Return the inputs that determine what a program does in a run of so many iterations, on whatever platform."""
+    problem, options = spec.target.problem, kept_options(spec)
+    program: dict[str, Any] = {}
+    if problem.program is not None:
         program = {
-            "repetition_rule": REPETITION_RULE,
             "kernel_hash": problem.program.content_hash,
             "arguments": list(problem.program.arguments),
             "full_iterations": problem.program.iterations,
-            "host_speed_flops": spec.host_speed_flops,
             **({"assumed": sorted(problem.program.assumed)} if problem.program.assumed else {}),
         }
-    options = kept_options(spec)
+    if problem.shares:
+        program["shares"] = list(problem.shares)
     return {
         **program,
         **({"options": dict(options)} if options else {}),

@@ -8,11 +8,16 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from apps.errors import KernelError, SimulationError
+from apps.errors import Departed, KernelError, SimulationError
 from apps.recording.events import Elapse, Kind, Recording
 from apps.results.inputs import Inputs, merged
+from apps.runs.cautions import retimed
+from apps.runs.computation import with_work
 from apps.runs.engines import engine_named
+from apps.runs.native_recording import native_recording
 from apps.runs.neutral import kept_options, neutral_platform, recording_identity
+from apps.runs.recorded_run import run_recorded, undated, with_source
+from apps.spec.choices import REPLAY
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import default_engine
 from apps.spec.target import Target
@@ -35,10 +40,12 @@ def record_events(
 ) -> Recording:
     """Return a recording of ``iterations`` iterations of the spec's problem on the number of ranks of its target.
 
-    A spec with a machine is recorded there, on the target's hosts, and its computation is measured.  For all others
+    A spec with a machine is recorded there, on the target's hosts, and its computation is measured; one for a replay is
+    recorded in full under this computer's own MPI (native_recording.py).  For all others
     only the number of ranks of the target matters: the program runs on a neutral platform with one rank per host and
     hardly any network, kernels in mode skeleton.  The flops are those that the spec injects, its efficiency included.
-    The recording is taken from ``store`` and kept there, unless computation is measured.
+    Measured computation is timed once and replayed while the events are recorded (computation.py).  The recording is
+    taken from ``store`` and kept there, unless its computation was timed while it was made.
 
     The recording has ``iterations`` marked iterations.  For a user's own program it may have no marks and cover a full
     run, if the program has no iterations, or if not all of them were seen to be alike (apps/runs/repetition.py).
@@ -55,15 +62,17 @@ def record_events(
     if spec.memory_bus is not None:
         problem = "a recording has the computation, but not the data moved between cores and memory"
         raise KernelError(f"recording of {spec.target.problem}, --memory-bus", problem, "Leave it out")
-    kept = None if spec.compute == "measured" else store
+    if spec.engine == REPLAY:
+        recording, _ = native_recording(spec, store=store, time_limit_s=time_limit_s, stop=stop)
+        return scaled(recording, spec.flop_scale)
     identity = recording_identity(spec, iterations)
-    if kept is not None and kept.unchanged("recording", identity):
-        known = kept.get_bytes("recording", identity)
+    if store is not None and store.unchanged("recording", identity):
+        known = store.get_bytes("recording", identity)
         if known is not None:
             try:
                 return scaled(from_bytes(known, nranks=spec.target.nranks), spec.flop_scale)
             except ValueError as err:
-                kept.refuse("recording", identity_hash(identity), str(err))
+                store.refuse("recording", identity_hash(identity), str(err))
     read: list[Inputs | None] = []
 
     def settle_inputs(inputs: Inputs | None) -> Inputs | None:
@@ -75,7 +84,14 @@ def record_events(
     if spec.machine is not None:
         recording = _record_on_machine(spec, iterations, time_limit_s, stop)
     else:
-        recording = _record(spec, iterations, time_limit_s, settle_inputs=settle_inputs, store=store, read=read)
+        timed = with_work(spec, store=store, time_limit_s=time_limit_s, stop=stop)
+        more: dict[str, Any] = {"settle_inputs": settle_inputs, "store": store, "read": read}
+        try:
+            recording = _record(timed, iterations, time_limit_s, **more)
+        except Departed as reason:
+            recording = _record(spec, iterations, time_limit_s, **more)
+            recording = replace(recording, cautions=(*recording.cautions, retimed(str(reason))))
+    kept = None if recording.timed and spec.machine is None else store
     inputs = None if spec.target.problem.program is None else settle_inputs(merged(read))
     if inputs is not None and (inputs.asks or inputs.varies or inputs.threads or recording.cautions):
         told = replace(recording, asks=inputs.asks, varies=inputs.varies, threads=inputs.threads)
@@ -153,10 +169,7 @@ def _record_on_machine(
     count = target.iterations if is_program else iterations
     recording = run_recorded(spec, count, what=what, time_limit_s=time_limit_s, stop=stop)
     held_s = max(float(events["clock_s"].max() - events["clock_s"].min()) for events in recording.events)
-    for events in recording.events:
-        events["amount"][(events["kind"] != Kind.COMPUTE) & (events["kind"] != Kind.ELAPSE)] = 0
-        events["clock_s"] = 0
-    recording = replace(recording, measured=True, held_node_s=held_s * target.nodes)
+    recording = replace(undated(recording), measured=True, held_node_s=held_s * target.nodes)
     return without_marks(recording) if is_program else recording
 
 
@@ -194,7 +207,7 @@ def _record_like_all(
     from apps.recording.iterations import marked_iterations, told_apart, with_marks, without_marks
     from apps.runs.repetition import NotShown, shown_pattern
 
-    if plain.engine != "smpi" or plain.compute == "measured":
+    if plain.engine != "smpi" or (plain.compute == "measured" and plain.work is None):
         return None, None
     what, nranks = plain.target.problem.on(plain.target.nranks), plain.target.nranks
     notes, events = (folder / name for name in ("few", "all"))
@@ -208,7 +221,7 @@ def _record_like_all(
     if inputs is not None and (inputs.asks or inputs.varies or inputs.depends):
         return None, None
     try:
-        recording, moments = read_events(notes, nranks, measured=False), read_moments(notes, nranks)
+        recording, moments = with_source(plain, read_events(notes, nranks, measured=False)), read_moments(notes, nranks)
     except Incomplete as err:
         raise SimulationError(f"{what}: {err}", done.log) from err
     marked = marked_iterations(recording) == iterations
@@ -237,7 +250,9 @@ def _record_like_all(
     again = told_apart(unmarked, iterations) if alike else None
     if again is not None:
         return with_marks(unmarked, again), None
-    whole = without_clocks(read_events(events, nranks, measured=False)) if len(read) > before else None
+    whole = (
+        with_source(plain, without_clocks(read_events(events, nranks, measured=False))) if len(read) > before else None
+    )
     return None, whole
 
 
@@ -249,46 +264,15 @@ def _record_once(plain: RunSpec, iterations: int, time_limit_s: float | None, re
     return without_clocks(run_recorded(plain, iterations, what=what, time_limit_s=time_limit_s, read=read))
 
 
-def run_recorded(
-    spec: RunSpec,
-    iterations: int,
-    *,
-    what: str,
-    time_limit_s: float | None,
-    read: list[Inputs | None] | None = None,
-    stop: threading.Event | None = None,
-) -> Recording:
-    """Return the timed events of a run of ``iterations`` iterations on the spec's own platform.
-
-    ``what`` is the beginning of error messages.  What a user's program reads is added to ``read``.
-
-    Raises:
-        KernelError: The program refuses the problem, or calls a function that the recorder does not know.
-        SimulationError: The run does not succeed.
-        Stopped: ``stop`` was set.
-    """
-    # Imported here for a quick start: it is slow to import.
-    from apps.recording.files import Incomplete, read_events
-
-    with scratch_folder("recording") as folder:
-        notes = folder / "notes"
-        notes.mkdir()
-        done = engine_named(spec.engine).note_events(
-            spec, iterations, notes, what=what, time_limit_s=time_limit_s, stop=stop
-        )
-        if read is not None:
-            read.append(done.inputs)
-        try:
-            return read_events(notes, spec.target.nranks, measured=spec.compute == "measured")
-        except Incomplete as err:
-            raise SimulationError(f"{what}: {err}", done.log) from err
-
-
 def _on_neutral_platform(spec: RunSpec) -> RunSpec:
     """Return the spec on the neutral platform, with the same problem and number of ranks, and flops as counted."""
     platform = neutral_platform(spec.target.nranks)
     target = Target(spec.target.problem, platform, tuple(host.name for host in platform.hosts))
     if spec.compute == "measured":
-        return RunSpec(target, compute="measured", host_speed_flops=spec.host_speed_flops, options=kept_options(spec))
+        return replace(
+            RunSpec(target, compute="measured", host_speed_flops=spec.host_speed_flops, options=kept_options(spec)),
+            measurement=spec.measurement,
+            work=spec.work,
+        )
     engine = default_engine(target.problem)
     return RunSpec(target, engine=engine, options=kept_options(spec) if engine == "smpi" else ())

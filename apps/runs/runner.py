@@ -20,6 +20,7 @@ from apps.results.cautions import Cautions
 from apps.results.energy import idle_added
 from apps.results.record import RunRecord, misfit
 from apps.runs.cautions import experiments_cautions, recording_cautions, run_cautions
+from apps.runs.computation import with_work
 from apps.runs.engines import run_identity
 from apps.runs.neutral import recording_identity
 from apps.runs.record_events import record_events
@@ -146,6 +147,10 @@ class Runner:
             said = f"recording and run differ: {difference}. The program's course depends on the time or on its hosts"
             self.cautions.add(str(spec.target), [said], key=_told_apart_by(spec))
 
+    def timed(self, spec: RunSpec) -> RunSpec:
+        """Return the spec with the measured computation that its runs replay (computation.py)."""
+        return with_work(spec, store=self._store, time_limit_s=self._time_limit_s, stop=self._stop)
+
     def recording(self, spec: RunSpec, iterations: int) -> Recording:
         """Wait for a recording of so many iterations of the spec's problem (record_events.py) and return it."""
         key = identity_hash({**recording_identity(spec, iterations), "flop_scale": spec.flop_scale})
@@ -248,7 +253,7 @@ class Runner:
         record, known = self._known(identity), True
         if record is None:
             claim = None
-            if self._store is not None and identity.get("compute") != "measured":  # never taken from the store
+            if self._store is not None:
                 claim = self._store.claim("record", identity_hash(identity))
                 if claim is None:
                     return None

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from typing import Any
 
+from apps.errors import Departed
 from apps.programs.kernel import named_kernel
 from apps.results.inputs import Inputs, merged
 from apps.results.record import NOT_SHOWN, UNIFORM, RunRecord
 from apps.results.steady.settle import extrapolate, settle
 from apps.runs.cautions import run_cautions
+from apps.runs.computation import with_work
 from apps.runs.engines import run_identity, run_iterations
+from apps.runs.native_recording import native_recording
+from apps.spec.choices import REPLAY
 from apps.spec.run_spec import RunSpec
 from apps.store import Store
 
@@ -41,10 +46,33 @@ def simulate(
         SimulationError: A simulation does not succeed, or takes too long.
         Stopped: ``stop`` was set.
     """
+    limits: dict[str, Any] = {"time_limit_s": time_limit_s, "stop": stop}
+    timed = with_work(spec, store=store, **limits)
+    try:
+        record = _simulated(timed, store=store, full_below_messages=full_below_messages, **limits)
+    except Departed as reason:
+        record = _simulated(spec, store=store, full_below_messages=full_below_messages, **limits)
+        assert record.timed is not None  # it was measured in the run itself
+        record = replace(record, timed=replace(record.timed, reason=str(reason)))
+    record = replace(record, identity=run_identity(spec), seen=None)
+    return replace(record, cautions=run_cautions(spec, record))
+
+
+def _simulated(
+    spec: RunSpec,
+    *,
+    time_limit_s: float | None,
+    stop: threading.Event | None,
+    store: Store | None,
+    full_below_messages: int | None,
+) -> RunRecord:
+    """Return the record of all iterations; the arguments are those of ``simulate``."""
     # Imported here for a quick start: it is slow to import.
     from apps.runs.repetition import FULL_BELOW_MESSAGES, NOT_SETTLED, repeating
     from apps.runs.surroundings import settled
 
+    if spec.engine == REPLAY:  # what is replayed comes from the store where that has it
+        native_recording(spec, store=store, time_limit_s=time_limit_s, stop=stop)
     official, problem = spec.full_iterations, spec.target.problem
     uniform = problem.program is None and named_kernel(problem.name).uniform
     read: list[Inputs | None] = []
@@ -76,8 +104,7 @@ def simulate(
             stop=stop,
             full_below_messages=FULL_BELOW_MESSAGES if full_below_messages is None else full_below_messages,
         )
-    record = replace(record, identity=run_identity(spec), inputs=settle_inputs(merged(read)), seen=None)
-    return replace(record, cautions=run_cautions(spec, record))
+    return replace(record, inputs=settle_inputs(merged(read)))
 
 
 def _with_basis(record: RunRecord, extrapolated: str, in_full: str | None) -> RunRecord:

@@ -174,7 +174,7 @@ def _job(spec: RunSpec, iterations: int) -> dict[str, Any]:
         "program": None if program is None else str(program.path),
         "parameters": dict(problem.params),
         "shares": list(problem.shares),
-        "arguments": [] if program is None else list(program.arguments_for(iterations)),
+        "arguments": list(problem.program_arguments(iterations, spec.target.nranks)),
         "iterations": iterations,
         "flop_scale": spec.flop_scale,
         "detached_below_bytes": detached_below_bytes([*spec.target.platform.options, *spec.options]),
@@ -223,7 +223,7 @@ def _repeatable(spec: RunSpec, iterations: int) -> tuple[str, ...]:
     if problem.shares:
         return ()
     if problem.program is not None:
-        arguments = shlex.join(problem.program.arguments_for(iterations))
+        arguments = shlex.join(problem.program_arguments(iterations, spec.target.nranks))
         asked = ["--program", str(problem.program.path), *([f"--program-args={arguments}"] if arguments else [])]
     elif problem.preset is not None:
         done = [] if not problem.iterative else ["--iterations", str(iterations)]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from apps.child.failure import check_recorded
@@ -22,6 +24,7 @@ from apps.results.energy import counted
 from apps.results.record import RunRecord, from_kernel
 from apps.smpi.launch import Launch, check_program, expected_status, launch, prepare, repeatable
 from apps.smpi.memorybus.library import bus_hash
+from apps.smpi.replay import replay_settings
 from apps.spec.run_spec import RunSpec
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.installed import check_simgrid
@@ -112,7 +115,7 @@ def note_events(
     stop: threading.Event | None = None,
 ) -> Finished:
     """Run a number of iterations under the recorder; see apps.runs.engines.Engine."""
-    return _noted(spec, launch(spec, iterations), notes, "yes", what=what, time_limit_s=time_limit_s, stop=stop)
+    return noted(spec, launch(spec, iterations), notes, "yes", what=what, time_limit_s=time_limit_s, stop=stop)
 
 
 def note_fingerprints(
@@ -137,9 +140,9 @@ def note_fingerprints(
         Stopped: ``stop`` was set.
     """
     events = "hashes" if calls else "no"
-    return _noted(
+    return noted(
         spec, launch(spec, iterations), notes, events, what=what, time_limit_s=time_limit_s, stop=stop,
-        surroundings=surroundings,
+        settings={} if surroundings is None else surroundings.settings(),
     )  # fmt: skip
 
 
@@ -147,10 +150,29 @@ def note_looks(
     spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
 ) -> Finished:
     """Run as ``note_events``, with an event for each look for messages (``apps.recording.events.Look``)."""
-    return _noted(spec, launch(spec, iterations), notes, "looks", what=what, time_limit_s=time_limit_s)
+    return noted(spec, launch(spec, iterations), notes, "looks", what=what, time_limit_s=time_limit_s)
 
 
-def _noted(
+def note_work(
+    spec: RunSpec,
+    iterations: int,
+    notes: Path,
+    *,
+    what: str,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
+) -> Finished:
+    """Run a number of iterations, and leave the times of the ranks' computation in the folder ``notes``.
+
+    Raises:
+        SimulationError: The run does not succeed.
+        Stopped: ``stop`` was set.
+    """
+    started, timing = launch(spec, iterations), {"RECORDER_WORK": "time"}
+    return noted(spec, started, notes, "no", what=what, time_limit_s=time_limit_s, stop=stop, settings=timing)
+
+
+def noted(
     spec: RunSpec,
     started: Launch,
     notes: Path,
@@ -159,15 +181,20 @@ def _noted(
     what: str,
     time_limit_s: float | None,
     stop: threading.Event | None = None,
-    surroundings: Surroundings | None = None,
+    settings: Mapping[str, str] = MappingProxyType({}),
 ) -> Finished:
-    """Run a program under the recorder, which notes ``events`` (recorder.h)."""
-    settings = {"RECORDER_FOLDER": str(notes), "RECORDER_EVENTS": events}
-    if surroundings is not None:
-        settings |= surroundings.settings()
+    """Run a program under the recorder, which notes ``events`` (recorder.h); more ``settings`` are for it too.
+
+    Raises:
+        KernelError: The program makes a call that cannot be recorded.
+        SimulationError: The run does not succeed.
+        Stopped: ``stop`` was set.
+    """
+    settings = {"RECORDER_FOLDER": str(notes), "RECORDER_EVENTS": events, **settings}
     if spec.compute == "none":
         settings["RECORDER_COMPUTE"] = "none"
     with scratch_folder("smpi") as folder:
+        settings |= replay_settings(spec, started.iterations, folder)
         work = working_folder(folder) if started.finds_input else None
         done = run_bounded(
             prepare(spec, started, folder, recorder=recorder_library()),

@@ -32,6 +32,7 @@ class Launch:
     arguments: tuple[str, ...]
     privatize: bool  # SMPI separates the ranks' global variables; kernels have none
     finds_input: bool  # the program reads files in the current folder; a kernel reads none
+    iterations: int
     energy: tuple[str, ...] = ()  # parts whose energy is counted: "hosts", "links"
     private: tuple[str, ...] = ()  # shared libraries of which each rank has its own copy
 
@@ -52,16 +53,22 @@ def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> L
         program = executable(problem.program)
         return Launch(
             program=program,
-            arguments=problem.program.arguments_for(iterations),
+            arguments=problem.program_arguments(iterations, spec.target.nranks),
             privatize=True,
             finds_input=True,
+            iterations=iterations,
             energy=energy,
             private=private_libraries(program),
         )
     more = [*([f"energy={'+'.join(energy)}"] if energy else []), *bus_arguments(spec)]
     arguments = kernel_arguments(spec, iterations, *more)
     return Launch(
-        kernel_program(named_kernel(problem.name)), arguments, privatize=False, finds_input=False, energy=energy
+        kernel_program(named_kernel(problem.name)),
+        arguments,
+        privatize=False,
+        finds_input=False,
+        iterations=iterations,
+        energy=energy,
     )
 
 

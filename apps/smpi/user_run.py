@@ -23,7 +23,9 @@ from apps.recording.files import Incomplete, difference, no_moment, read_moments
 from apps.recording.recorder.library import recorder_library
 from apps.results.energy import counted
 from apps.results.record import RunRecord, energy_fields
+from apps.results.timed import Timed
 from apps.smpi.launch import Launch, check_program, expected_status, launch, prepare, repeatable
+from apps.smpi.replay import replay_settings
 from apps.smpi.user_iterations import (
     Seen,
     Timeline,
@@ -56,8 +58,11 @@ def run_user_iterations(
     identity: dict[str, Any],
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
+    started: Launch | None = None,
 ) -> RunRecord:
     """Run the program with a number of iterations and return the record of them.
+
+    ``started`` is what runs in place of the spec's own program, and prints and does the same.
 
     The timed section is what the program marks, else everything between MPI_Init and MPI_Finalize.  Iterations are
     those that the program marks; if fewer than all are run, those that repeat in its events will do.  The record of a
@@ -67,12 +72,13 @@ def run_user_iterations(
         KernelError: The program makes a call that SimGrid lacks.
         SimulationError: The run does not succeed; every rank must reach MPI_Finalize.
         NoIterations: Fewer iterations than all were asked for, and they cannot be told apart.
+        Departed: The program does something else than when its computation was timed.
         Stopped: ``stop`` was set.
     """
     what = str(spec.target)
     partial = iterations < spec.target.iterations
     energy = counted(spec.target.platform)
-    started = launch(spec, iterations, energy=energy)
+    started = started or launch(spec, iterations, energy=energy)
     with scratch_folder("smpi") as folder:
         notes = folder / "notes"
         notes.mkdir()
@@ -81,7 +87,11 @@ def run_user_iterations(
             prepare(spec, started, folder, recorder=recorder_library()),
             folder=folder,
             time_limit_s=time_limit_s,
-            environment=environment(folder, **_recorder_settings(spec, notes, events=partial, energy=energy)),
+            environment=environment(
+                folder,
+                **_recorder_settings(spec, notes, events=partial, energy=energy),
+                **replay_settings(spec, iterations, folder),
+            ),
             working_folder=work,
             stop=stop,
             output_limit_bytes=LOG_LIMIT_BYTES if spec.keep_output is None else OUTPUT_LIMIT_BYTES,
@@ -104,6 +114,15 @@ def run_user_iterations(
     if partial:
         _check_iterations_known(what, iterations, noted.timeline, hosts=spec.target.placement, energy=energy)
     return _record(spec, noted, identity=identity, done=done, started=started)
+
+
+def _timed(spec: RunSpec) -> Timed | None:
+    """Return where the run's measured computation comes from; None: it has none."""
+    if spec.compute != "measured":
+        return None
+    if spec.work is None:
+        return Timed(replayed=False, spread_rel=0.0, kept=False)
+    return Timed(replayed=True, spread_rel=spec.work.spread_rel, kept=spec.work.kept)
 
 
 def _recorder_settings(spec: RunSpec, notes: Path, *, events: bool, energy: Sequence[str]) -> dict[str, str]:
@@ -174,5 +193,6 @@ def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Fin
         command=repeatable(spec, started),
         inputs=done.inputs,
         seen=None if timeline is None else Seen(timeline),
+        timed=_timed(spec),
         **energy_fields(noted.energy, spec.target.platform, () if timeline is None else timeline.energy_j),
     )

@@ -7,7 +7,15 @@ from collections.abc import Sequence
 from apps.errors import KernelError, OptionError
 from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
-from apps.spec.choices import ENGINES, ITERATION_POLICIES, LEAST_EFFICIENCY, MACHINE, MOST_REPEATS, PLATFORM_MEMORY
+from apps.spec.choices import (
+    ENGINES,
+    ITERATION_POLICIES,
+    LEAST_EFFICIENCY,
+    MACHINE,
+    MOST_REPEATS,
+    PLATFORM_MEMORY,
+    REPLAY,
+)
 from apps.spec.engine_options import check_host_names
 from apps.spec.s4u_limits import check_limits
 from apps.spec.target import Target
@@ -74,6 +82,8 @@ def check_iterations(iterations: str | int, target: Target, *, ends_itself: bool
     if not problem.iterative:
         reason = f"{problem} has no iterations to be counted"
         raise OptionError(where, reason, f"Give {' or '.join(ITERATION_POLICIES)}")
+    if problem.program is not None and problem.program.native is not None:
+        raise OptionError(where, f"{problem} is recorded under its own MPI, in full", "Leave it out")
     if not isinstance(iterations, int) or not 1 <= iterations <= target.iterations:
         raise OptionError(
             "iterations",
@@ -95,7 +105,9 @@ def check_kernel(*, compute: str, host_speed_flops: float | None) -> None:
         raise OptionError("--host-speed", problem, "Leave it out")
 
 
-def check_own_program(*, mode: str, compute: str, efficiency: float, host_speed_flops: float | None) -> None:
+def check_own_program(
+    *, mode: str, compute: str, efficiency: float, host_speed_flops: float | None, replayed: bool
+) -> None:
     """Refuse settings that only kernels take, and a host speed without measured computation or the reverse.
 
     Raises:
@@ -103,7 +115,7 @@ def check_own_program(*, mode: str, compute: str, efficiency: float, host_speed_
     """
     if compute == "measured" and host_speed_flops is None:
         raise OptionError("compute 'measured'", "the speed of this computer is missing", "Give host_speed_flops")
-    if compute != "measured" and host_speed_flops is not None:
+    if compute != "measured" and host_speed_flops is not None and not replayed:
         raise OptionError("--host-speed", "goes with --compute measured", "Give that too")
     if host_speed_flops is not None and not 0 < host_speed_flops < float("inf"):
         raise OptionError(f"--host-speed {host_speed_flops / 1e9:g}", "not a speed", "Give Gflop/s, more than 0")
@@ -120,13 +132,18 @@ def check_engine(engine: str, target: Target, *, mode: str, compute: str, option
     Raises:
         OptionError: The engine does not go with the other values.
     """
-    if target.problem.program is not None and not target.problem.program.simulated:
-        name = target.problem.program.name
-        problem = f"{name} was built for a real MPI library"
+    program = target.problem.program
+    if program is not None and program.native is not None:
+        check_host_names(target.placement)
+        if engine != REPLAY:
+            problem = f"{program.name} uses {program.native.family.name}, which SimGrid cannot run: its recording is"
+            raise OptionError(f"--engine {engine}", problem, "Leave it out")
+        return
+    if program is not None and not program.simulated:
+        problem = f"{program.name} was built for a real MPI library"
         raise OptionError(f"--engine {engine}", problem, "Give its source, or run it with --machine")
     if engine not in ENGINES:
         raise OptionError(f"--engine {engine}", "no such engine", known_names(engine, ENGINES))
-    program = target.problem.program
     if engine == "s4u":
         check_limits(target, mode=mode, compute=compute, options=options)
     elif program is not None and program.is_python:

@@ -5,9 +5,12 @@ from __future__ import annotations
 MODES = ("skeleton", "verify")
 ENGINES = ("smpi", "s4u")
 MACHINE = "machine"  # the engine of runs on a real machine, which goes with its file
+REPLAY = "replay"  # the engine of programs that SimGrid cannot run: it replays their recordings
+RECORDED = "recorded"  # the computation of a replay is the one in its recording
 REPEATS = 5  # of a run on a real machine
 MOST_REPEATS = 1000
 KERNEL_COMPUTE = ("injected", "none")
+AUTO = "auto"  # of a command's choices of computation: what fits the program (apps/spec/computation.py)
 COMPUTE = ("injected", "measured", "none")  # "measured" is for the user's own programs alone
 ITERATION_POLICIES = ("steady", "full")
 PLATFORM_EFFICIENCY = "platform"  # the share that the platform gives of each host and kernel

@@ -8,6 +8,7 @@ import platform as machine
 import subprocess
 import sys
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from apps.errors import OptionError
@@ -87,6 +88,17 @@ def host_speed_flops() -> float:
     speed = dgemm_flops()
     write_atomically(path, json.dumps({"machine": _machine(), "dgemm_flops": speed}).encode())
     return speed
+
+
+@cache
+def processor_model() -> str:
+    """Return the name of this computer's processor."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else machine.processor() or machine.machine()
 
 
 def _machine() -> str:

@@ -10,8 +10,9 @@ from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
 from apps.results.steady.growth import REPETITION_RULE, RULE
 from apps.spec import checks
-from apps.spec.choices import COMPUTE, MACHINE, MODES, MOST_ITERATIONS, REPEATS
+from apps.spec.choices import COMPUTE, MACHINE, MODES, MOST_ITERATIONS, RECORDED, REPEATS
 from apps.spec.engine_options import ENGINE_OPTIONS, check_options
+from apps.spec.machine_speed import processor_model
 from apps.spec.target import Target
 
 
@@ -25,12 +26,15 @@ class RunSpec:
 
     target: Target
     mode: str = "skeleton"  # or "verify": with arithmetic, whose results are checked
-    compute: str = "injected"  # or "none": it takes no time; "measured": a user's program is timed on this computer
+    # or "none": it takes no time; "measured": a user's program is timed on this computer; "recorded": that of a replay
+    compute: str = "injected"
     efficiency: float = 1.0  # sustained share of a host's speed, (0, 1]
     iterations: str | int = "full"
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg, in addition to the platform's
-    host_speed_flops: float | None = None  # of this computer on the platform's scale; for "measured" only
-    engine: str = "smpi"  # or "s4u": for the user's program in Python, or a kernel with declared traffic
+    # Speed of this computer on the platform's scale; for "measured" and for replays.
+    host_speed_flops: float | None = None
+    # or "s4u": for the user's program in Python, or a kernel with declared traffic; "replay": for one of another MPI
+    engine: str = "smpi"
     # Bandwidth between the cores of a node and its memory, which its ranks share, byte/s; "platform": as the platform
     # gives it for each host; None: memory never limits.  Each counted operation moves bytes_per_flop over the bus;
     # None: the bytes that the kernel declares.
@@ -38,12 +42,16 @@ class RunSpec:
     bytes_per_flop: float | None = None
     machine: Machine | None = None  # the real machine that runs it; for the engine "machine", and only for that
     repeats: int = REPEATS  # on a machine
+    # Which of the measurements of a program's computation the run replays: those of the truth and of the evidence are
+    # two.  ``work`` is that measurement itself (apps/runs/computation.py); None: each run is timed while it is made.
+    measurement: int = 0
+    work: Any = field(default=None, compare=False, repr=False)
     # Folder for what a user's program writes, which decides nothing; None: it is removed with the run.
     keep_output: Path | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         checks.check_known("mode", self.mode, MODES)
-        checks.check_known("compute", self.compute, COMPUTE)
+        checks.check_known("compute", self.compute, (*COMPUTE, RECORDED))
         checks.check_shares(self.target)
         checks.check_machine(self.engine, self.machine, self.target, repeats=self.repeats)
         if self.machine is not None:
@@ -68,6 +76,7 @@ class RunSpec:
                 compute=self.compute,
                 efficiency=self.efficiency,
                 host_speed_flops=self.host_speed_flops,
+                replayed=self.target.problem.program.native is not None,
             )
         checks.check_engine(self.engine, self.target, mode=self.mode, compute=self.compute, options=self.options)
         checks.check_memory_bus(
@@ -103,8 +112,8 @@ class RunSpec:
         """SimGrid options that the engine sets."""
         if self.compute != "measured":
             return ENGINE_OPTIONS
-        measured = {"smpi/simulate-computation": "yes", "smpi/host-speed": f"{self.host_speed_flops:.17g}f"}
-        return {**ENGINE_OPTIONS, **measured}
+        scale = {"smpi/host-speed": f"{self.host_speed_flops:.17g}f"}
+        return {**ENGINE_OPTIONS, **scale, **({} if self.work is not None else {"smpi/simulate-computation": "yes"})}
 
     @property
     def flop_scale(self) -> float:
@@ -122,12 +131,11 @@ class RunSpec:
         That of a run on a real machine has the machine in place of the platform, and names its source.
         """
         if self.machine is not None:
-            return self._measured_identity(self.machine)
+            return self._identity_on(self.machine)
         problem, program = self.target.problem, self.target.problem.program
         if program is not None:
             settings: dict[str, Any] = {"arguments": list(program.arguments), "full_iterations": program.iterations}
-            if self.compute == "measured":
-                settings["host_speed_flops"] = self.host_speed_flops
+            settings |= self.measured_identity()
             if program.status:
                 settings["status"] = program.status
             if program.assumed:
@@ -159,7 +167,19 @@ class RunSpec:
             "options": dict(self.options),
         }
 
-    def _measured_identity(self, machine: Machine) -> dict[str, Any]:
+    def measured_identity(self) -> dict[str, Any]:
+        """Return the fields that determine measured computation; none for computation that is injected."""
+        if self.compute == RECORDED:
+            return {"host_speed_flops": self.host_speed_flops}
+        if self.compute != "measured":
+            return {}
+        return {
+            "host_speed_flops": self.host_speed_flops,
+            "measurement": self.measurement,
+            "processor": processor_model(),
+        }
+
+    def _identity_on(self, machine: Machine) -> dict[str, Any]:
         problem, program = self.target.problem, self.target.problem.program
         settings = (
             {} if program is None else {"arguments": list(program.arguments), "full_iterations": program.iterations}

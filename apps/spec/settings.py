@@ -9,7 +9,17 @@ from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.spec.checks import check_efficiency
-from apps.spec.choices import ITERATION_POLICIES, MACHINE, PLATFORM_EFFICIENCY, PLATFORM_MEMORY, REPEATS
+from apps.spec.choices import (
+    AUTO,
+    ITERATION_POLICIES,
+    MACHINE,
+    PLATFORM_EFFICIENCY,
+    PLATFORM_MEMORY,
+    RECORDED,
+    REPEATS,
+    REPLAY,
+)
+from apps.spec.computation import resolved_compute
 from apps.spec.machine_speed import host_speed_flops, measured_efficiency
 from apps.spec.platform_efficiency import platform_efficiency
 from apps.spec.run_spec import RunSpec
@@ -20,7 +30,7 @@ from apps.spec.target import Target
 class Settings:
     """Settings of runs of any target; they are the same for the truth and for the evidence."""
 
-    compute: str = "injected"
+    compute: str = AUTO  # or as in RunSpec
     efficiency: str = "reference"  # a number, "reference", "measured" or "platform"; the words depend on the kernel
     iterations: str | int | None = None  # as in RunSpec; None: steady where it is allowed, else full
     options: tuple[tuple[str, str], ...] = ()
@@ -30,23 +40,28 @@ class Settings:
     bytes_per_flop: float | None = None
     machine: Machine | None = None  # the real machine on which runs are made; None: they are simulated
     repeats: int = REPEATS  # of a run on a machine
+    measurement: int = 0  # as in RunSpec
 
     def spec(self, target: Target, mode: str = "skeleton") -> RunSpec:
         """Return the run of a target under these settings."""
         if self.machine is not None:
             return self._on_machine(target, self.machine)
+        if default_engine(target.problem) == REPLAY:
+            return self._replayed(target, mode)
+        compute = resolved_compute(self.compute, target.problem)
         default = "full" if mode == "verify" or target.changes else "steady"
         return RunSpec(
             target=target,
             mode=mode,
-            compute=self.compute,
+            compute=compute,
             efficiency=self._efficiency(target),
             iterations=default if self.iterations is None else self.iterations,
             options=self.options,
-            host_speed_flops=self._host_speed_flops(),
+            host_speed_flops=self._host_speed_flops(compute),
             engine=self.engine or default_engine(target.problem),
             memory_bus=self.memory_bus,
             bytes_per_flop=self.bytes_per_flop,
+            measurement=self.measurement if compute == "measured" else 0,
         )
 
     def _on_machine(self, target: Target, machine: Machine) -> RunSpec:
@@ -54,7 +69,7 @@ class Settings:
         return RunSpec(
             target=target,
             mode="verify" if target.problem.program is None else "skeleton",
-            compute=self.compute,
+            compute="injected" if self.compute == AUTO else self.compute,
             iterations="full" if self.iterations is None else self.iterations,
             options=self.options,
             engine=MACHINE,
@@ -64,19 +79,36 @@ class Settings:
             repeats=self.repeats,
         )
 
+    def _replayed(self, target: Target, mode: str) -> RunSpec:
+        """Return the replay of a program that SimGrid cannot run: of all iterations, with the recorded computation."""
+        return RunSpec(
+            target=target,
+            mode=mode,
+            compute="none" if self.compute == "none" else RECORDED,
+            efficiency=self._efficiency(target),
+            iterations="full" if self.iterations in (None, "steady") else self.iterations,
+            options=self.options,
+            host_speed_flops=self.host_speed_flops or host_speed_flops(),
+            engine=self.engine or REPLAY,
+            memory_bus=self.memory_bus,
+            bytes_per_flop=self.bytes_per_flop,
+        )
+
     def _efficiency(self, target: Target) -> float:
         if self.efficiency != PLATFORM_EFFICIENCY:
             return resolve_efficiency(self.efficiency, target.problem)
         return platform_efficiency(target, memory_bus=self.memory_bus, bytes_per_flop=self.bytes_per_flop)
 
-    def _host_speed_flops(self) -> float | None:
-        if self.compute != "measured" or self.host_speed_flops is not None:
+    def _host_speed_flops(self, compute: str) -> float | None:
+        if compute != "measured" or self.host_speed_flops is not None:
             return self.host_speed_flops
         return host_speed_flops()
 
 
 def default_engine(problem: Problem) -> str:
     """Return the engine of a problem for which none is given."""
+    if problem.program is not None and problem.program.native is not None:
+        return REPLAY
     return "s4u" if problem.program is not None and problem.program.is_python else "smpi"
 
 

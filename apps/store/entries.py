@@ -11,9 +11,11 @@ KINDS = {
     "measurement": "run with times of a real machine",
     "probe": "simulated experiments with messages, blocks or disks",
     "recording": "events of a run",
+    "computation": "measured computation of a program",
     "fingerprints": "hashes of the iterations of a program",
     "surroundings": "on which parts of its surroundings the course of a program depends",
     "evaluation": "evaluation of an application in blocks",
+    "prediction": "prediction of a target, by gridval scale",
 }
 # Earlier versions stored recordings under the kind "trace", and probes under "measurement".  Only the identity of a
 # probe names its experiments.

@@ -34,7 +34,9 @@ FILE_BYTES = 256 * 1024  # a larger payload is a file beside the database
 
 def is_exact(record: RunRecord) -> bool:
     """Return whether repeating the run gives the same record to the last digit, except for wall times."""
-    return record.source == "simulation" and record.identity.get("compute") != "measured"
+    if record.identity.get("compute") == "measured":
+        return record.timed is not None and record.timed.replayed and record.timed.kept
+    return record.source == "simulation"
 
 
 def warn(text: str) -> None:
@@ -99,6 +101,12 @@ class Store:
             return False
         inputs = from_json(stored.get(INPUTS))
         return not is_users(stored) if inputs is None else inputs.changed() is None
+
+    def inputs(self, kind: str, identity: dict[str, Any]) -> Inputs | None:
+        """Return what the user's program of a stored result has read; None: not known."""
+        row = self._row(kind, identity_hash(identity))
+        stored = None if row is None else _json_object(row[0])
+        return None if stored is None else from_json(stored.get(INPUTS))
 
     def put(self, kind: str, key: str, identity: dict[str, Any], payload: dict[str, Any], *, summary: str = "") -> bool:
         """Store a payload of JSON values (or dataclasses of them); it replaces an earlier payload of this kind and key.

@@ -14,7 +14,7 @@ import pandas as pd
 
 from apps.recording.events import Kind, Mark, Op
 from apps.recording.iterations import marked_iterations
-from apps.runs.record_events import run_recorded
+from apps.runs.recorded_run import run_recorded
 from apps.runs.timeline import marks_s, with_iterations
 
 if TYPE_CHECKING:

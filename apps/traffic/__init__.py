@@ -149,9 +149,16 @@ def traffic(problem: Problem, nranks: int) -> Traffic:
 def work_shares(problem: Problem, nranks: int) -> npt.NDArray[np.float64]:
     """Return the part of the operations that each rank does, as the cuts of its data leave it.
 
+    A program of the user's own is taken to compute in proportion to its shares.
+
     Raises:
         KernelError: As in ``check``.
     """
+    if problem.program is not None:
+        # Imported here for a quick start: it is slow to import.
+        import numpy as np
+
+        return np.array(problem.shares or (1 / nranks,) * nranks)
     done = traffic(problem, nranks).totals(problem.iterations_on(nranks)).flops
     parts: npt.NDArray[np.float64] = done / done.sum()
     return parts

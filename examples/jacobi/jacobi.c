@@ -5,6 +5,9 @@
  *   jacobi N ITERATIONS           does the arithmetic
  *   jacobi N ITERATIONS charged   sends the same messages, and tells SimGrid how many flops the arithmetic would be
  *
+ * Behind these may stand the shares of all ranks, such as 0.25,0.75: the square is then cut into slabs of rows in these
+ * proportions, one for each rank.
+ *
  * It is an ordinary MPI program: mpicc jacobi.c -lm makes one for a real machine, which knows the first form only. */
 #include <math.h>
 #include <mpi.h>
@@ -33,17 +36,44 @@ static void charge_flops(double flops)
 /* The points of place i of p: as even as possible, the first places get one more. */
 static int share(int points, int i, int p) { return points / p + (i < points % p); }
 
-static Block make_block(int points)
+/* The first row of slab i of p in these shares; of slab p, the number of all rows. */
+static int first_row(int points, const double *shares, int i, int p)
+{
+  double before = 0, all = 0;
+  for (int rank = 0; rank < p; rank++) {
+    before += rank < i ? shares[rank] : 0;
+    all += shares[rank];
+  }
+  return (int)floor(points * before / all + 0.5);
+}
+
+/* Reads p positive numbers, separated by commas, and returns whether they are. */
+static int read_shares(const char *text, double *shares, int p)
+{
+  for (int rank = 0; rank < p; rank++) {
+    char *end;
+    shares[rank] = strtod(text, &end);
+    if (end == text || shares[rank] <= 0 || *end != (rank < p - 1 ? ',' : '\0'))
+      return 0;
+    text = end + 1;
+  }
+  return 1;
+}
+
+static Block make_block(int points, const double *shares)
 {
   int nranks, places[2] = {0, 0}, periodic[2] = {0, 0}, here[2];
   Block b;
   MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+  if (shares)
+    places[1] = 1;
   MPI_Dims_create(nranks, 2, places);
   MPI_Cart_create(MPI_COMM_WORLD, 2, places, periodic, 0, &b.grid);
   MPI_Cart_get(b.grid, 2, places, periodic, here);
   MPI_Cart_shift(b.grid, 0, 1, &b.neighbour[UP], &b.neighbour[DOWN]);
   MPI_Cart_shift(b.grid, 1, 1, &b.neighbour[LEFT], &b.neighbour[RIGHT]);
-  b.rows = share(points, here[0], places[0]);
+  b.rows = shares ? first_row(points, shares, here[0] + 1, nranks) - first_row(points, shares, here[0], nranks)
+                  : share(points, here[0], places[0]);
   b.columns = share(points, here[1], places[1]);
   MPI_Type_contiguous(b.columns, MPI_DOUBLE, &b.row);
   MPI_Type_vector(b.rows, 1, b.columns + 2, MPI_DOUBLE, &b.column);
@@ -97,15 +127,19 @@ static void hold_upper_edge(const Block *b, double *u)
 int main(int argc, char **argv)
 {
   MPI_Init(&argc, &argv);
-  int points = argc > 2 ? atoi(argv[1]) : 0, iterations = argc > 2 ? atoi(argv[2]) : 0, rank;
+  int points = argc > 2 ? atoi(argv[1]) : 0, iterations = argc > 2 ? atoi(argv[2]) : 0, rank, nranks;
   int charged = argc > 3 && !strcmp(argv[3], "charged");
+  const char *text = argc > 3 + charged ? argv[3 + charged] : NULL;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  if (points < 1 || iterations < 1) {
+  MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+  double *shares = text ? malloc(sizeof *shares * (size_t)nranks) : NULL;
+  if (points < 1 || iterations < 1 || (text && !read_shares(text, shares, nranks))) {
     if (rank == 0)
-      fprintf(stderr, "usage: jacobi N ITERATIONS [charged]\n");
+      fprintf(stderr, "usage: jacobi N ITERATIONS [charged] [SHARE,SHARE,... of all ranks]\n");
     MPI_Abort(MPI_COMM_WORLD, 2);
   }
-  Block b = make_block(points);
+  Block b = make_block(points, shares);
+  free(shares);
   size_t size = (size_t)(b.rows + 2) * (size_t)(b.columns + 2);
   double *u = calloc(size, sizeof *u), *next = calloc(size, sizeof *next), change = 0, largest = 0;
   hold_upper_edge(&b, u);

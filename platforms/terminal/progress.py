@@ -1,4 +1,4 @@
-"""Progress on standard error: a live line on a terminal, a line per minute at most elsewhere."""
+"""Progress on standard error: a live line on a terminal, a line per minute elsewhere."""
 
 from __future__ import annotations
 
@@ -98,17 +98,29 @@ class _LiveLine:
 
 
 _LINE = _LiveLine()
+_activities: list[str] = []  # under way where there is no terminal, the innermost last
+_quiet = False  # whether this process shows no progress
+
+
+def be_quiet() -> None:
+    """Let this process show no progress from now on: its parent does."""
+    global _quiet
+    _quiet = True
 
 
 @contextmanager
 def doing(what: str) -> Iterator[None]:
-    """Tell on a terminal what is being done, for as long as it takes; elsewhere nothing is said.
+    """Tell on a terminal what is being done, for as long as it takes; elsewhere in a line after each minute.
 
     Args:
         what: A phrase such as ``drawing the figures``.
     """
-    if not sys.stderr.isatty():
+    if _quiet:
         yield
+        return
+    if not sys.stderr.isatty():
+        with _said_each_minute(what):
+            yield
         return
     with _LINE.activity(what):
         if _LINE.is_shown:
@@ -125,6 +137,27 @@ def doing(what: str) -> Iterator[None]:
             timer.join()
             if opened.is_set():
                 _LINE.close()
+
+
+@contextmanager
+def _said_each_minute(what: str) -> Iterator[None]:
+    """Print a line after each minute of an activity, unless another one has begun in it."""
+    started_s, ended = time.monotonic(), threading.Event()
+
+    def say() -> None:
+        while not ended.wait(LINES_S):
+            if _activities[-1:] == [what] and not _quiet:
+                print(f"[{time.monotonic() - started_s:7.1f} s] {what}", file=sys.stderr, flush=True)
+
+    speaker = threading.Thread(target=say, daemon=True)
+    _activities.append(what)
+    speaker.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        _activities.remove(what)
+        speaker.join()
 
 
 def _open_into(opened: threading.Event) -> None:
@@ -147,6 +180,8 @@ class Progress:
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Show that ``done`` of ``total`` steps are done."""
+        if _quiet:
+            return
         if sys.stderr.isatty():
             self.go_live()
             _LINE.step(what, done, total)
@@ -162,7 +197,7 @@ class Progress:
 
     def go_live(self) -> None:
         """Show the live line, before the first step too."""
-        if not self._is_live:
+        if not (self._is_live or _quiet):
             self._is_live = True
             _LINE.open()
 

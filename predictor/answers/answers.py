@@ -73,9 +73,7 @@ def predict(
         try:
             if isinstance(made, OutOfRange):
                 raise made
-            prediction = with_error_range(with_energy(made, target), model.name, target)
-            prediction = with_changes(prediction, target)
-            prediction = with_interval(prediction, model.name, target, evidence)
+            prediction = complete(made, model.name, target, evidence)
         except OutOfRange as err:
             error = err
         wall_s += time.perf_counter() - started
@@ -83,6 +81,17 @@ def predict(
         if progress is not None:
             progress(f"{model.name}, {target.problem}", len(answers), len(targets))
     return answers
+
+
+def complete(prediction: Prediction, predictor: str, target: Target, evidence: Sequence[Evidence]) -> Prediction:
+    """Return a model's prediction with its energy, its range of errors, its cautions and its interval.
+
+    Raises:
+        OutOfRange: The energy of the target cannot be told.
+    """
+    prediction = with_error_range(with_energy(prediction, target), predictor, target)
+    prediction = with_changes(prediction, target)
+    return with_interval(prediction, predictor, target, evidence)
 
 
 def answers_or_reasons(model: Predictor, targets: Sequence[Target], broker: Gatherer) -> list[Answer]:

@@ -12,12 +12,12 @@ from contextlib import contextmanager
 from dataclasses import MISSING, asdict, dataclass
 from typing import Any, ClassVar
 
+from apps.errors import SimulationError
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
-from apps.options.programs import ProblemOptions, problem_from_request
+from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import KernelSettingsOptions, cautions, settings_from_request
-from apps.programs.kernel import kernel_names
+from apps.options.settings import SettingsOptions, settings_from_request
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from apps.spec.target import Target
@@ -45,7 +45,9 @@ from platforms.wording import number_of
 from predictor.answers.answers import names
 from predictor.background.forecast import Forecast, Load, forecast
 from predictor.base import Gatherer, OutOfRange, Predictor
-from predictor.evidence.broker import Broker
+from predictor.evidence.broker import Broker, RefusedEvidence
+from predictor.evidence.given import Given, RecordingOptions, given_from_request
+from predictor.options import problems_from_request
 from predictor.registry import predictor
 
 DEFAULT_PREDICTORS = "hcf:constant,dpgraph"
@@ -61,6 +63,7 @@ class BackgroundQuestion:
     models: tuple[Predictor, ...]
     load: Load
     settings: Settings
+    given: Given | None = None  # a recording of the program from the user
 
 
 @dataclass(frozen=True)
@@ -75,9 +78,10 @@ class Refused:
 @dataclass(frozen=True, kw_only=True)
 class BackgroundOptions(
     PlatformOptions,
-    ProblemOptions,
+    ProgramOptions,
+    RecordingOptions,
     PlacementOptions,
-    KernelSettingsOptions,
+    SettingsOptions,
     RunnerOptions,
     DryRunOption,
     WideOption,
@@ -92,7 +96,6 @@ class BackgroundOptions(
         "NAME|FILE.toml",
         f"load of nodes and wide-area links: {', '.join(background_names())}, or a file of your own",
     )
-    app: str = option(MISSING, "A1,A2,...", f"of {', '.join(kernel_names())}")
     ranks: int | None = option(None, "P", "number of ranks (default: as many as fit)")
     predictor: str = option(
         DEFAULT_PREDICTORS,
@@ -128,14 +131,15 @@ def asked_from_request(request: BackgroundOptions) -> BackgroundQuestion:
     check_number("--seed", request.seed, 0, 2**63)
     background = asked_background(request.background)
     models = tuple(predictor(name) for name in names(request.predictor, "--predictor"))
-    problems = [problem_from_request(request, app) for app in names(request.app, "--app")]
+    given = given_from_request(request)
+    problems = problems_from_request(request) if given is None else [given.problem]
     settings = settings_from_request(request)
     platform, grid = _ground(request, background)
-    placement = placement_from_request(request, platform, request.ranks)
+    placement = placement_from_request(request, platform, request.ranks if given is None else given.recording.nranks)
     targets = tuple(Target(problem, platform, placement) for problem in problems)
     for target in targets:
         settings.spec(target)  # raises an error for impossible settings before anything runs
-    return BackgroundQuestion(targets, models, Load(grid, background, request.draws, request.seed), settings)
+    return BackgroundQuestion(targets, models, Load(grid, background, request.draws, request.seed), settings, given)
 
 
 def _ground(request: BackgroundOptions, background: Background) -> tuple[Platform, Loadable]:
@@ -174,7 +178,7 @@ def forecasts(asked: BackgroundQuestion, broker: Gatherer) -> list[Forecast | Re
             for model in asked.models:
                 try:
                     of_target.append(forecast(model, target, asked.load, broker, progress=progress))
-                except OutOfRange as err:
+                except (OutOfRange, RefusedEvidence, SimulationError) as err:
                     of_target.append(Refused(model.name, target, str(err)))
             if all(isinstance(answer, Refused) for answer in of_target):
                 reasons = "; ".join(answer.reason for answer in of_target if isinstance(answer, Refused))
@@ -195,14 +199,13 @@ def _progress() -> Iterator[Progress]:
 def _run(request: BackgroundOptions) -> int:
     asked = asked_from_request(request)
     said = Cautions()
-    said.say(*cautions(asked.settings))
     if request.dry_run:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
 
         return print_plan(request, planned([(asked.settings, asked.targets)], asked.models, truths=False))
     with runner_from_request(request, cautions=said, saying=False) as runner:
-        answers = forecasts(asked, Broker.of(asked.settings, asked.targets, runner))
+        answers = forecasts(asked, Broker.of(asked.settings, asked.targets, runner, asked.given))
     if request.json:
         print(json.dumps({**load_json(asked.load), "forecasts": [to_json(answer) for answer in answers],
                           "cautions": said.lines()}))  # fmt: skip

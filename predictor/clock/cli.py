@@ -15,7 +15,7 @@ from typing import Any
 from apps.options.dry_run import print_plan
 from apps.options.exit_status import exit_status
 from apps.options.runner import runner_from_request
-from apps.options.settings import cautions, settings_from_request
+from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
@@ -34,6 +34,7 @@ from predictor.clock.study import (
     study,
     targets_from_request,
 )
+from predictor.evidence.given import given_from_request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -44,14 +45,15 @@ class ClockRequest(ClockOptions, JsonOption):
 def _run(request: ClockRequest) -> int:
     grid = grid_at_maximum(request)
     settings = settings_from_request(request)
-    targets = targets_from_request(request, grid)
-    general = (*cautions(settings), *frequency_cautions(assumed(grid)))
+    given = given_from_request(request)
+    targets = targets_from_request(request, grid, given)
+    general = frequency_cautions(assumed(grid))
     said = Cautions()
     said.say(*general)
     if request.dry_run:
         return print_plan(request, plan_from_request(request, targets, settings))
     with runner_from_request(request, cautions=said) as runner:
-        studies = [study(request, grid, target, settings, runner) for target in targets]
+        studies = [study(request, grid, target, settings, runner, given) for target in targets]
     if request.json:
         made = [to_json(one_study, request.objective) for one_study in studies]
         print(json.dumps({"studies": made, "cautions": [*general, *runner.cautions.lines()]}))

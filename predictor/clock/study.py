@@ -26,6 +26,7 @@ from predictor.answers.answers import fit
 from predictor.base import Evidence
 from predictor.clock.levels import Levels, Point, at_maximum, follows_speeds, levels_of
 from predictor.clock.objectives import EVALUATIONS, OBJECTIVES
+from predictor.evidence.given import Given, RecordingOptions
 from predictor.options import problems_from_request
 from predictor.registry import predictor
 
@@ -51,12 +52,13 @@ class Study:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ClockOptions(PlatformOptions, ProgramOptions, PlacementOptions, SettingsOptions, RunnerOptions, DryRunOption):
+class ClockOptions(
+    PlatformOptions, ProgramOptions, RecordingOptions, PlacementOptions, SettingsOptions, RunnerOptions, DryRunOption
+):
     """Add all options except those about output."""
 
     default_class: ClassVar[str] = "B"
 
-    app: str | None = option(None, "A1,A2,...", "programs (default: cg,mg,lu)")
     ranks: int | None = option(None, "P", "ranks of the run (default: as many as fit)")
     predictor: str = option("dpgraph", "NAME", f"one of {', '.join(MODELS)} (default: dpgraph)", parse=str.lower)
     time_limit: float | None = option(
@@ -92,11 +94,11 @@ def _follows_no_speeds(name: str) -> UserError:
     return UserError(f"--predictor {name}", problem, f"Use one of {', '.join(MODELS)}")
 
 
-def targets_from_request(request: ClockOptions, grid: Grid) -> list[Target]:
-    """Return one target for each problem of the command line, on the grid's platform."""
-    problems = problems_from_request(request)
+def targets_from_request(request: ClockOptions, grid: Grid, given: Given | None = None) -> list[Target]:
+    """Return one target for each problem of the command line, or for its recording, on the grid's platform."""
+    problems = problems_from_request(request) if given is None else [given.problem]
     platform = materialise(grid)
-    placement = placement_from_request(request, platform, request.ranks)
+    placement = placement_from_request(request, platform, request.ranks if given is None else given.recording.nranks)
     return [Target(problem, platform, placement) for problem in problems]
 
 
@@ -108,7 +110,14 @@ def plan_from_request(request: ClockOptions, targets: Sequence[Target], settings
     return planned(((settings, [target]) for target in targets), [predictor(request.predictor)], truths=False)
 
 
-def study(request: ClockOptions, grid: Grid, target: Target, settings: Settings, runner: Runner) -> Study:
+def study(
+    request: ClockOptions,
+    grid: Grid,
+    target: Target,
+    settings: Settings,
+    runner: Runner,
+    given: Given | None = None,
+) -> Study:
     """Gather evidence for one target and search for its best frequencies.
 
     Raises:
@@ -118,7 +127,7 @@ def study(request: ClockOptions, grid: Grid, target: Target, settings: Settings,
     from predictor.clock.search import best
     from predictor.evidence.broker import Broker
 
-    fitted, evidence = fit(predictor(request.predictor), [target], Broker.of(settings, [target], runner))
+    fitted, evidence = fit(predictor(request.predictor), [target], Broker.of(settings, [target], runner, given))
     if not follows_speeds(fitted):
         raise _follows_no_speeds(request.predictor)
     levels = Levels(grid, target, fitted)

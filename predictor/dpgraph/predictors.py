@@ -121,6 +121,10 @@ class GraphModel:
         """Return the recorded iterations of a target's program."""
         return _sections(self.programs[target.problem, target.nranks].recording)
 
+    def recording_of(self, target: Target) -> Recording:
+        """Return the recording of a target's program."""
+        return self.programs[target.problem, target.nranks].recording
+
     def measures(self, target: Target) -> bool:
         """Return whether the target's network was measured; else it is read from the platform file."""
         return self.surroundings[target.platform.content_hash].options is None
@@ -151,7 +155,7 @@ class GraphModel:
 def _flags(program: _Program, options: Mapping[str, str] | None, network: NetworkModel) -> tuple[str, ...]:
     """Return the cautions; ``options``: those that are declared, or None if the network was measured."""
     recording = program.recording
-    varies = ("computation times were measured and vary from run to run",) if recording.measured else ()
+    varies = ("computation times were measured and vary from run to run",) if recording.timed else ()
     windows = ("ranks may wait for each other at a window of one-sided calls: left out",)
     said = (*varies, *recording.cautions, *(windows if recording.waits_at_windows else ()))
     if options is None:

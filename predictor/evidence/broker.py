@@ -57,7 +57,8 @@ class Broker:
         start: Callable[[list[RunSpec]], None] | None = None,
         given: Given | None = None,
     ):
-        self.settings = settings
+        # The truth and its predictions never share a measurement of the computation.
+        self.settings = replace(settings, measurement=1)
         self._forbidden = {_essence(target) for target in targets}
         self._record = record
         self._make_recording = recording

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
-from apps.options.programs import ProblemOptions, problem_from_request
+from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions
-from apps.options.settings import KernelSettingsOptions
+from apps.options.settings import SettingsOptions
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from platforms.command.command import Command, Reply
@@ -24,7 +24,9 @@ from platforms.command.request import fields_of, option, titled
 from platforms.errors import UserError, known_names, nearest
 from platforms.files.writing import check_picture, write_picture
 from platforms.options import PlatformOptions, platform_from_request
+from predictor.evidence.given import RecordingOptions, given_from_request
 from predictor.failures.names import INTERVALS, SEGMENTS
+from predictor.options import problems_from_request
 from predictor.registry import help_text
 
 if TYPE_CHECKING:
@@ -42,13 +44,20 @@ _EVIDENCE = "simulations for a predictor's evidence"
 
 @dataclass(frozen=True, kw_only=True)
 class FailuresRequest(
-    WideOption, PlatformOptions, ProblemOptions, KernelSettingsOptions, RunnerOptions, DryRunOption, JsonOption
+    WideOption,
+    PlatformOptions,
+    ProgramOptions,
+    RecordingOptions,
+    SettingsOptions,
+    RunnerOptions,
+    DryRunOption,
+    JsonOption,
 ):
     """Request of ``gridval plan failures``."""
 
     sections: ClassVar[Mapping[str, str]] = {
-        **titled(_BY_PREDICTOR, PlatformOptions, ProblemOptions),
-        **titled(_EVIDENCE, DryRunOption, KernelSettingsOptions, RunnerOptions),
+        **titled(_BY_PREDICTOR, PlatformOptions, ProgramOptions, RecordingOptions),
+        **titled(_EVIDENCE, DryRunOption, SettingsOptions, RunnerOptions),
     }
     section_help: ClassVar[Mapping[str, str]] = {
         _FAILING: "give one of the first four options",
@@ -205,7 +214,7 @@ def _check_sources(request: FailuresRequest) -> None:
                                             ("--scenario or --platform", platform)) if given]  # fmt: skip
     if len(sources) != 1:
         problem = "is not given" if not sources else f"is given by {' and '.join(sources)}"
-        raise UserError("run time", problem, "Give --work, --times, or --scenario and --app")
+        raise UserError("run time", problem, "Give --work, --times, or --scenario with --app or --program")
     if request.serial is not None and request.work is None:
         raise UserError(f"--serial {request.serial:g}", "goes with --work", "Drop it")
     if not platform:
@@ -236,16 +245,24 @@ def _asked(request: FailuresRequest) -> FailureQuestion:
     from predictor.failures.run_times import FailureQuestion
     from predictor.registry import predictor
 
-    if request.app is None:
-        raise UserError("--app", "is not given", "Name the program whose times are to be predicted")
+    given = given_from_request(request)
+    if request.app is None and request.program is None and given is None:
+        raise UserError("--app", "is not given", "Name a kernel, or give --program or --recording")
     model = predictor(request.predictor or "dpgraph:known")
-    problem = problem_from_request(request, request.app)
+    problems = problems_from_request(request) if given is None else [given.problem]
+    if len(problems) > 1:
+        raise UserError(f"--app {request.app}", f"{len(problems)} kernels", "Name one of them")
     settings = settings_from_request(request)
     platform = platform_from_request(request)
     most = len(platform.hosts)
     powers = [2**i for i in range(most.bit_length()) if 2**i < most]
     nodes = [*powers, most] if request.nodes is None else parse_nodes(request.nodes)
-    return FailureQuestion(model, problem, platform, tuple(nodes), settings)
+    if given is not None:
+        nodes = [given.recording.nranks]
+        if request.nodes not in (None, str(nodes[0])):
+            remedy = "Leave it out, or give --program, which is recorded on every number of ranks"
+            raise UserError(f"--nodes {request.nodes}", f"the recording is of {nodes[0]} ranks", remedy)
+    return FailureQuestion(model, problems[0], platform, tuple(nodes), settings, given)
 
 
 def _say_plan(request: FailuresRequest) -> int:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from apps.errors import SimulationError
 from apps.spec.target import Target
 from apps.traffic import runs_on
 from platforms.errors import UserError
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from apps.spec.settings import Settings
     from platforms.model.platform import Platform
     from predictor.base import Predictor
+    from predictor.evidence.given import Given
 
 _COLUMNS = ("nodes", "time_s")
 MOST_NODES = 1_000_000_000
@@ -118,9 +120,10 @@ class FailureQuestion:
     platform: Platform
     nodes: tuple[int, ...]
     settings: Settings
+    given: Given | None = None  # a recording of the program from the user
 
     def targets(self) -> Iterator[tuple[int, Target | None]]:
-        """Yield each number of nodes with its target; None: the kernel refuses so many ranks."""
+        """Yield each number of nodes with its target; None: the program refuses so many ranks."""
         for count in self.nodes:
             runs = runs_on(self.problem, count)
             yield count, Target(self.problem, self.platform, block(self.platform, count)) if runs else None
@@ -129,7 +132,7 @@ class FailureQuestion:
 def predicted(asked: FailureQuestion, runner: Runner) -> RunTimes:
     """Predict run times.
 
-    Numbers of nodes that the kernel refuses, or that are out of the predictor's range, are left out, with a caution.
+    Numbers of nodes that the program refuses, or that are out of the predictor's range, are left out, with a caution.
 
     Raises:
         UserError: No number of nodes is in the predictor's range.
@@ -142,9 +145,12 @@ def predicted(asked: FailureQuestion, runner: Runner) -> RunTimes:
             cautions.append(f"{count} nodes: left out: {asked.problem} does not run on so many ranks")
             continue
         try:
-            (answer,) = predict(asked.model, [target], Broker.of(asked.settings, [target], runner))
+            (answer,) = predict(asked.model, [target], Broker.of(asked.settings, [target], runner, asked.given))
         except RefusedEvidence as err:
             cautions.append(f"{count} nodes: left out: {err.problem}")
+            continue
+        except SimulationError as err:  # such as a program that does not run on one rank
+            cautions.append(f"{count} nodes: left out: {err}")
             continue
         if answer.prediction is None:
             cautions.append(f"{count} nodes: left out: {answer.refusal}")

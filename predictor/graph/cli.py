@@ -14,6 +14,7 @@ from apps.options.programs import (
 )
 from apps.options.runner import runner_from_request
 from apps.results.cautions import Cautions
+from apps.spec.choices import AUTO
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.command.command import Command
@@ -35,7 +36,7 @@ FIRST = (
 # Options without effect where no platform is given.
 _ON_PLATFORM = (
     "clusters", "hardware", "network", "factors", "speeds", "frequency", "mapping", "hostfile", "ranks_per_host",
-    "times", "timeline", "what_if", "efficiency", "cfg",
+    "times", "timeline", "what_if", "compute", "host_speed", "efficiency", "cfg",
 )  # fmt: skip
 
 
@@ -109,7 +110,7 @@ def check_arguments(request: GraphRequest) -> None:
                 raise UserError(name, "these times have no shared links and no dates", "Drop it, or --times li")
     if not has_platform(request):
         for flag in _ON_PLATFORM:
-            if getattr(request, flag) not in (None, (), "reference"):
+            if getattr(request, flag) not in (None, (), "reference", AUTO):
                 name = f"--{flag.replace('_', '-')}"
                 raise UserError(name, "it needs a platform", "Give --scenario NAME or --platform FILE too")
 

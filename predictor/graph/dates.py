@@ -110,6 +110,21 @@ def moments_of(
     return _moments(program, network, placement, s_per_flop, cores)[0]
 
 
+def critical_path(
+    program: Program,
+    network: NetworkModel,
+    placement: tuple[str, ...],
+    s_per_flop: Sequence[float] | np.ndarray,
+    cores: Sequence[int] | None = None,
+) -> tuple[Step, ...]:
+    """Return the critical path of a program without a loop, but no slack, which takes longer.
+
+    The arguments and errors are those of ``dates_of``.
+    """
+    moments, links = _moments(program, network, placement, s_per_flop, cores)
+    return links.critical(moments.begin_s, moments.end_s)
+
+
 def _moments(
     program: Program,
     network: NetworkModel,

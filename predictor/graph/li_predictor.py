@@ -356,7 +356,7 @@ def program_flags(works: Iterable[Work], recordings: Sequence[Recording]) -> lis
     flags = []
     if any(work.self_bytes > 0 for work in works):
         flags.append("messages of processes to themselves are not counted")
-    if any(recording.measured for recording in recordings):
+    if any(recording.timed for recording in recordings):
         flags.append("computation times were measured and vary from run to run")
     return [*flags, *left_out(recordings)]
 

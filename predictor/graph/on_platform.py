@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from apps.options.settings import check_timed
 from apps.probes.network.measure import Measurement, NetworkPlan
 from apps.programs.problem import Problem
 from apps.recording.events import Recording
@@ -128,8 +129,18 @@ def target_from_request(request: GraphRequest, problem: Problem, nranks: int | N
 
 
 def settings_of(request: GraphRequest) -> Settings:
-    """Return the settings of the recording: its share of the hosts' speed, and SimGrid's options."""
-    return Settings(efficiency=request.efficiency, options=parse_options(request.cfg))
+    """Return the settings of the recording: its share of the hosts' speed, and SimGrid's options.
+
+    Raises:
+        UserError: The computation of a kernel is to be timed, or SimGrid's options are no such options.
+    """
+    check_timed(request)
+    return Settings(
+        compute=request.compute,
+        efficiency=request.efficiency,
+        options=parse_options(request.cfg),
+        host_speed_flops=None if request.host_speed is None else request.host_speed * 1e9,
+    )
 
 
 def iterations_of(request: GraphRequest, target: Target) -> int:

@@ -8,6 +8,7 @@ from typing import ClassVar
 from apps.options.dry_run import DryRunOption
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions
+from apps.options.settings import ComputeOptions
 from platforms.command.common import JsonOption, WideOption
 from platforms.command.request import option
 from platforms.options import PlacementOptions, PlatformOptions
@@ -23,6 +24,7 @@ class GraphRequest(
     PlatformOptions,
     ProgramOptions,
     RecordingOptions,
+    ComputeOptions,
     PlacementOptions,
     JsonOption,
     WideOption,

@@ -14,8 +14,11 @@ from typing import TYPE_CHECKING
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
+from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import KernelSettingsOptions, settings_from_request
+from apps.options.settings import SettingsOptions, settings_from_request
+from apps.programs.kernel import kernel_names
+from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
 from platforms.command.command import Command, Reply
 from platforms.command.common import JsonOption
@@ -34,6 +37,7 @@ from predictor.grid.scenario_file import scenario_text
 from predictor.grid.search import Search
 from predictor.grid.space import affordable
 from predictor.grid.times import PredictorTimes, Times, candidate_targets
+from predictor.options import problems_in_place
 from predictor.registry import PREDICTORS, help_text, predictor
 
 if TYPE_CHECKING:
@@ -56,10 +60,13 @@ _QUICK: Mapping[str, Callable[[DesignQuestion, Settings, Runner], Times]] = {"dp
 
 
 @dataclass(frozen=True, kw_only=True)
-class GridRequest(JsonOption, KernelSettingsOptions, RunnerOptions, DryRunOption):
+class GridRequest(JsonOption, ProgramOptions, SettingsOptions, RunnerOptions, DryRunOption):
     """Request of ``gridval plan grid``."""
 
     file: str = argument("FILE.toml", "prices of nodes and networks, and the programs to run")
+    app: str | None = option(
+        None, "A1,A2,...", lambda _: f"kernels in place of the file's programs: of {', '.join(kernel_names())}"
+    )
     budget: float | None = option(None, "B", "budget, in place of the file's")
     top: int = option(5, "K", "number of best grids to show (default: 5)")
     predictor: str = option(
@@ -83,7 +90,7 @@ def design_from_request(request: GridRequest) -> DesignQuestion:
     """
     if request.top < 1:
         raise UserError(f"--top {request.top}", "below one", "Give at least 1")
-    design = read_request(request.file)
+    design = read_request(request.file, problems_in_place(request))
     return design if request.budget is None else design.with_budget(request.budget)
 
 
@@ -123,6 +130,7 @@ def answer(request: GridRequest) -> Reply | int:
             check_writable(name, path)
     design = design_from_request(request)
     settings = settings_from_request(request)
+    said = Cautions()
     grids = affordable(design)
     if request.dry_run:
         return print_plan(request, plan(request.predictor, design, settings, grids.candidates))
@@ -135,7 +143,7 @@ def answer(request: GridRequest) -> Reply | int:
     )
     status = 0
     progress = Progress()
-    with runner_from_request(request) as runner:
+    with runner_from_request(request, cautions=said) as runner:
         times = times_for(request.predictor, design, settings, runner)
         try:
             search.run(times, progress)

@@ -28,7 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.errors import KernelError
+from apps.errors import KernelError, SimulationError
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.grids.grid import Grid, GridCluster, wan_ends
@@ -151,7 +151,8 @@ class GraphTimes:
         try:
             iterations = target.iterations
             flops = self._graph(number, ranks).flops(iterations)
-        except KernelError as err:  # such as an unknown number of iterations on so many ranks
+        # Such as an unknown number of iterations on so many ranks, or a program that does not run on so few.
+        except (KernelError, SimulationError) as err:
             self._recorded[number, ranks] = str(err)
         else:
             self._recorded[number, ranks] = _Recorded(iterations, flops)

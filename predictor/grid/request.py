@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from apps.programs.kernel import named_kernel
-from apps.programs.problem import Problem, problem, sized_problem
+from apps.options.program_tables import KEYS as PROBLEM_KEYS
+from apps.options.program_tables import problem_of_table, said_of
+from apps.programs.problem import Problem
 from platforms.errors import PlatformError, UserError
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.grid import MOST_NODES, WAN_SHAPES, Grid, wan_ends
@@ -33,7 +33,7 @@ _KEYS = {
     "wire": WIRE_KEYS,
     "wan": ("shape", *WIRE_KEYS, "duplex"),
     "clusters": ("least", "most", "sizes", "most_nodes", "step", "price"),
-    "programs": ("app", "class", "size", "params", "weight"),
+    "programs": (*PROBLEM_KEYS, "weight"),
 }
 
 
@@ -73,8 +73,12 @@ class DesignQuestion:
         return replace(self, budget=budget)
 
 
-def read_request(path: str | Path) -> DesignQuestion:
+def read_request(path: str | Path, problems: Sequence[Problem] | None = None) -> DesignQuestion:
     """Read a request from a TOML file, whose keys are described in docs/planning/grid-design.md.
+
+    Args:
+        path: The file; names of programs in it are relative to its folder.
+        problems: Problems in place of those of the file, each with weight 1; None: those of the file.
 
     Raises:
         UserError: The file cannot be read, or a value is wrong; the error names file and key.
@@ -89,24 +93,19 @@ def read_request(path: str | Path) -> DesignQuestion:
         nodes=tuple(_node(entry) for entry in _some(top, "nodes")),
         networks=tuple(_network(entry) for entry in _some(top, "networks")),
         clusters=_clusters(top.table("clusters", "clusters")),
-        programs=tuple(_program(entry) for entry in _some(top, "programs")),
+        programs=(
+            tuple(_program(entry, path.parent) for entry in _some(top, "programs"))
+            if problems is None
+            else tuple(Program(asked, 1.0) for asked in problems)
+        ),
         ranks_per_node=_ranks_per_node(top),
     )
     _check_names(top, "nodes", [kind.name for kind in request.nodes])
     _check_names(top, "networks", [kind.name for kind in request.networks])
     _check_names(top, "programs", [str(program.problem) for program in request.programs])
     _check_hardware(top, request)
-    with _said_of(top.where):
+    with said_of(top.where):
         return request.with_budget(request.budget)
-
-
-@contextmanager
-def _said_of(where: str) -> Iterator[None]:
-    """Add the place in the file to any error that is raised within the block."""
-    try:
-        yield
-    except UserError as err:
-        raise PlatformError(f"{where}: {err.where}", err.problem, err.remedy) from None
 
 
 def _some(top: CheckedTable, key: str) -> list[CheckedTable]:
@@ -139,7 +138,7 @@ def _network(entry: CheckedTable) -> NetworkKind:
     entry.text("source", "")
     name = entry.text("name")
     named = entry.text("network", name)
-    with _said_of(entry.where):
+    with said_of(entry.where):
         base = named_network(named)
     wan = entry.table("wan", "wan")
     shape = wan.text("shape", "mesh")
@@ -188,40 +187,11 @@ def _clusters(entry: CheckedTable) -> ClusterLimits:
     return ClusterLimits(least, most, tuple(sizes), _price(entry, "price"))
 
 
-def _program(entry: CheckedTable) -> Program:
-    name = entry.text("app")
-    with _said_of(entry.where):
-        kernel = named_kernel(name)
+def _program(entry: CheckedTable, folder: Path) -> Program:
     weight = entry.number("weight", 1.0)
     if not 0 < weight < math.inf:
         raise PlatformError(entry.of("weight"), f"weight = {weight:g}", "Give a positive number")
-    if entry.has("class") == entry.has("size"):
-        raise PlatformError(entry.where, "'class' or 'size' is needed, and one of them only", "Give one of them")
-    if entry.has("class"):
-        if entry.has("params"):
-            raise PlatformError(entry.where, "'params' goes with 'size'", "Drop it")
-        if kernel.size_parameter is not None:
-            raise PlatformError(entry.where, f"'class', but {name} has no classes", "Give its 'size'")
-        preset = entry.text("class")
-        with _said_of(entry.where):
-            return Program(problem(name, preset), weight)
-    size, params = entry.integer("size"), _params(entry)
-    with _said_of(entry.where):
-        asked = sized_problem(name, size, **params)
-    if asked.iterative and not asked.open_ended and (iterations := asked.iterations_on(1)) < 1:
-        where = entry.at("params")
-        raise PlatformError(where, f"{kernel.iterations_parameter} = {iterations}", "Give at least 1, or leave it out")
-    return Program(asked, weight)
-
-
-def _params(entry: CheckedTable) -> dict[str, int | float | str]:
-    params = entry.value("params", {})
-    if not isinstance(params, dict):
-        raise PlatformError(entry.of("params"), f"params = {params!r} is not a table", "Write for example { nb = 32 }")
-    for key, value in params.items():
-        if isinstance(value, bool) or not isinstance(value, int | float | str):
-            raise PlatformError(entry.at("params"), f"{key} = {value!r}", "Give a number or a text")
-    return params
+    return Program(problem_of_table(entry, folder), weight)
 
 
 def _ranks_per_node(top: CheckedTable) -> int | None:

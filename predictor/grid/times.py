@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
-from apps.errors import KernelError, OptionError
+from apps.errors import KernelError, OptionError, SimulationError
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.read.read import materialise
@@ -97,7 +97,7 @@ class PredictorTimes:
             self.settings.spec(target)  # raise errors in the settings here, so that they are not blamed on the grid
         try:
             answers = predict(self.predictor, targets, Broker.of(self.settings, targets, self.runner))
-        except (KernelError, OptionError, RefusedEvidence) as err:
+        except (KernelError, OptionError, RefusedEvidence, SimulationError) as err:
             raise NoAnswer(str(err)) from err
         predictions = []
         for answer in answers:

@@ -107,7 +107,7 @@ def _uncalibrated(prediction: Prediction, target: Target, evidence: Sequence[Evi
 def _is_doubtful(recording: Recording) -> bool:
     """Return whether the program may do something else on the target, or wait for what a recording leaves out."""
     said = recording.cautions or recording.asks or recording.varies
-    return bool(said) or recording.measured or recording.waits_at_windows
+    return bool(said) or recording.timed or recording.waits_at_windows
 
 
 def _is_measured(evidence: Evidence) -> bool:

@@ -15,19 +15,21 @@ from concurrent.futures import ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import closing
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
+from apps.errors import SimulationError
 from apps.store import Store
 from apps.store.codec import DoesNotFit, as_fields, from_fields
 from apps.store.identity import identity_hash
 from platforms.errors import UserError
-from platforms.terminal.progress import Progress
+from platforms.terminal.progress import Progress, be_quiet
 
 ALONE_S = 1.0  # wall time of this process before others are started
 _PR_SET_PDEATHSIG = 1  # of prctl(2)
 
 Task = TypeVar("Task")
 Answer = TypeVar("Answer")
+Failure: TypeAlias = UserError | SimulationError  # of a task; it does not stop the others
 
 
 @dataclass(frozen=True)
@@ -66,8 +68,8 @@ def answers(
     *,
     jobs: int,
     names: Sequence[str],
-) -> list[Answer | UserError]:
-    """Return the answer to each task, or the error that it raises.
+) -> list[Answer | Failure]:
+    """Return the answer to each task, or the error that it raises: wrong input, or a simulation that failed.
 
     Args:
         tasks: The tasks; they can be pickled.
@@ -81,7 +83,7 @@ def answers(
         KeyboardInterrupt: With the number of answers that are kept.
         UserError: A process was killed.
     """
-    by_task: dict[int, Answer | UserError] = {}
+    by_task: dict[int, Answer | Failure] = {}
     for at, identity in enumerate(identities):
         known = kept.get(identity)
         if known is not None:
@@ -94,7 +96,7 @@ def answers(
             for number, answer in made:
                 at = missing[number]
                 by_task[at] = answer
-                if not isinstance(answer, UserError):
+                if not isinstance(answer, Failure):
                     kept.put(identities[at], answer, names[at])
                     new += 1
                 progress(names[at], len(by_task), len(tasks))
@@ -109,7 +111,7 @@ def answers(
 
 def _made(
     tasks: Sequence[Task], make: Callable[[Task], Answer], jobs: int
-) -> Generator[tuple[int, Answer | UserError], None, None]:
+) -> Generator[tuple[int, Answer | Failure], None, None]:
     """Yield the number and the answer of each task, in any order."""
     started_s, done = time.perf_counter(), 0
     while done < len(tasks) and (jobs == 1 or done == len(tasks) - 1 or time.perf_counter() - started_s < ALONE_S):
@@ -136,15 +138,16 @@ def _made(
             process.join()
 
 
-def _answer(make: Callable[[Task], Answer], task: Task) -> Answer | UserError:
+def _answer(make: Callable[[Task], Answer], task: Task) -> Answer | Failure:
     try:
         return make(task)
-    except UserError as err:
+    except (UserError, SimulationError) as err:
         return err
 
 
 def _end_with_parent() -> None:
-    """Let this process end silently when it is interrupted, or when its parent ends."""
+    """Let this process end silently when it is interrupted, or when its parent ends; it shows no progress."""
+    be_quiet()
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)

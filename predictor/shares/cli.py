@@ -1,4 +1,4 @@
-"""Advise how a kernel's data should be divided among clusters of unequal speed, and predict what that gains.
+"""Advise how a program's data should be divided among clusters of unequal speed, and predict what that gains.
 
 The speeds come from a run on one node of each cluster (docs/planning/shares.md).
 """
@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
-from apps.options.programs import ProblemOptions, problem_from_request
+from apps.options.programs import ProgramOptions, own_problem_from_request, problem_from_request
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import KernelSettingsOptions, cautions, settings_from_request
+from apps.options.settings import SettingsOptions, settings_from_request
 from apps.programs.kernel import shared_names, sized_names
 from apps.programs.problem import Problem
 from apps.results.cautions import Cautions
@@ -57,9 +57,9 @@ class SharesQuestion:
 @dataclass(frozen=True, kw_only=True)
 class ShareSearchOptions(
     PlatformOptions,
-    ProblemOptions,
+    ProgramOptions,
     PlacementOptions,
-    KernelSettingsOptions,
+    SettingsOptions,
     RunnerOptions,
     DryRunOption,
     WideOption,
@@ -88,21 +88,23 @@ def asked_from_request(request: ShareSearchOptions) -> SharesQuestion:
     """Return the targets, the predictor and the settings.
 
     Raises:
-        UserError: The options do not fit together; or a kernel has equal shares only.
+        UserError: The options do not fit together; or a program has equal shares only.
     """
+    own = own_problem_from_request(request)
     apps = _default_apps(request) if request.app is None else names(request.app, "--app")
+    problems = [_unequal(asked) for asked in ([own] if own else [problem_from_request(request, app) for app in apps])]
     if request.write is not None:
-        if len(apps) > 1:
-            raise UserError("--write", f"there are {len(apps)} kernels", "Choose one with --app")
+        if len(problems) > 1:
+            raise UserError("--write", f"there are {len(problems)} kernels", "Choose one with --app")
         check_writable("--write", request.write)
-    problems = [_unequal(problem_from_request(request, app)) for app in apps]
     settings = settings_from_request(request)
     with doing("reading the platform"):
         platform = platform_from_request(request)
     placement = placement_from_request(request, platform, request.ranks)
     targets = tuple(Target(problem, platform, placement) for problem in problems)
     for target in targets:
-        check(target.problem, target.nranks)
+        if own is None:
+            check(target.problem, target.nranks)
         settings.spec(target)  # raises an error for impossible settings before anything runs
     model = default_predictors(targets[0])[0] if request.predictor is None else predictor(request.predictor)
     if not takes(model, replace(targets[0], problem=_one_share(targets[0]))):
@@ -118,7 +120,7 @@ def _default_apps(request: ShareSearchOptions) -> list[str]:
 
 
 def _unequal(asked: Problem) -> Problem:
-    """Return the problem if its kernel takes unequal shares; raise KernelError if not."""
+    """Return the problem if its program takes unequal shares; raise KernelError if not."""
     asked.divided([1.0])
     return asked
 
@@ -130,7 +132,6 @@ def _one_share(target: Target) -> Problem:
 def _run(request: ShareSearchOptions) -> int:
     asked = asked_from_request(request)
     said = Cautions()
-    said.say(*cautions(asked.settings))
     if request.dry_run:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned

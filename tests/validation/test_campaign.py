@@ -284,3 +284,17 @@ def test_the_command_takes_a_scheduler(workers, campaign_file):
     rows = json.loads(done.stdout)["results"]
     assert [row["predictor"] for row in rows] == ["hcf", "dpgraph"]
     assert rows[1]["abs_error_pct"] < 1
+
+
+def test_a_campaign_takes_kernels_of_a_size_and_options_name_others_in_their_place(tmp_path, computing, capsys):
+    path = tmp_path / "sizes.toml"
+    path.write_text(
+        'scenarios = ["grid4x2"]\nranks = [2]\npredictors = ["dpgraph:known"]\n'
+        '[[programs]]\napp = "himeno"\nsize = 16\nparams = { niter = 2 }\n[[programs]]\napp = "ep"\nclass = "S"\n'
+    )
+    assert main([str(path), "--json", "--no-store"]) == 0
+    rows = json.loads(capsys.readouterr().out)["results"]
+    assert [(row["app"], row["class"]) for row in rows] == [("himeno", "16 niter=2"), ("ep", "S")]
+    assert main([str(path), "--json", "--no-store", "--program", str(computing), "--program-args", "1e9"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["results"]
+    assert row["app"] == "computing" and row["error_pct"] == pytest.approx(0, abs=0.01)

@@ -31,6 +31,7 @@ SILENT = f"{GRID} {PROGRAM}"
 NO_COMPUTATION = "the program injects no computation, so it takes no time; --compute measured times it"
 EXTRAPOLATED = "extrapolated from "
 IN_FULL = "all iterations were simulated: a full run has few messages"
+TIMES = ("predicted_s", "simulated_s", "time_s")
 RECORDED = "iterations were recorded: the others are taken to be like them"
 
 
@@ -102,14 +103,32 @@ def test_a_report_has_the_cautions_about_the_runs(said, tmp_path):
 
 
 @pytest.mark.parametrize("main", [predict, validate])
-def test_timed_computation_is_said_once(capsys, store, main):
+def test_computation_that_no_store_keeps_is_said_once_to_vary(capsys, main):
     words = shlex.split(SILENT)
-    words += ["--compute", "measured", "--host-speed", "10", "--predictor", "hcf", "--store", str(store), "--json"]
+    words += ["--compute", "measured", "--host-speed", "10", "--predictor", "hcf", "--no-store", "--json"]
     assert main(words) == 0
     out, err = capsys.readouterr()
     assert err.count("computation is timed on this machine: results vary from run to run") == 1
-    assert err.startswith("caution: computation is timed on this machine")
     assert any("computation is timed on this machine" in one for one in json.loads(out)["cautions"])
+
+
+@pytest.mark.parametrize("main", [predict, validate])
+def test_replayed_computation_gives_the_same_answer_again(capsys, store, main):
+    words = [*shlex.split(SILENT), "--compute", "measured", "--host-speed", "10", "--predictor", "dpgraph:known"]
+    answers = []
+    for _ in range(2):
+        assert main([*words, "--store", str(store), "--json"]) == 0
+        out, err = capsys.readouterr()
+        assert "results vary" not in err
+        answers.append(out)
+    assert _times(json.loads(answers[0])) == _times(json.loads(answers[1])) != []
+
+
+def _times(value):
+    """Every predicted and simulated time in an answer."""
+    if isinstance(value, dict):
+        return [time for key, inner in value.items() for time in ([inner] if key in TIMES else _times(inner))]
+    return [time for inner in value for time in _times(inner)] if isinstance(value, list) else []
 
 
 @pytest.mark.parametrize("main", [predict, validate])

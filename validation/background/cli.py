@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from apps.options.dry_run import print_plan
 from apps.options.exit_status import exit_status
 from apps.options.runner import runner_from_request
-from apps.options.settings import cautions
 from apps.results.cautions import Cautions
 from apps.spec.target import Target
 from platforms.background.draws import TRUTHS, drawn
@@ -69,6 +68,8 @@ class Result:
 class BackgroundComparisonRequest(BackgroundOptions):
     """Request of ``gridval predict --background``."""
 
+    without: ClassVar[frozenset[str]] = frozenset({"recording", "recorded_gflops"})  # it cannot be simulated
+
     truths: int = option(_TRUTHS, "N", f"simulated runs, each under a load of its own (default: {_TRUTHS})")
     picture: str | None = option(None, "FILE", "draw the distributions there (.png, .svg, .pdf)")
 
@@ -85,7 +86,6 @@ def _run(request: BackgroundComparisonRequest) -> int:
         check_picture("--picture", request.picture)
     asked = asked_from_request(request)
     said = _OtherCautions()
-    said.say(*cautions(asked.settings))
     with doing("drawing the load"):
         truths = [loaded_targets(target, asked.load, request.truths) for target in asked.targets]
     if request.dry_run:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from apps.options.dry_run import print_plan
 from apps.options.exit_status import exit_status
 from apps.options.runner import runner_from_request
-from apps.options.settings import cautions, settings_from_request
+from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption, WideOption
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 class ClockComparisonRequest(ClockOptions, OutOption, WideOption, JsonOption):
     """Request of ``gridval plan clock``."""
 
+    without: ClassVar[frozenset[str]] = frozenset({"recording", "recorded_gflops"})  # it cannot be simulated
     out_files: ClassVar[str] = "frequencies.csv and a figure per app"
 
     optimum: bool = option(False, help="simulate all choices and report how far the chosen one is from the best")
@@ -56,7 +57,7 @@ def _run(request: ClockComparisonRequest) -> int:
     settings = settings_from_request(request)
     folder = None if request.out is None else usable_folder("--out", request.out)
     targets = targets_from_request(request, grid)
-    general = (*cautions(settings), *frequency_cautions(assumed(grid)))
+    general = frequency_cautions(assumed(grid))
     said = Cautions()
     said.say(*general)
     if request.dry_run:

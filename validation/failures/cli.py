@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
-from apps.options.programs import ProblemOptions, problem_from_request
+from apps.options.programs import ProgramOptions, own_problem_from_request, problem_from_request
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
 from apps.spec.settings import Settings
@@ -44,11 +44,11 @@ _IN_SIMGRID = "runs in SimGrid"
 
 
 @dataclass(frozen=True, kw_only=True)
-class FailuresComparisonRequest(PlatformOptions, ProblemOptions, DryRunOption, JsonOption):
+class FailuresComparisonRequest(PlatformOptions, ProgramOptions, DryRunOption, JsonOption):
     """Request of ``gridval plan failures``."""
 
     default_class: ClassVar[str] = "S"
-    sections: ClassVar[Mapping[str, str]] = titled(_IN_SIMGRID, PlatformOptions, ProblemOptions)
+    sections: ClassVar[Mapping[str, str]] = titled(_IN_SIMGRID, PlatformOptions, ProgramOptions)
     section_help: ClassVar[Mapping[str, str]] = {_IN_SIMGRID: "default: --scenario grid4x2 --app ep --class S"}
 
     kept: ClassVar[bool] = False
@@ -94,7 +94,7 @@ def _spec(request: FailuresComparisonRequest) -> RunSpec:
     if request.scenario is None and not request.platform:
         request = replace(request, scenario="grid4x2")
     platform = platform_from_request(request)
-    problem = problem_from_request(request, request.app or "ep")
+    problem = own_problem_from_request(request) or problem_from_request(request, request.app or "ep")
     target = Target(problem, platform, block(platform, _RANKS if request.ranks is None else request.ranks))
     return Settings(iterations="full").spec(target)
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from apps.child.process import Finished, run_bounded
-from apps.child.run_folder import environment
-from apps.child.verdict import final_record
+from apps.child.run_folder import environment, working_folder
+from apps.child.verdict import as_expected, check_success, final_record
 from apps.errors import SimulationError
-from apps.smpi.launch import launch, prepare
+from apps.smpi.launch import expected_status, launch, prepare
 from apps.spec.run_spec import RunSpec
 from platforms.errors import UserError
 from platforms.files.scratch import scratch_folder
@@ -58,7 +58,7 @@ def duration(spec: RunSpec) -> float:
         SimulationError: The run failed.
     """
     done = _run(replace(spec, options=(*spec.options, ("smpi/display-timing", "yes"))))
-    final_record(done, str(spec.target.problem))
+    _check(spec, done)
     (text,) = _SIMULATED_TIME.findall(done.log)
     return float(text)
 
@@ -116,7 +116,7 @@ def with_failures(xml: bytes, failure_s: Mapping[str, float]) -> bytes:
 def _outcome(spec: RunSpec) -> str:
     done = _run(spec)
     try:
-        final_record(done, str(spec.target.problem))
+        _check(spec, done)
     except SimulationError:
         if done.timed_out:
             raise
@@ -124,9 +124,25 @@ def _outcome(spec: RunSpec) -> str:
     return SUCCEEDED
 
 
+def _check(spec: RunSpec, done: Finished) -> None:
+    """Raise SimulationError unless a run was successful; a program of the user's prints no record."""
+    what = str(spec.target.problem)
+    if spec.target.problem.program is None:
+        final_record(done, what)
+    else:
+        check_success(as_expected(done, expected_status(spec), what), what)
+
+
 def _run(spec: RunSpec) -> Finished:
     check_simgrid()
     started = launch(spec, spec.full_iterations)
     with scratch_folder("smpi") as folder:
         command = prepare(spec, started, folder)
-        return run_bounded(command, folder=folder, time_limit_s=TIME_LIMIT_S, environment=environment(folder))
+        work = working_folder(folder)
+        return run_bounded(
+            command,
+            folder=folder,
+            time_limit_s=TIME_LIMIT_S,
+            environment=environment(folder),
+            working_folder=work,
+        )

@@ -86,7 +86,7 @@ def _run(request: GraphComparisonRequest) -> int:
         changed = [] if made.answers is None else changed_platforms(target, made.network, made.answers, most=rows)
         runner.start([spec])
         iterations = made.iterations or target.iterations
-        simulate = simulation(spec, iterations, time_limit_s=wall_limit_from_request(request))
+        simulate = simulation(runner.timed(spec), iterations, time_limit_s=wall_limit_from_request(request))
         comparison = compared(made, changed, simulate, runner.record(spec).time_s)
     write_pictures(request, made)
     if request.json:

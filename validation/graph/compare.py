@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from apps.recording.events import Recording
-from apps.runs.record_events import run_recorded
+from apps.runs.recorded_run import run_recorded
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.terminal.progress import doing

@@ -13,7 +13,7 @@ from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import SettingsOptions, cautions, settings_from_request
+from apps.options.settings import SettingsOptions, settings_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption, WideOption
@@ -96,7 +96,6 @@ def run(request: LeagueRequest) -> int:
     if request.probed not in PROBED:
         raise UserError(f"--probed {request.probed}", "no such choice", known_names(request.probed, PROBED))
     said = Cautions()
-    said.say(*cautions(settings))
     platforms = asked_platforms(request)
     for platform in platforms:
         check_usable(platform, tuple(host.name for host in platform.hosts))

@@ -11,13 +11,14 @@ import math
 import shlex
 import sys
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
+from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.programs.kernel import kernel_names, sized_names
-from apps.programs.problem import problem
+from apps.options.settings import SettingsOptions, settings_from_request
 from apps.results.cautions import Cautions
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption
@@ -34,6 +35,7 @@ from predictor.options import (
     PredictorOption,
     predictor_help,
     predictors_from_request,
+    problems_from_request,
 )
 from predictor.registry import HCF_FAMILY, PREDICTORS
 from validation.map.error_map import map_text
@@ -41,15 +43,20 @@ from validation.series.carry_out import carry_out
 from validation.series.series import Series
 
 if TYPE_CHECKING:
+    from apps.programs.problem import Problem
     from validation.map.sweep import Sweep
 
 DEFAULT = tuple(name for name in (*HCF_FAMILY, "structural") if name in PREDICTORS)
 
 
 @dataclass(frozen=True, kw_only=True)
-class MapRequest(PredictorOption, RunnerOptions, DryRunOption, OutOption, JsonOption):
+class MapRequest(PredictorOption, ProgramOptions, SettingsOptions, RunnerOptions, DryRunOption, OutOption, JsonOption):
     """A sweep over compute shares."""
 
+    # The sweep itself sets the efficiency; the other settings would make another experiment.
+    without: ClassVar[frozenset[str]] = frozenset(
+        {"efficiency", "iterations", "engine", "memory_bus", "bytes_per_flop", "cfg"}
+    )
     default_predictors: ClassVar[str] = ",".join(DEFAULT)
     out_files: ClassVar[str] = "results.csv, thresholds.csv, means.csv, published.csv and a figure per app"
 
@@ -68,11 +75,10 @@ class MapRequest(PredictorOption, RunnerOptions, DryRunOption, OutOption, JsonOp
     efficiency_scales: str | None = option(
         None,
         "E1,E2,...",
-        "the kernels' reference efficiency is multiplied by each (default: 1,0.316,0.1,0.0316, half decades "
-        "between the network scales)",
+        "the kernels' reference efficiency, or for a program of your own the speed of the nodes, is multiplied by each "
+        "(default: 1,0.316,0.1,0.0316, half decades between the network scales)",
     )
-    app: str = option("cg,mg,lu", "A1,A2,...", lambda _: f"of {', '.join(_with_classes())} (default: cg,mg,lu)")
-    problem_class: str = option("B", "C1,C2,...", "problem classes (default: B)", name="--class")
+    problem_class: str | None = option(None, "C1,C2,...", "problem classes (default: B)", name="--class")
     predictor: str | None = option(",".join(DEFAULT), "P1,P2,...", predictor_help)
     mapping: str = option("block", "NAME", f"of {', '.join(MAPPINGS)} (default: block)", parse=str.lower)
     ranks: int | None = option(None, "P", "ranks of every run (default: one on each node)")
@@ -88,8 +94,14 @@ class MapRequest(PredictorOption, RunnerOptions, DryRunOption, OutOption, JsonOp
     )
 
 
-def _with_classes() -> list[str]:
-    return [name for name in kernel_names() if name not in sized_names()]
+def _problems(request: MapRequest) -> tuple[Problem, ...]:
+    """Return the program, the kernels with --size, or every kernel with every class."""
+    classes = None if request.problem_class is None else names(request.problem_class, "--class")
+    if classes is None or request.program is not None or request.size is not None:
+        return tuple(problems_from_request(request))
+    each = [replace(request, problem_class=name) for name in classes]
+    by_app = zip(*map(problems_from_request, each), strict=True)  # of an app all classes, then those of the next
+    return tuple(dict.fromkeys(chain.from_iterable(by_app)))
 
 
 def sweep_from_request(request: MapRequest) -> Sweep:
@@ -111,11 +123,7 @@ def sweep_from_request(request: MapRequest) -> Sweep:
     if not scenarios and not request.random:
         raise UserError("--scenario none", "no grids are left", "Give --random COUNT, or a scenario")
     return Sweep(
-        problems=tuple(
-            problem(app, preset)
-            for app in names(request.app, "--app")
-            for preset in names(request.problem_class, "--class")
-        ),
+        problems=_problems(request),
         scenarios=tuple(dict.fromkeys(scenarios)),
         networks=tuple(names(request.network, "--network")),
         network_scales=_scales(request.network_scales, "--network-scales", NETWORK_SCALES),
@@ -124,6 +132,7 @@ def sweep_from_request(request: MapRequest) -> Sweep:
         ranks=request.ranks,
         random_grids=request.random,
         seed=request.seed,
+        settings=settings_from_request(request),
     )
 
 

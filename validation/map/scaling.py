@@ -46,5 +46,13 @@ def scaled(grid: Grid, factor: float) -> Grid:
     return replace(grid, network=f"{grid.network} x {factor:g}", clusters=clusters, wan_links=links)
 
 
+def slowed(grid: Grid, factor: float) -> Grid:
+    """Return the grid with the speed of its nodes multiplied by ``factor`` > 0; its name stays."""
+    if factor == 1:
+        return grid
+    clusters = tuple(replace(cluster, speed_flops=cluster.speed_flops * factor) for cluster in grid.clusters)
+    return replace(grid, clusters=clusters)
+
+
 def _scaled(wire: Wire, factor: float) -> Wire:
     return Wire(wire.bandwidth_Bps * factor, wire.latency_s / factor)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any
 
@@ -19,7 +19,7 @@ from platforms.model.placement import MAPPINGS
 from platforms.read.read import materialise
 from predictor.series.grid import combinations
 from validation.comparison.compare import COLUMNS
-from validation.map.scaling import Step, scaled
+from validation.map.scaling import Step, scaled, slowed
 from validation.series.case import Case
 
 # Together they span twelve half decades of network speed over efficiency with few networks, since some predictors
@@ -43,6 +43,7 @@ class Sweep:
     ranks: int | None = None  # None: one on each node
     random_grids: int = 0  # number in addition to the scenarios; each is run at one step, in turn
     seed: int = 1
+    settings: Settings = field(default_factory=Settings)  # whose efficiency is scaled
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -66,17 +67,24 @@ def cases(sweep: Sweep) -> Iterator[Case]:
         UserError: A name is unknown, there are too many ranks, or an efficiency is out of range.
     """
     for grid, step in sweep.grids():
-        platform = materialise(scaled(grid, step.network))
-        ranks = len(platform.hosts) if sweep.ranks is None else sweep.ranks
-        placement = MAPPINGS[sweep.mapping](platform, ranks)
+        with_network = scaled(grid, step.network)
         axes = {
             "base_network": grid.network,
             "network_scale": step.network,
             "efficiency_scale": step.efficiency,
         }
         for problem in sweep.problems:
-            efficiency = resolve_efficiency("reference", problem) * step.efficiency
-            settings = Settings(efficiency=repr(efficiency))
+            if problem.program is None:
+                platform, settings = (
+                    materialise(with_network),
+                    replace(
+                        sweep.settings, efficiency=repr(resolve_efficiency("reference", problem) * step.efficiency)
+                    ),
+                )
+            else:  # it states or takes its own computation, which slower nodes stretch as much
+                platform, settings = materialise(slowed(with_network, step.efficiency)), sweep.settings
+            ranks = len(platform.hosts) if sweep.ranks is None else sweep.ranks
+            placement = MAPPINGS[sweep.mapping](platform, ranks)
             yield Case(Target(problem, platform, placement), sweep.mapping, settings, axes)
 
 

@@ -15,13 +15,14 @@ _ROUNDING = 1e-6  # relative: simulated times are extrapolated over iterations, 
 def least_s(spec: RunSpec) -> float:
     """Return a time that the simulated run cannot fall below, s; 0 where the speeds of the hosts are not certain.
 
-    Those of a real machine, of a platform that changes over time, and under options of SimGrid's are not.
+    Those of a real machine, of a platform that changes over time, and under options of SimGrid's are not; nor is what a
+    program of the user's own computes.
 
     Raises:
         KernelError: The traffic of the problem is not declared.
     """
     target = spec.target
-    if spec.machine is not None or target.changes or spec.options:
+    if spec.machine is not None or target.changes or spec.options or target.problem.program is not None:
         return 0.0
     flops = traffic(target.problem, target.nranks).totals(target.iterations).flops
     speeds = (target.platform.host(name).speed_flops for name in target.placement)

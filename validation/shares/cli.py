@@ -13,7 +13,6 @@ from typing import Any
 from apps.options.dry_run import print_plan
 from apps.options.exit_status import exit_status
 from apps.options.runner import runner_from_request
-from apps.options.settings import cautions
 from apps.results.cautions import Cautions
 from apps.results.record import RunRecord
 from platforms.command.command import Command
@@ -84,7 +83,6 @@ def _run(request: SharesComparisonRequest) -> int:
     for target in asked.targets if steps is not None else ():
         number_of_choices(target, steps or 0)
     said = Cautions()
-    said.say(*cautions(asked.settings))
     if request.dry_run:
         return _print_plan(request, asked, steps)
     compared = []

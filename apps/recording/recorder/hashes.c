@@ -20,6 +20,7 @@ void hash_item(Rank *r, int kind, uint64_t value)
 {
   uint64_t item = mixed(mixed((uint64_t)kind) ^ value);
   r->now.hash = mixed(r->now.hash ^ item);
+  r->step = mixed(r->step ^ item);
   if (r->listing) {
     r->hashes = grown(r->hashes, r->nhashes, &r->hashes_room, sizeof *r->hashes);
     r->hashes[r->nhashes++] = item;

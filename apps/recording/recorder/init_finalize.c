@@ -38,6 +38,10 @@ void begin_rank(void)
   comm_made(r, MPI_COMM_NULL, MPI_COMM_WORLD);
   power_begin(r);
   mark(r, BEGIN);
+  work_begin(r);
+  r->step = 0;
+  if (r->work)
+    work_restarts(r);
 }
 
 static void write_array(int rank, const char *what, const void *items, size_t size, size_t count)
@@ -59,6 +63,8 @@ static void end_rank(Rank *r)
       r->hashed[kept] = r->hashed[i];
       r->events[kept++] = r->events[i];
     }
+  if (r->work)
+    work_end(r);
   windows_end(r);
   for (size_t slot = 0; slot < r->request_slots; slot++)
     if (r->requests[slot].handle && r->requests[slot].active && r->requests[slot].receive && !r->counting)
@@ -100,19 +106,23 @@ static void end_rank(Rank *r)
 
 int MPI_Init(int *argc, char ***argv)
 {
+  library_works(true);
   int result = PMPI_Init(argc, argv);
+  library_works(false);
   begin_rank();
   return result;
 }
 
 int MPI_Init_thread(int *argc, char ***argv, int required, int *provided)
 {
+  library_works(true);
   int result = PMPI_Init_thread(argc, argv, required, provided);
+  library_works(false);
   begin_rank();
   Rank *r = current_rank();
   if (r) {
     r->threads = *provided = threads_granted(required, *provided);
-    if (required > MPI_THREAD_FUNNELED)
+    if (r->threads < required && required > MPI_THREAD_FUNNELED)
       inputs_threads();
   }
   return result;
@@ -142,5 +152,8 @@ int MPI_Finalize(void)
     mark(r, END);
     end_rank(r);
   }
-  return PMPI_Finalize();
+  library_works(true);
+  int result = PMPI_Finalize();
+  library_works(false);
+  return result;
 }

@@ -1,6 +1,6 @@
 /* Notes the inputs of the program: files that it opens or asks about, libraries that are loaded, environment variables
  * that it asks for.  The notes are read by apps/child/inputs.py, which also describes them.  Noting begins when SimGrid
- * loads the program.  Calls by SimGrid, the C library and the recorder itself are not noted, those of other libraries
+ * loads the program, and on a real machine with the process.  Calls by SimGrid, the C library and the recorder itself are not noted, those of other libraries
  * (such as the C++ and Fortran libraries, which open files for the program) are.
  *
  * Calls within the C library, raw system calls in assembly and reading of `environ` by other means than its symbol
@@ -9,13 +9,13 @@
 #include "inputs.h"
 #include "recorder.h"
 #include "surroundings.h"
+#include "under.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <limits.h>
 #include <link.h>
 #include <pthread.h>
-#include <simgrid/host.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,11 +65,11 @@ static bool for_program(const void *code)
 {
   static const void *bases[8];
   static int nbases;
-  if (!noting)
+  if (!noting || !program_acts())
     return false;
   Dl_info info;
   if (!nbases) {
-    const void *codes[] = {(void *)&for_program, (void *)&sg_host_self, next("strtol"), next("dlopen")};
+    const void *codes[] = {(void *)&for_program, code_of_library(), next("strtol"), next("dlopen")};
     const void *found[8];
     int count = 0;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
@@ -136,8 +136,8 @@ static void write_note(char letter, const char *text, const struct statx *now)
                           now ? (long long)now->stx_mtime.tv_sec : 0, now ? now->stx_mtime.tv_nsec : 0);
     long file = kernel(SYS_openat, AT_FDCWD, (long)notes, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600, 0);
     size_t size = strlen(text) + 1;
-    if (file < 0 || kernel(SYS_write, file, (long)head, length, 0, 0) != length ||
-        kernel(SYS_write, file, (long)text, (long)size, 0, 0) != (long)size)
+    const struct { const void *start; size_t size; } parts[] = {{head, (size_t)length}, {text, size}};
+    if (file < 0 || kernel(SYS_writev, file, (long)parts, 2, 0, 0) != length + (long)size) /* at once: ranks share it */
       fail("cannot write %s: %s", notes, strerror(errno));
     kernel(SYS_close, file, 0, 0, 0, 0);
   }

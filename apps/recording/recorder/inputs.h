@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-void inputs_begin(void);                /* SimGrid is about to load the program */
+void inputs_begin(void);                /* the program is about to be loaded */
 void inputs_end(void);                  /* a rank has ended: notes the libraries that are loaded */
 void inputs_library(const char *path);  /* a library has been loaded */
 void inputs_environ(void);              /* the program refers to `environ` */

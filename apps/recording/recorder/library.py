@@ -9,17 +9,21 @@ from functools import cache
 from pathlib import Path
 
 from apps.errors import check_still
+from apps.recording.recorder.calls import mpi_calls
+from apps.recording.recorder.fortran import fortran_functions
+from platforms.files.caching import cache_folder, write_atomically
 from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
 _COMMON = _HERE.parents[1] / "common"
 _FLAGS = ("-O2", "-std=gnu11", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
-_REAL_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC")
+_REAL_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", f"-I{_HERE / 'real'}")
 RECORDED = ("counts", "events", "communicators")  # the files of a rank under a real MPI, after its number and a dot
+INPUTS = "inputs"  # that of all ranks with what they have read
 # Files that know simulation alone; those in the folder real stand in their place.
 _SIMULATION = (
-    "attach.c", "cartesian.c", "clocks.c", "compute.c", "files.c", "graphs.c", "inputs.c", "lacking.c", "matched.c",
-    "neighbours.c", "onesided.c", "power.c", "smpi.c", "surroundings.c", "thread_clock.c",
+    "attach.c", "cartesian.c", "clocks.c", "compute.c", "files.c", "graphs.c", "lacking.c", "matched.c",
+    "neighbours.c", "onesided.c", "power.c", "smpi.c", "thread_clock.c", "work.c",
 )  # fmt: skip
 
 
@@ -43,16 +47,26 @@ def real_recorder_library(compiler: Sequence[str], folder: Path | None = None) -
 
     It is kept in ``folder``; None: in the cache folder.
     """
+    text = _fortran()
+    functions = (folder or cache_folder() / "compiled") / f"fortran-{hashlib.sha256(text).hexdigest()[:24]}.c"
+    if not functions.is_file() or functions.read_bytes() != text:
+        write_atomically(functions, text)
     return compile_once(
-        "real-recorder", _real_sources(), compiler=compiler, flags=_REAL_FLAGS, libraries=["-ldl"],
-        headers=_headers(), folder=folder,
+        "real-recorder", [*_real_sources(), functions], compiler=compiler, flags=_REAL_FLAGS, libraries=["-ldl"],
+        headers=[*_headers(), *sorted((_HERE / "real").glob("*.h"))], folder=folder,
     )  # fmt: skip
 
 
 @cache
 def real_recorder_hash() -> str:
     """Return the hash of the sources and compiler flags of the recorder for a real MPI."""
-    return _hash(_REAL_FLAGS, [*_real_sources(), *_headers()])
+    digest = _hash(_REAL_FLAGS[:-1], [*_real_sources(), *_headers(), *sorted((_HERE / "real").glob("*.h"))])
+    return hashlib.sha256(digest.encode() + _fortran()).hexdigest()
+
+
+@cache
+def _fortran() -> bytes:
+    return fortran_functions(mpi_calls()).encode()
 
 
 @cache

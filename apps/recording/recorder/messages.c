@@ -199,7 +199,7 @@ STARTS(MPI_Irecv, RECV, STANDARD, void *)
 
 /* --- probes --- */
 
-static void probed(Rank *r, MPI_Comm comm, const MPI_Status *status)
+void probed(Rank *r, MPI_Comm comm, const MPI_Status *status)
 {
   const Comm *among = find_comm(r, comm);
   Event event = message_event(PROBE, STANDARD, among, status->MPI_SOURCE, status->MPI_TAG, 0);

@@ -90,14 +90,30 @@ void set_current_rank(Rank *r)
   ranks[slot] = r;
 }
 
+/* Lets the computation since the last call take its time. */
+static void worked(Rank *r, double flops)
+{
+  r->entry_s = clock_now_s();
+  compute_flops(flops);
+  double now_s = clock_now_s();
+  r->now.compute_s += now_s - r->entry_s;
+  if (now_s > r->entry_s)
+    power_computed(r);
+  note(r, (Event){.kind = COMPUTE, .comm = -1, .peer = -1, .tag = -1, .request = -1, .amount = flops});
+  r->left_s = now_s;
+}
+
 Rank *enter_call(const char *name)
 {
   Rank *r = current_rank();
   if (!r || r->inside)
     return NULL;
+  double flops = r->work ? work_done(r, name) : 0;
   r->inside = true;
   r->call = name;
   r->entered++;
+  if (flops > 0)
+    worked(r, flops);
   double before_s = clock_now_s();
   if (r->measured) /* injects the computation since the last call and restarts the timing */
     inject_computation();
@@ -124,10 +140,12 @@ void leave(Rank *r)
 {
   if (!r)
     return;
-  r->left_s = clock_now_s();
+  r->left_s = clock_now_s() + clock_reading_s();
   r->inside = r->looked = false;
   if (r->measured) /* excludes the recorder's own work from the program's computation */
     time_computation();
+  if (r->work)
+    work_restarts(r);
 }
 
 void mark(Rank *r, int op)

@@ -5,7 +5,7 @@
  * is found by its actor; under the MPI of a real machine each rank is a process (under.h).  At MPI_Finalize a rank's events are written to the folder RECORDER_FOLDER; if this is not set, nothing
  * is recorded.  RECORDER_EVENTS=no records only the moments that the program marks, with the totals up to each of them;
  * RECORDER_EVENTS=hashes records also one hash per call; RECORDER_EVENTS=looks records looks for messages as events too.
- * RECORDER_COMPUTE=none lets injected computation take no time.  RECORDER_ENERGY=hosts, links or hosts+links, which
+ * RECORDER_WORK times the computation between calls, or replays it (work.c).  RECORDER_COMPUTE=none lets injected computation take no time.  RECORDER_ENERGY=hosts, links or hosts+links, which
  * need SimGrid's plugins, records their energy.  The binary layouts are those of EVENT in apps/recording/events.py and
  * MOMENT in apps/recording/files.py. */
 #ifndef APPS_RECORDER_H
@@ -103,6 +103,8 @@ typedef struct {
   bool looked;   /* in this call: what it completes has been found by a look */
   bool counting; /* events are counted, not kept: all of them pass through events[0] */
   bool free_compute;   /* injected computation takes no time */
+  struct Work *work;   /* the computation between calls, timed or replayed (work.c); NULL: neither */
+  uint64_t step;       /* hash of what the latest call has done */
   double entry_s, left_s;
   Moment now;
   Moment *moments;
@@ -152,6 +154,12 @@ Event *note(Rank *r, Event event);
 void mark(Rank *r, int op);     /* op: a Mark, BEGIN or END */
 void recorder_mark(int moment); /* called by programs, with a Mark */
 
+/* --- work.c: in simulation only --- */
+void work_begin(Rank *r);
+double work_done(Rank *r, const char *name); /* at the entry of a call: flops since the last one */
+void work_restarts(Rank *r);                 /* at the end of a call */
+void work_end(Rank *r);
+
 /* --- sites.c --- */
 int64_t call_site(Rank *r); /* of the latest call */
 void forget_stacks(Rank *r);
@@ -166,6 +174,7 @@ size_t begin_operation(Rank *r, Event event); /* of an operation, which gets a n
 void wait_for(Rank *r, size_t event, int64_t number, const Event *received);
 Operation *remember_operation(Rank *r, MPI_Request handle, Event event, const Comm *comm, size_t place, bool persistent);
 void arrived(Rank *r, size_t event, const Comm *comm, int asked, MPI_Status *status); /* completes the event of a receive */
+void probed(Rank *r, MPI_Comm comm, const MPI_Status *status); /* this message can be received */
 
 /* --- persistent.c --- */
 MPI_Request *acting(Rank *r, MPI_Request *handle); /* the request that does the work of a handle */

@@ -9,9 +9,11 @@
 #include <stddef.h>
 
 double clock_now_s(void);         /* of one rank: differences count */
+double clock_reading_s(void);     /* that reading it takes, which is no computation of the program */
 size_t own_slot(void);            /* a number of the calling rank that no other rank of its process has */
 double own_speed_flops(void);     /* by which time spent computing becomes flops */
 bool computation_is_timed(void);  /* the program's computation takes the time of its execution */
+void compute_flops(double flops); /* lets a computation pass */
 void inject_computation(void);    /* at the entry of a call: lets the time that was timed pass */
 void time_computation(void);      /* from now on */
 void stop_thread_clock(void);     /* nobody will time computation */
@@ -19,6 +21,9 @@ bool sends_anew(void);            /* each start of a persistent send has to be a
 int threads_granted(int asked, int provided); /* levels of threads; `provided` is that of the library */
 bool handles_are_shared(void);    /* among operations that are complete at once */
 int ranks_of_process(int nranks); /* that live in the calling process, of all that there are */
+const void *code_of_library(void); /* an address in the code of SimGrid or MPI, which does not act for the program */
+bool program_acts(void);          /* the caller is the program, not a library that works for MPI */
+void library_works(bool begins);  /* MPI begins or ends to work, before there is a rank or after its end */
 int cart_split(MPI_Comm comm, const int *remain, int color, MPI_Comm *made); /* the work of MPI_Cart_sub */
 
 #endif

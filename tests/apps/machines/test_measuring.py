@@ -186,14 +186,16 @@ def test_all_persistent_sends_in_fortran_are_counted_and_freed_ones_are_not(own)
     assert (record.messages, record.bytes) == ((2, 2), (16, 16))
 
 
-def test_a_binary_for_the_machines_mpi_runs_there_and_is_refused_in_simulations(local, tmp_path):
+def test_a_binary_for_the_machines_mpi_runs_there_and_is_replayed_elsewhere(local, tmp_path):
     (tmp_path / "p.c").write_text(WORKS_THEN_SENDS)
     subprocess.run(["mpicc", "-o", tmp_path / "p", tmp_path / "p.c"], check=True)
     asked = own_problem(read_program(tmp_path / "p", real_mpi=True))
     spec = spec_on(local, asked)
     assert simulate(spec).messages == (1, 0)
+    assert Settings(host_speed_flops=1e9).spec(spec.target).engine == "replay"
+    elsewhere = replace(spec.target, problem=own_problem(replace(asked.program, native=None)))  # with an unknown MPI
     with pytest.raises(OptionError, match="p was built for a real MPI library"):
-        Settings().spec(spec.target)
+        Settings().spec(elsewhere)
 
 
 def test_a_rank_on_another_host_than_asked_is_an_error(local):

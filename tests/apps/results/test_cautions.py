@@ -12,6 +12,7 @@ from apps.programs.problem import Problem, problem
 from apps.recording.events import EVENT, Kind, Mark, Recording
 from apps.results.cautions import MEASURED, Cautions, print_cautions
 from apps.results.record import Extrapolation
+from apps.results.timed import Timed
 from apps.runs.cautions import recording_cautions, run_cautions
 from apps.runs.repetition import NOT_SETTLED
 from apps.runs.runner import Runner
@@ -90,7 +91,6 @@ def test_each_sentence_is_printed_once(capsys):
         (own(), {}, 0.0, ["the program injects no computation, so it takes no time; --compute measured times it"]),
         (own(), {}, 1.0, []),
         (own(), {"compute": "none"}, 0.0, []),  # as asked
-        (own(), {"compute": "measured", "host_speed_flops": 1e9}, 0.0, [MEASURED]),
         (
             own(python=True),
             {"engine": "s4u"},
@@ -103,6 +103,25 @@ def test_each_sentence_is_printed_once(capsys):
 def test_how_the_computation_is_timed(grid, record_of, asked, settings, compute_s, said):
     spec = RunSpec(target(grid, asked=asked), **settings)
     assert list(run_cautions(spec, record_of(spec.target, 1.0, 0.0, [compute_s] * 4))) == said
+
+
+@pytest.mark.parametrize(
+    ("timed", "said"),
+    [
+        (Timed(replayed=True, spread_rel=0.02), []),
+        (Timed(replayed=False, spread_rel=0.0), [MEASURED]),
+        (Timed(True, 0.0, kept=False), [f"{MEASURED}, because the store does not keep what was timed"]),
+        (Timed(False, 0.0, reason="it departs"), [f"{MEASURED}; it was not replayed: it departs"]),
+        (
+            Timed(replayed=True, spread_rel=0.12),
+            ["the program's computation was timed on this computer and may be wrong by 12 %"],
+        ),
+    ],
+)
+def test_where_measured_computation_comes_from(grid, record_of, timed, said):
+    spec = RunSpec(target(grid, asked=own()), compute="measured", host_speed_flops=1e9)
+    record = dataclasses.replace(record_of(spec.target, 1.0, 0.0, [1.0] * 4), timed=timed)
+    assert list(run_cautions(spec, record)) == said
 
 
 @pytest.mark.parametrize(

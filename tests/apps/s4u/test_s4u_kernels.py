@@ -16,7 +16,7 @@ from apps.programs.problem import Problem, problem, sized_problem
 from apps.recording.events import EVENT, Kind, Mark, Op
 from apps.runs.engines import run_identity
 from apps.runs.engines import run_iterations as run_smpi
-from apps.runs.record_events import run_recorded
+from apps.runs.recorded_run import run_recorded
 from apps.s4u.declared import Player
 from apps.s4u.engine import run_iterations as run_s4u
 from apps.spec.settings import Settings

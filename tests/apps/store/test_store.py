@@ -15,6 +15,7 @@ from dataclasses import dataclass, fields, is_dataclass, make_dataclass, replace
 import pytest
 
 from apps.results.record import RunRecord
+from apps.results.timed import Timed
 from apps.store import Store, is_exact
 from apps.store.codec import DoesNotFit, as_fields, from_fields
 from apps.store.database import DATABASE
@@ -100,12 +101,19 @@ def test_a_measurement_is_given_only_when_asked_for_and_said(store, lines):
     assert "taken from the store" in lines[0]
 
 
-def test_measured_computation_is_given_only_when_asked_for(store, lines):
-    record = sample_record(identity={"app": "mine", "compute": "measured"})
+@pytest.mark.parametrize("timed", [None, Timed(replayed=False, spread_rel=0.0), Timed(True, 0.0, kept=False)])
+def test_computation_that_another_run_would_not_replay_is_given_only_when_asked_for(store, lines, timed):
+    record = sample_record(identity={"app": "mine", "compute": "measured"}, timed=timed)
     store.put_record(record)
     assert store.get_record(record.identity) is None
     assert store.get_record(record.identity, inexact=True) == record
     assert len(lines) == 1
+
+
+def test_replayed_computation_is_given_again(store):
+    record = sample_record(identity={"app": "mine", "compute": "measured"}, timed=Timed(True, 0.02))
+    store.put_record(record)
+    assert store.get_record(record.identity) == record
 
 
 def test_a_measurement_does_not_take_the_place_of_the_simulation(store):

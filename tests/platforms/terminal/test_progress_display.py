@@ -106,3 +106,11 @@ def test_a_search_of_less_than_a_minute_says_nothing_elsewhere(clock, capsys):
     with doing("drawing"):
         pass
     assert lines(capsys) == []
+
+
+def test_an_activity_says_a_line_a_minute_elsewhere(monkeypatch, capsys):
+    monkeypatch.setattr(platforms.terminal.progress, "LINES_S", 0.01)
+    with doing("all of it"), doing("a part"):
+        time.sleep(0.3)
+    said = lines(capsys)
+    assert said and all(re.fullmatch(r"\[ 0\.\d s\] a part", line) for line in said)

@@ -155,3 +155,14 @@ def test_a_load_of_the_wide_area_needs_wide_area_links(tmp_path, capsys):
     said = capsys.readouterr().err
     assert "no link is crossed between clusters alone. Tell the clusters with --clusters" in said
     assert said.count("\n") == 1
+
+
+def test_a_program_of_ones_own_takes_longer_as_its_nodes_lose_shares(computing, capsys):
+    asked = ["--background", "workstations", "--scenario", "grid2x2", "--speeds", "40,40", "--draws", "10"]
+    asked += ["--program", str(computing), "--program-args", "16e11", "--predictor", "dpgraph:known", "--no-store"]
+    assert main([*asked, "--json"]) == 0
+    (made,) = json.loads(capsys.readouterr().out)["forecasts"]
+    # By hand: 16e11 operations on 4 nodes of 40 Gflop/s; no load makes a run shorter.
+    assert made["quiet_s"] == pytest.approx(10, rel=1e-2)
+    assert min(made["times_s"]) >= made["quiet_s"]
+    assert max(made["times_s"]) > 1.01 * made["quiet_s"]

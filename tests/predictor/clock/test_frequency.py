@@ -2,6 +2,7 @@
 
 import json
 from itertools import product
+from pathlib import Path
 
 import pytest
 
@@ -25,6 +26,7 @@ from predictor.clock.levels import Levels, at_maximum
 from predictor.evidence.broker import Broker
 from predictor.registry import predictor
 
+CAMPUS = Path(__file__).parents[3] / "examples" / "platforms" / "campus.xml"
 TWO = """
 [[clusters]]
 nodes = 2
@@ -142,7 +144,9 @@ def test_the_frequency_is_part_of_the_platform_and_not_of_a_file(two, refused):
     grid = read_grid(two)
     assert materialise(at_frequency(grid, "max")).content_hash != materialise(at_frequency(grid, "min")).content_hash
     refused(
-        validation.run.main, ["--platform", str(two), "--frequency", "min"], "--frequency: does not go with --platform"
+        validation.run.main,
+        ["--platform", str(CAMPUS), "--frequency", "min"],
+        "--frequency: does not go with --platform",
     )
 
 
@@ -242,3 +246,12 @@ def test_the_command_gives_times_and_energies_and_the_best(capsys, two):
 )
 def test_bad_input_gets_one_line(refused, arguments, message):
     refused(main, arguments.split(), message)
+
+
+def test_a_program_of_ones_own_slows_down_with_its_nodes(computing, capsys):
+    # By hand: 40 Gflop/s at 2.5 GHz are 19.2 at 1.2 GHz: 8e11 operations on two nodes take 10 s and 20.8 s.
+    command = ["--scenario", "grid1x2", "--speeds", "40", "--predictor", "dpgraph:known", "--no-store", "--json"]
+    assert main([*command, "--program", str(computing), "--program-args", "8e11"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["studies"]
+    assert found["highest"]["time_s"] == pytest.approx(10, rel=1e-3)
+    assert found["lowest"]["time_s"] == pytest.approx(10 * 2.5 / 1.2, rel=1e-3)

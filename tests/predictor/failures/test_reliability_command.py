@@ -206,3 +206,16 @@ def test_a_table_with_a_field_without_end_is_no_csv(tmp_path):
     path.write_text("nodes,time_s\n1," + "9" * 200_000 + "\n")
     with pytest.raises(UserError, match="not CSV: field larger than field limit"):
         read_times(str(path))
+
+
+def test_the_times_of_a_program_of_ones_own_come_from_its_graph(computing, capsys):
+    # By hand: 8e11 operations on nodes of 40 Gflop/s: 20 s on one, 10 s on two, and a barrier of microseconds.
+    command = ["--node-mtbf-hours", "1", "--checkpoint", "1", "--scenario", "grid1x2", "--speeds", "40", "--no-store"]
+    asked = [*command, "--program", str(computing), "--nodes", "1,2", "--json"]
+    assert main([*asked, "--program-args", "8e11"]) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["run_s"] for row in rows] == pytest.approx([20, 10], rel=1e-3)
+    assert main([*asked, "--program-args", "8e11 2"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [row["nodes"] for row in found["rows"]] == [2]
+    assert any(caution.startswith("1 nodes: left out: ") for caution in found["cautions"])

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -144,8 +145,9 @@ def test_the_documented_file_can_be_read(tmp_path):
     page = (ROOT / "docs" / "planning" / "grid-design.md").read_text()
     path = tmp_path / "documented.toml"
     path.write_text(re.search(r"```toml\n(.*?)```", page, re.DOTALL)[1])
+    shutil.copytree(ROOT / "examples" / "jacobi", tmp_path / "jacobi")
     request = read_request(path)
-    assert [str(program.problem) for program in request.programs] == ["cg A", "hpl 4000 nb=32"]
+    assert [str(program.problem) for program in request.programs] == ["cg A", "hpl 4000 nb=32", "jacobi-4000"]
     assert request.networks[0].node.bandwidth_Bps == 2.5e9 / 8
 
 
@@ -161,3 +163,25 @@ def test_a_design_says_how_many_ranks_it_is_for(top, said, design):
     request = read_request(design(SLOW + "cores = 4\n", IDEAL, EP, top=top))
     shown = text(request, Search([], [1.0], top=1), Refused(0, {}), predictor="dpgraph:known", cost=Cost())
     assert shown.splitlines()[1] == f"every program on all nodes of the grid, {said}; the sum is weighted"
+
+
+def test_a_program_of_ones_own_chooses_the_grid_by_its_graph(design, computing, capsys):
+    own = f'[[programs]]\nfile = "{computing.name}"\narguments = "28e11"\nname = "work"\nweight = 3\n'
+    path = design(SLOW + FAST, IDEAL, own, budget=1300, clusters="most = 1\nmost_nodes = 3")
+    assert main([str(path), "--json", "--no-store"]) == 0
+    best = json.loads(capsys.readouterr().out)["best"][0]
+    # By hand: 1300 buys 3 nodes of 40 Gflop/s, which take 28e11 / 120e9 = 23.3 s, or 2 of 70, which take 20 s.
+    assert best["clusters"] == [{"kind": "fast", "nodes": 2, "ranks_per_node": 1}]
+    (program,) = best["programs"]
+    assert program["app"] == "work" and program["predicted_s"] == pytest.approx(20, rel=1e-3)
+    assert main([str(path), "--json", "--no-store", "--program", str(computing), "--program-args", "56e11"]) == 0
+    (program,) = json.loads(capsys.readouterr().out)["best"][0]["programs"]
+    assert program["app"] == "computing" and program["predicted_s"] == pytest.approx(40, rel=1e-3)
+
+
+def test_the_design_file_says_which_keys_name_a_program(design, refused):
+    path = design(SLOW, IDEAL, '[[programs]]\napp = "cg"\nfile = "halo.c"\n')
+    refused(main, [str(path)], "'app' or 'file' is needed, and one of them only")
+    path = design(SLOW, IDEAL, '[[programs]]\napp = "cg"\nclass = "S"\nflags = "-O2"\n')
+    refused(main, [str(path)], "'flags' does not go with 'app'")
+    refused(main, [str(path), "--class", "A"], "--class A: goes with --app")

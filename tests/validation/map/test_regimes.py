@@ -350,3 +350,19 @@ def test_tables_of_a_sweep_are_written_so(tmp_path, monkeypatch):
     monkeypatch.setattr("validation.map.output.write_csv", full)
     with pytest.raises(UserError, match=r"--out .*: cannot be written: No space"):
         show(results_table(rows_of(*HAND_MADE)), tmp_path, as_json=True)
+
+
+def test_a_program_of_ones_own_and_a_kernel_of_a_size_are_swept_too(computing, capsys):
+    grid = computing.parent / "two.toml"
+    grid.write_text('[[clusters]]\nname = "a"\nnodes = 2\nspeed_gflops = 40\n')
+    swept = (
+        f"--scenario {grid} --network-scales 1 --efficiency-scales 1,0.1 --predictor dpgraph:known --no-store".split()
+    )
+    assert cli.main([*swept, "--program", str(computing), "--program-args", "8e11", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["results"]
+    # By hand: 8e11 operations on two nodes of 40 Gflop/s take 10 s, and on nodes of a tenth of the speed 100 s.
+    times = {row["efficiency_scale"]: row["simulated_s"] for row in rows}
+    assert times == pytest.approx({1.0: 10, 0.1: 100}, rel=1e-3)
+    assert cli.main([*swept, "--app", "himeno", "--size", "16", "--param", "niter=2", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["results"]
+    assert {(row["app"], row["class"]) for row in rows} == {("himeno", "16 niter=2")}

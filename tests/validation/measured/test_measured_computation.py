@@ -1,15 +1,10 @@
-"""--compute measured: commands warn that times of user programs vary, and refuse it for kernels."""
-
-import importlib
-from pathlib import Path
+"""--compute measured: commands refuse it for kernels."""
 
 import pytest
 
 from platforms.command.request import fields_of
 from validation.entrance.choosing import all_commands
 from validation.entrance.main import main
-
-JACOBI = Path(__file__).parents[3] / "examples" / "jacobi" / "jacobi.c"
 
 
 def commands_with_settings():
@@ -24,20 +19,15 @@ TIMING = [command for command, programs in commands_with_settings() if programs]
 KERNELS_ALONE = [command for command, programs in commands_with_settings() if not programs]
 
 
-def module_of(command):
-    return importlib.import_module(all_commands()[command].place)
-
-
 def named(commands):
     return pytest.mark.parametrize("command", commands)
 
 
-def test_commands_of_both_kinds_are_found():
-    assert {"program run", "predict", "run"} <= set(TIMING)
-    assert {"plan grid", "plan nodes"} <= set(KERNELS_ALONE)
+def test_commands_that_take_programs_are_found():
+    assert {"program run", "predict", "run", "graph"} <= set(TIMING)
 
 
-@named(TIMING)
+@named(["program run", "predict", "run", "graph"])
 def test_a_kernel_is_refused_in_one_line(refused, command):
     arguments = "--scenario grid4x2 --app cg --class S --compute measured".split()
     refused(main, [*command.split(), *arguments], "--compute measured: kernels inject their computation")
@@ -54,19 +44,3 @@ def test_a_command_for_kernels_alone_times_nothing(capsys, command):
         main([*command.split(), "--help-all"])
     said = capsys.readouterr().out
     assert "--compute" in said and "--host-speed" not in said
-
-
-@named([command for command in TIMING if "runner_from_request" in vars(module_of(command))])
-def test_a_program_s_times_are_said_to_vary(command, capsys, monkeypatch):
-    monkeypatch.setattr(module_of(command), "runner_from_request", lambda *_, **__: stop())
-    program = ["--program", str(JACOBI), "--program-args", "100 {iterations}"]
-    asked = ["--scenario", "grid4x2", "--program-iterations", "20", "--compute", "measured", "--host-speed", "10"]
-    assert main([*command.split(), *program, *asked]) == 130
-    assert capsys.readouterr().err.startswith(
-        "caution: computation is timed on this machine: results vary from run to run"
-    )
-
-
-def stop():
-    """Stop like a user who interrupts the command."""
-    raise KeyboardInterrupt

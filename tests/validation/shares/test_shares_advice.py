@@ -7,6 +7,7 @@ import pytest
 
 from apps.options.shares import SharesOption, by_speed, with_asked_shares
 from apps.programs.problem import problem
+from apps.runs.neutral import recording_identity
 from apps.runs.runner import Runner
 from apps.spec.settings import Settings
 from apps.spec.target import Target
@@ -156,3 +157,54 @@ def test_steps_that_do_not_fill_the_whole_are_refused(step, capsys):
 
 def test_choices_of_four_clusters_in_steps_of_five_percent():
     assert sum(1 for _ in choices(4, 20)) == 969  # 19 over 3
+
+
+SHARED = """
+#include <mpi.h>
+#include <smpi/smpi.h>
+#include <stdlib.h>
+#include <string.h>
+int main(int argc, char **argv)
+{
+    int rank;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    char *share = argv[1];
+    for (int other = 0; other < rank; other++)
+        share = strchr(share, ',') + 1;
+    smpi_execute_flops(4.8e12 * atof(share));
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Finalize();
+    return 0;
+}
+"""
+TWO = ["--scenario", "grid2x2", "--speeds", "30,90", "--network", "ideal", "--no-store", "--json"]
+
+
+def test_a_program_of_ones_own_divides_its_data_by_an_argument(tmp_path, capsys):
+    source = tmp_path / "shared.c"
+    source.write_text(SHARED)
+    words = [*TWO, "--program", str(source), "--program-args={shares}"]
+    assert simulate([*words, "--predictor", "dpgraph:known", "--search", "5"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)["compared"]
+    # By hand: 4.8e12 operations in quarters take 1.2e12 / 30e9 = 40 s; 240 Gflop/s together take 20 s.
+    assert found["shares"] == pytest.approx({"c1": 0.25, "c2": 0.75})
+    for told in ("simulated_equal_s", "simulated_advised_s"):
+        assert found[told] == pytest.approx({"simulated_equal_s": 40, "simulated_advised_s": 20}[told], rel=1e-3)
+    assert found["equal"]["time_s"] == pytest.approx(40, rel=1e-3)
+    assert found["advised"]["time_s"] == pytest.approx(20, rel=1e-3)
+    assert found["loss_pct"] == pytest.approx(0, abs=0.1)  # the search has 25 and 75 % too
+
+
+def test_a_program_that_takes_no_shares_is_told_how_it_may(computing, capsys):
+    assert main([*TWO, "--program", str(computing), "--program-args", "1e9"]) == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert "its arguments do not say how its data are divided. Write {shares} into --program-args" in said
+
+
+def test_a_recording_of_unequal_shares_is_not_that_of_equal_ones():
+    grid = materialise(named_grid("grid2x2", None, [30e9, 90e9]))
+    equal = Target(problem("lu", "S"), grid, block(grid, 4))
+    unequal = Target(equal.problem.divided([1, 1, 3, 3]), grid, equal.placement)
+    identities = [recording_identity(Settings().spec(target), 3) for target in (equal, unequal)]
+    assert identities[0] != identities[1]

@@ -145,7 +145,12 @@ def check_files(project: Project, text: str) -> None:
             _check_within(project, key, name)
     programs = table.get("programs", [])
     for program in programs if isinstance(programs, list) else [programs]:
-        name = program.get("file", "") if isinstance(program, dict) else str(program)
+        if isinstance(program, dict) and "build" in program:
+            problem = "its command for a shell, which the workbench does not run"
+            raise UserError("suite, programs, build", problem, "Build the program first, and name the executable")
+        if isinstance(program, dict) and "file" not in program:
+            continue  # a kernel
+        name = program["file"] if isinstance(program, dict) else str(program)
         _check_code(project, "programs", str(name))
         _check_within(project, "programs", str(name))
         _check_flags(program.get("flags", "") if isinstance(program, dict) else "")

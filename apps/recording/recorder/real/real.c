@@ -1,21 +1,83 @@
 /* The recorder under the MPI of a real machine.  RECORDER_SPEED_FLOPS has the speed of every rank's host, separated by
- * spaces: the time between two calls, times this speed, is what a rank has computed. */
+ * spaces: the time between two calls, times this speed, is what a rank has computed.  With RECORDER_CLOCK=thread that is
+ * the processor time of the rank's thread, which does not grow where ranks share a core. */
 #define _GNU_SOURCE
 #include "../inputs.h"
 #include "../recorder.h"
 #include "../under.h"
 
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+static clockid_t chosen_clock(void)
+{
+  const char *asked = getenv("RECORDER_CLOCK");
+  return asked && !strcmp(asked, "thread") ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+}
 
 double clock_now_s(void)
 {
+  static clockid_t clock = -1;
+  if (clock == (clockid_t)-1)
+    clock = chosen_clock();
   struct timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-size_t own_slot(void) { return 0; }
+/* Two readings in a row are this far apart, which is no computation of the program: the median of many pairs. */
+double clock_reading_s(void)
+{
+  enum { PAIRS = 255 };
+  static double reading_s = -1;
+  if (reading_s >= 0)
+    return reading_s;
+  double apart_s[PAIRS];
+  for (int i = 0; i < PAIRS; i++) {
+    double before_s = clock_now_s();
+    double passed_s = clock_now_s() - before_s;
+    int place = i;
+    for (; place > 0 && apart_s[place - 1] > passed_s; place--)
+      apart_s[place] = apart_s[place - 1];
+    apart_s[place] = passed_s;
+  }
+  return reading_s = apart_s[PAIRS / 2];
+}
+
+static _Thread_local char thread; /* its address tells the thread */
+static char *owner;             /* that of the thread that calls MPI */
+
+/* Each rank is a process, whose one thread calls MPI. */
+size_t own_slot(void)
+{
+  if (!owner)
+    owner = &thread;
+  if (owner != &thread)
+    fail("unsupported: MPI from several threads of a rank");
+  return 0;
+}
+
+const void *code_of_library(void) { return (void *)&PMPI_Init; }
+
+static bool working;
+
+void library_works(bool begins) { working = begins; }
+
+/* MPI's libraries and plug-ins work within calls of it, and in threads of their own. */
+bool program_acts(void)
+{
+  if (working || (owner && owner != &thread))
+    return false;
+  const Rank *r = owner ? current_rank() : NULL;
+  return !r || !r->inside;
+}
+
+__attribute__((constructor)) static void loaded(void)
+{
+  owner = &thread;
+  inputs_begin();
+}
 
 double own_speed_flops(void)
 {
@@ -37,6 +99,8 @@ double own_speed_flops(void)
 
 bool computation_is_timed(void) { return true; }
 
+void compute_flops(double flops) { (void)flops; }
+
 void inject_computation(void) {}
 
 void time_computation(void) {}
@@ -47,16 +111,15 @@ bool sends_anew(void) { return false; }
 
 int threads_granted(int asked, int provided)
 {
-  if (asked > MPI_THREAD_FUNNELED)
-    fail("unsupported: MPI_Init_thread with more than MPI_THREAD_FUNNELED");
-  return provided;
+  (void)asked;
+  return provided; /* a call from a second thread is refused when it comes (own_slot) */
 }
 
 bool handles_are_shared(void) { return true; }
 
 int ranks_of_process(int nranks) { return nranks > 0; }
 
-/* Energy and the files that a program reads are known in simulation only. */
+/* Energy is known in simulation only. */
 void power_begin(Rank *r) { (void)r; }
 
 void power_computed(Rank *r) { (void)r; }
@@ -65,11 +128,14 @@ void power_mark(Rank *r, int op) { (void)r, (void)op; }
 
 void power_write(const char *path) { (void)path; }
 
-void inputs_end(void) {}
+/* Computation takes its own time. */
+void work_begin(Rank *r) { (void)r; }
 
-void inputs_polls(const char *name) { (void)name; }
+double work_done(Rank *r, const char *name) { return (void)r, (void)name, 0; }
 
-void inputs_threads(void) {}
+void work_restarts(Rank *r) { (void)r; }
+
+void work_end(Rank *r) { (void)r; }
 
 /* Windows and graphs are refused (refused.c), so there are none. */
 void windows_synchronised(Rank *r, MPI_Comm comm) { (void)r, (void)comm; }
@@ -79,16 +145,6 @@ void windows_end(Rank *r) { (void)r; }
 void graph_copied(MPI_Comm from, MPI_Comm to) { (void)from, (void)to; }
 
 void graph_freed(MPI_Comm comm) { (void)comm; }
-
-/* Programs in Fortran call these, whose work does not come back to the functions of C. */
-#define FORTRAN(name) \
-  _Noreturn void name(void); \
-  void name(void) { fail("unsupported: MPI from Fortran"); }
-
-FORTRAN(mpi_init_)
-FORTRAN(mpi_init_thread_)
-FORTRAN(ompi_init_f)
-FORTRAN(ompi_init_thread_f)
 
 int cart_split(MPI_Comm comm, const int *remain, int color, MPI_Comm *made)
 {

@@ -1,6 +1,6 @@
 /* Calls that are recorded in simulation only: on a real machine a call ends the program at once with the function's name,
  * so that no recording has gaps.  Libraries of MPI have them all, but a process does not see what other ranks put into its
- * windows, and neighbourhoods and matched messages are not observed. */
+ * windows, and neighbourhoods are not observed. */
 _Noreturn void fail(const char *format, ...);
 
 /* The arguments do not matter, so the real prototypes are not needed, and mpi.h is not included. */
@@ -36,7 +36,3 @@ REFUSED(MPI_Ineighbor_alltoallw)
 REFUSED(MPI_Graph_create)
 REFUSED(MPI_Dist_graph_create)
 REFUSED(MPI_Dist_graph_create_adjacent)
-REFUSED(MPI_Mprobe)
-REFUSED(MPI_Improbe)
-REFUSED(MPI_Mrecv)
-REFUSED(MPI_Imrecv)

@@ -1,0 +1,165 @@
+/* The computation of a rank between two calls: timed, or replayed as it was timed before.
+ *
+ * RECORDER_WORK=time times it by the thread's clock, lets the time pass in the simulation, and writes a Step for each
+ * call.  RECORDER_WORK=FOLDER takes the steps from files of that folder: a rank that makes another call than the one that
+ * was timed there ends the program.  RECORDER_SPEED_FLOPS is the speed at which the seconds are computed; without it
+ * they take as long as they did. */
+#define _GNU_SOURCE
+#include "recorder.h"
+#include "under.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#undef clock_gettime /* smpicc redefines it as SMPI's function */
+
+#define SHORT_NS 20000 /* below, the steady clock is as good as the thread's, which is a call of the system, and costs less */
+#define TRIES 1001     /* of an empty computation */
+
+typedef struct {
+  double time_s;
+  uint64_t check; /* of the call, and of all that the call before has done */
+} Step;
+
+struct Work {
+  bool replayed;
+  double speed_flops; /* 0: that of the host */
+  Step *steps;
+  size_t nsteps, room, next;
+  int64_t thread_ns, steady_ns; /* at the end of the latest call */
+};
+
+static struct { bool known; int64_t steady_ns, thread_ns; } empty; /* what an empty computation takes on the clocks */
+
+static int64_t now_ns(clockid_t clock)
+{
+  struct timespec now;
+  clock_gettime(clock, &now);
+  return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static void restart(struct Work *work)
+{
+  work->thread_ns = now_ns(CLOCK_THREAD_CPUTIME_ID);
+  work->steady_ns = now_ns(CLOCK_MONOTONIC);
+}
+
+static int by_value(const void *a, const void *b)
+{
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+static void measure_empty(struct Work *work)
+{
+  static int64_t steady[TRIES], thread[TRIES];
+  for (int i = 0; i < TRIES; i++) {
+    restart(work);
+    steady[i] = now_ns(CLOCK_MONOTONIC) - work->steady_ns;
+    thread[i] = now_ns(CLOCK_THREAD_CPUTIME_ID) - work->thread_ns;
+  }
+  qsort(steady, TRIES, sizeof *steady, by_value);
+  qsort(thread, TRIES, sizeof *thread, by_value);
+  empty.steady_ns = steady[TRIES / 2];
+  empty.thread_ns = thread[TRIES / 2];
+  empty.known = true;
+}
+
+/* Returns the time since the latest call, s, without that of the clocks. */
+static double timed_s(const struct Work *work)
+{
+  int64_t took_ns = now_ns(CLOCK_MONOTONIC) - work->steady_ns;
+  if (took_ns < SHORT_NS)
+    took_ns -= empty.steady_ns;
+  else
+    took_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - work->thread_ns - empty.thread_ns;
+  return took_ns > 0 ? 1e-9 * (double)took_ns : 0;
+}
+
+static void read_steps(const Rank *r, struct Work *work, const char *folder)
+{
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%d.steps", folder, r->rank);
+  FILE *file = fopen(path, "rb");
+  if (!file || fseek(file, 0, SEEK_END))
+    fail("cannot read %s: %s", path, strerror(errno));
+  work->nsteps = (size_t)ftell(file) / sizeof(Step);
+  rewind(file);
+  work->steps = malloc(work->nsteps * sizeof(Step) + 1);
+  if (!work->steps || fread(work->steps, sizeof(Step), work->nsteps, file) != work->nsteps)
+    fail("cannot read %s", path);
+  fclose(file);
+}
+
+void work_begin(Rank *r)
+{
+  const char *how = getenv("RECORDER_WORK"), *speed = getenv("RECORDER_SPEED_FLOPS");
+  if (!how)
+    return;
+  struct Work *work = calloc(1, sizeof *work);
+  if (!work)
+    fail("out of memory");
+  work->replayed = strcmp(how, "time") != 0;
+  work->speed_flops = speed ? strtod(speed, NULL) : 0;
+  if (work->replayed)
+    read_steps(r, work, how);
+  else if (!empty.known)
+    measure_empty(work);
+  r->work = work;
+}
+
+static uint64_t check_of(Rank *r, const char *name)
+{
+  uint64_t hash = r->step;
+  for (const char *c = name; *c; c++)
+    hash = mixed(hash ^ (uint64_t)*c);
+  r->step = 0;
+  return hash;
+}
+
+double work_done(Rank *r, const char *name)
+{
+  struct Work *work = r->work;
+  if (!work->replayed) {
+    double time_s = timed_s(work); /* first: all that follows takes time */
+    work->steps = grown(work->steps, work->nsteps, &work->room, sizeof *work->steps);
+    work->steps[work->nsteps++] = (Step){time_s, check_of(r, name)};
+    return time_s * (work->speed_flops > 0 ? work->speed_flops : own_speed_flops());
+  }
+  uint64_t check = check_of(r, name);
+  if (work->next >= work->nsteps || work->steps[work->next].check != check)
+    fail("departs: rank %d in call %zu, %s", r->rank, work->next + 1, name);
+  return work->steps[work->next++].time_s * (work->speed_flops > 0 ? work->speed_flops : own_speed_flops());
+}
+
+void work_restarts(Rank *r)
+{
+  if (!r->work->replayed)
+    restart(r->work);
+}
+
+void work_end(Rank *r)
+{
+  struct Work *work = r->work;
+  if (work->replayed && work->next != work->nsteps)
+    fail("departs: rank %d after call %zu of %zu", r->rank, work->next, work->nsteps);
+  if (!work->replayed) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/%d.steps", getenv("RECORDER_FOLDER"), r->rank);
+    FILE *file = fopen(path, "wb");
+    if (!file || fwrite(work->steps, sizeof(Step), work->nsteps, file) != work->nsteps || fclose(file))
+      fail("cannot write %s: %s", path, strerror(errno));
+    snprintf(path, sizeof path, "%s/clocks", getenv("RECORDER_FOLDER"));
+    if ((file = fopen(path, "w"))) { /* s: of the process, of this thread; other threads compute too where they differ */
+      fprintf(file, "%.9g %.9g\n", 1e-9 * (double)now_ns(CLOCK_PROCESS_CPUTIME_ID),
+              1e-9 * (double)now_ns(CLOCK_THREAD_CPUTIME_ID));
+      fclose(file);
+    }
+  }
+  free(work->steps);
+  free(work);
+  r->work = NULL;
+}

@@ -1,0 +1,148 @@
+"""The measured computation of users' programs: timed in one run, kept in the store, and replayed by simulations."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from apps.errors import KernelError, SimulationError, Stopped
+from apps.results.inputs import Inputs
+from apps.runs.neutral import kept_options, neutral_platform, program_identity
+from apps.spec.computation import samples
+from apps.spec.machine_speed import processor_model
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from apps.store import Store
+from apps.store.identity import identity_hash
+from platforms.files.caching import cache_folder, unusable
+from platforms.files.locks import try_lock
+from platforms.files.scratch import scratch_folder
+
+if TYPE_CHECKING:
+    from apps.recording.work import Work  # NumPy, which it needs, is slow to import
+
+_STEP_S = 0.1  # interval between two tries
+_THREADS_REL = 0.05  # share of the computation that other threads may take unnoticed
+
+
+def with_work(
+    spec: RunSpec,
+    *,
+    store: Store | None = None,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
+) -> RunSpec:
+    """Return the spec with the measured computation of its program, which simulations of it replay.
+
+    It is timed now, or taken from the store, and kept there.  A spec that measures nothing is returned as it is, and
+    so is one whose program samples itself (SMPI_SAMPLE): that one is timed in every run.
+
+    Raises:
+        KernelError: The program refuses to run, or computes in several threads.
+        SimulationError: The run does not succeed.
+        Stopped: ``stop`` was set.
+    """
+    program = spec.target.problem.program
+    if spec.compute != "measured" or spec.work is not None or program is None or samples(program):
+        return spec
+    identity = work_identity(spec)
+    known = _kept(spec, store, identity)
+    if known is None:
+        with _alone(stop):
+            known = _kept(spec, store, identity)  # another process may have timed it in the meantime
+            if known is None:
+                known = _timed(spec, store, identity, time_limit_s=time_limit_s, stop=stop)
+    return replace(spec, work=known)
+
+
+def work_identity(spec: RunSpec) -> dict[str, Any]:
+    """Return everything that determines the computation of the spec's program, except this computer's moods."""
+    iterations = timed_iterations(spec)
+    return {
+        **program_identity(spec, iterations),
+        "work": spec.measurement,
+        "processor": processor_model(),
+    }
+
+
+def timed_iterations(spec: RunSpec) -> int:
+    """Return the number of iterations of the run that is timed: all, unless the spec asks for a number of them."""
+    return spec.iterations if isinstance(spec.iterations, int) else spec.full_iterations
+
+
+def _kept(spec: RunSpec, store: Store | None, identity: dict[str, Any]) -> Work | None:
+    from apps.recording.work import from_bytes  # imported here because NumPy is slow to import
+
+    if store is None or not store.unchanged("computation", identity):
+        return None
+    content = store.get_bytes("computation", identity)
+    if content is None:
+        return None
+    try:
+        return from_bytes(content, nranks=spec.target.nranks)
+    except ValueError as err:
+        store.refuse("computation", identity_hash(identity), str(err))
+        return None
+
+
+def _timed(
+    spec: RunSpec,
+    store: Store | None,
+    identity: dict[str, Any],
+    *,
+    time_limit_s: float | None,
+    stop: threading.Event | None,
+) -> Work:
+    # Imported here for a quick start: they are slow to import.
+    from apps.recording.files import Incomplete
+    from apps.recording.work import measured_work, read_steps, to_bytes
+    from apps.smpi.engine import note_work
+
+    problem, nranks, iterations = spec.target.problem, spec.target.nranks, timed_iterations(spec)
+    platform = neutral_platform(nranks)
+    plain = RunSpec(Target(problem, platform, tuple(host.name for host in platform.hosts)), options=kept_options(spec))
+    what = f"timing of {problem.on(nranks)}"
+    with scratch_folder("computation") as notes:
+        done = note_work(plain, iterations, notes, what=what, time_limit_s=time_limit_s, stop=stop)
+        try:
+            steps = read_steps(notes, nranks)
+            process_s, thread_s = map(float, (notes / "clocks").read_text().split())
+        except (Incomplete, OSError, ValueError) as err:
+            raise SimulationError(f"{what}: {err}", done.log) from err
+    work = measured_work(steps, iterations)
+    if process_s - thread_s > _THREADS_REL * max(work.total_s, 1e-3):
+        problem_text = (
+            f"its other threads compute for {process_s - thread_s:.2g} s, which the time of a rank leaves out"
+        )
+        raise KernelError(f"--compute measured, {problem}", problem_text, "Set OMP_NUM_THREADS=1, or one like it")
+    inputs: Inputs | None = done.inputs
+    if store is not None:
+        kept = store.put_bytes(
+            "computation", identity, to_bytes(work), inputs=inputs, summary=f"{work.total_s:.4g} s of computation"
+        )
+        if kept:
+            return work
+    return replace(work, kept=False)
+
+
+@contextmanager
+def _alone(stop: threading.Event | None) -> Iterator[None]:
+    """Wait until no other computation is timed on this computer by this user: two at once would slow each other."""
+    folder = cache_folder()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        handle = os.open(folder / "timing.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o666)
+    except OSError as err:
+        raise unusable(folder, err.strerror or str(err)) from err
+    waiting = threading.Event() if stop is None else stop
+    try:
+        while try_lock(handle) is False:  # without locks on this file system, several may be timed at once
+            if waiting.wait(_STEP_S):
+                raise Stopped("not timed, because its runner was closed")
+        yield
+    finally:
+        os.close(handle)

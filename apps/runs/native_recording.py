@@ -1,0 +1,114 @@
+"""Recordings of programs that SimGrid cannot run, made under this computer's own MPI."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+
+from apps.errors import Stopped
+from apps.machines.machine_platform import machine_platform
+from apps.machines.this_computer import HOST, this_computer
+from apps.recording.events import Recording
+from apps.results.inputs import Inputs
+from apps.runs.engines import engine_named
+from apps.runs.neutral import recording_identity
+from apps.runs.recorded_run import run_recorded, undated
+from apps.spec.choices import MACHINE
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from apps.store import Store
+from apps.store.identity import identity_hash
+from platforms.terminal.progress import doing
+
+_KEPT = 4  # recordings in memory
+_STEP_S = 0.2
+_lock = threading.Lock()
+_recordings: OrderedDict[str, tuple[Recording, Inputs | None]] = OrderedDict()  # the latest, by identity
+
+
+def native_recording(
+    spec: RunSpec,
+    *,
+    store: Store | None = None,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
+) -> tuple[Recording, Inputs | None]:
+    """Return the recording of a full run of the spec's program under its own MPI, and what that run has read.
+
+    The program runs once, with as many ranks as the target has; the recording is taken from ``store`` and kept there.
+    All that this process asks for are one recording, so that a replay and a prediction have the same computation.
+
+    Raises:
+        KernelError: So many ranks do not fit here, or the program makes calls that a recording cannot represent.
+        SimulationError: The run does not succeed.
+        UserError: The launcher or the compiler of the program's MPI is missing.
+        Stopped: ``stop`` was set.
+    """
+    identity = recording_identity(spec, spec.target.iterations)
+    key = identity_hash(identity)
+    with _turn(stop):
+        if key in _recordings and (read := _recordings[key][1]) is not None and read.changed() is not None:
+            del _recordings[key]
+        if key not in _recordings:
+            _recordings[key] = _of_store(store, identity, spec.target.nranks) or _made(spec, time_limit_s, stop)
+            if len(_recordings) > _KEPT:
+                _recordings.popitem(last=False)
+        _recordings.move_to_end(key)
+        recording, inputs = _recordings[key]
+        if store is not None and not store.unchanged("recording", identity):
+            from apps.recording.files import to_bytes  # imported here because NumPy is slow to import
+
+            events = sum(map(len, recording.events))
+            store.put_bytes("recording", identity, to_bytes(recording), inputs=inputs, summary=f"{events} events")
+    return recording, inputs
+
+
+@contextmanager
+def _turn(stop: threading.Event | None) -> Iterator[None]:
+    """Wait until no other thread records."""
+    while not _lock.acquire(timeout=_STEP_S):
+        if stop is not None and stop.is_set():
+            raise Stopped("not recorded, because its runner was closed")
+    try:
+        yield
+    finally:
+        _lock.release()
+
+
+def _of_store(store: Store | None, identity: dict[str, object], nranks: int) -> tuple[Recording, Inputs | None] | None:
+    """Return a recording that the store has, and that may be used again; None: there is none."""
+    if store is None or not store.unchanged("recording", identity):
+        return None
+    from apps.recording.files import from_bytes  # imported here because NumPy is slow to import
+
+    known = store.get_bytes("recording", identity)
+    if known is None:
+        return None
+    try:
+        return from_bytes(known, nranks=nranks), store.inputs("recording", identity)
+    except ValueError as err:
+        store.refuse("recording", identity_hash(identity), str(err))
+        return None
+
+
+def _made(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | None) -> tuple[Recording, Inputs | None]:
+    """Run the program, and return its recording without dates, and its inputs."""
+    # Imported here for a quick start: it is slow to import.
+    from apps.recording.iterations import without_marks
+
+    problem, nranks = spec.target.problem, spec.target.nranks
+    assert problem.program is not None and problem.program.native is not None  # the spec's engine is for such programs
+    assert spec.host_speed_flops is not None  # Settings has given it
+    machine = this_computer(problem.program, nranks, speed_flops=spec.host_speed_flops, wall_s=time_limit_s)
+    target = Target(problem, machine_platform(machine), (HOST,) * nranks)
+    here = RunSpec(target, engine=MACHINE, machine=machine, repeats=1)
+    engine_named(MACHINE)  # refused before anything is said
+    read: list[Inputs | None] = []
+    what = f"{problem.on(nranks)} under {problem.program.native.family.name}"
+    with doing(f"running {what}, to record it"):
+        recording = run_recorded(here, target.iterations, what=what, time_limit_s=time_limit_s, read=read, stop=stop)
+    recording = replace(without_marks(undated(recording)), measured=True)
+    return recording, read[0]

@@ -1,0 +1,31 @@
+"""Replays of measured computation: the recorder's settings for a run in which computation takes the time of another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from apps.errors import Departed
+from apps.spec.run_spec import RunSpec
+
+
+def replay_settings(spec: RunSpec, iterations: int, folder: Path) -> dict[str, str]:
+    """Return the recorder's settings, and write what they name to the run's folder; none where nothing is replayed.
+
+    Raises:
+        Departed: The computation of so many iterations cannot be taken from what was timed.
+    """
+    if spec.compute != "measured" or spec.work is None:
+        return {}
+    # Imported here for a quick start: it is slow to import.
+    from apps.recording.work import Irregular, write_steps
+
+    assert spec.host_speed_flops is not None  # checked with measured computation
+    try:
+        steps = spec.work.of(iterations)
+    except Irregular:
+        what = f"{iterations} iterations of {spec.target}"
+        raise Departed(f"{what}: their computation cannot be told from that of all iterations") from None
+    place = folder / "steps"
+    place.mkdir()
+    write_steps(place, steps)
+    return {"RECORDER_WORK": str(place), "RECORDER_SPEED_FLOPS": f"{spec.host_speed_flops:.17g}"}

@@ -1,0 +1,169 @@
+"""Bottleneck of a run: the computation of a cluster, the latency between clusters, or the bandwidth of a link.
+
+The critical path of the program's graph is a chain of computations and messages without slack.  Its time is divided
+among the clusters that compute, the latencies of messages, and, for the rest of a message's time, the link on its way
+that has the most to carry: the largest ratio of all bytes of the program over the link to its capacity.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
+
+from apps.recording.events import Kind, Op
+from apps.spec.target import Target
+from platforms.errors import UserError
+from predictor.base import Model, Prediction
+from predictor.graph.dates import critical_path
+from predictor.graph.places import places_of
+
+if TYPE_CHECKING:
+    from apps.recording.events import Recording
+    from predictor.dpgraph.network import NetworkModel
+    from predictor.dpgraph.program import Program, Sections
+    from predictor.graph.dates import Step
+
+_INSIDE_NODES = "messages inside nodes"
+
+
+@dataclass(frozen=True)
+class Bottleneck:
+    """The largest part of a run's critical path."""
+
+    name: str  # such as "computation on c1"
+    share: float  # of the critical path
+    call: str | None  # the call with the largest share of the critical path, with its place where known
+    call_share: float  # of the critical path
+
+
+@runtime_checkable
+class HasGraph(Protocol):
+    """A model that evaluates a program's graph on a network."""
+
+    def sections(self, target: Target) -> Sections:
+        """Return the iterations of a target's program."""
+
+    def network(self, target: Target) -> NetworkModel:
+        """Return the network between the target's hosts."""
+
+    def recording_of(self, target: Target) -> Recording | None:
+        """Return the recording of the target's program, where there is one."""
+
+
+def bottleneck(model: Model, prediction: Prediction, target: Target) -> Bottleneck | None:
+    """Return what holds a predicted run up; None: the model does not tell it.
+
+    A model without a graph tells at most whether the run computes or communicates longer.
+    """
+    if isinstance(model, HasGraph):
+        return _of_graph(model, target)
+    share = prediction.compute_share
+    if share is None:
+        return None
+    name, most = ("computation", share) if share >= 0.5 else ("communication", 1 - share)
+    return Bottleneck(name, most, None, 0.0)
+
+
+def _of_graph(model: HasGraph, target: Target) -> Bottleneck | None:
+    program, network = model.sections(target).program(), model.network(target)
+    hosts = [target.platform.host(host) for host in target.placement]
+    steps = critical_path(
+        program, network, target.placement, [1 / host.speed_flops for host in hosts], [host.cores for host in hosts]
+    )
+    whole_s = sum(step.end_s - step.begin_s for step in steps)
+    if not whole_s > 0:
+        return None
+    parts = _parts(steps, program, network, target)
+    name = max(parts, key=lambda part: parts[part])
+    call, call_s = _call(steps, program, target, model.recording_of(target))
+    return Bottleneck(name, parts[name] / whole_s, call, call_s / whole_s)
+
+
+def _parts(steps: Sequence[Step], program: Program, network: NetworkModel, target: Target) -> dict[str, float]:
+    """Return the seconds of the critical path by what they are spent on."""
+    # Imported here for a quick start: it is slow to import.
+    import numpy as np
+
+    clusters = [target.platform.cluster_of(host).name for host in target.placement]
+    messages, paths = network.carry(program, target.placement)
+    links, names = list(network.capacity_Bps), _link_names(network, target)
+    amounts = messages.kinds["amount_bytes"] * np.bincount(messages.kind, minlength=len(messages.kinds))
+    by_path = np.bincount(messages.kinds["path"], amounts, len(paths.bound_Bps))
+    loads_s = np.bincount(paths.link, np.repeat(by_path, np.diff(paths.first)) * paths.weight, len(links)) / np.maximum(
+        paths.capacity_Bps, 1e-300
+    )
+    parts: defaultdict[str, float] = defaultdict(float)
+    for step in steps:
+        took_s = step.end_s - step.begin_s
+        rank = int(np.searchsorted(program.first, step.instruction, side="right")) - 1
+        if step.post is None:
+            parts[f"computation on {clusters[rank]}"] += took_s
+            continue
+        message = int(program.argument[step.instruction])
+        source, destination = int(program.source[message]), int(program.destination[message])
+        if target.placement[source] == target.placement[destination]:
+            parts[_INSIDE_NODES] += took_s
+            continue
+        kind = messages.kinds[messages.kind[message]]
+        latency_s = min(took_s, float(kind["latency_s"]))
+        parts[_latency_name(clusters[source], clusters[destination])] += latency_s
+        crossed = slice(paths.first[kind["path"]], paths.first[kind["path"] + 1])
+        if crossed.stop > crossed.start:
+            busiest = max(paths.link[crossed].tolist(), key=lambda link: loads_s[link])
+            parts[f"bandwidth of {names[links[busiest]]}"] += took_s - latency_s
+        else:
+            parts["bandwidth between nodes"] += took_s - latency_s
+    return dict(parts)
+
+
+def _latency_name(a: str, b: str) -> str:
+    return f"latency inside {a}" if a == b else f"latency between {min(a, b)} and {max(a, b)}"
+
+
+def _link_names(network: NetworkModel, target: Target) -> dict[str, str]:
+    """Return the names of links for readers: those of single nodes are named by their cluster together."""
+    ends: dict[str, set[str]] = {}
+    for pair, way in network.ways.items():
+        for link in way.links:
+            ends[link] = ends.get(link, set(pair)) & set(pair)
+    named = {}
+    for link in network.capacity_Bps:
+        hosts = sorted(ends.get(link, ()))
+        if len(hosts) == 1:
+            named[link] = f"the node links of {target.platform.cluster_of(hosts[0]).name}"
+        else:
+            named[link] = link.removesuffix("_UP").removesuffix("_DOWN")
+    return named
+
+
+def _call(
+    steps: Sequence[Step], program: Program, target: Target, recording: Recording | None
+) -> tuple[str | None, float]:
+    """Return the call whose messages take the most of the critical path, with its place, and their seconds."""
+    if recording is None or program.site is None:
+        return None, 0.0
+    by_site: defaultdict[int, float] = defaultdict(float)
+    for step in steps:
+        if step.post is not None:
+            by_site[int(program.site[step.instruction])] += step.end_s - step.begin_s
+    if not by_site:
+        return None, 0.0
+    site = max(by_site, key=lambda site: by_site[site])
+    name = _operation(recording, site)
+    try:
+        places = places_of(target.problem, recording.paths)
+    except UserError:  # the compiler's addr2line is missing: the place stays unknown
+        places = ()
+    place = places[site - 1] if 0 < site <= len(places) else None
+    return (f"{name} at {place}" if place else name), by_site[site]
+
+
+def _operation(recording: Recording, site: int) -> str:
+    """Return the name of the MPI operation that is called from a place."""
+    for events in recording.events:
+        collectives = events[(events["site"] == site) & (events["kind"] == Kind.COLLECTIVE)]
+        if len(collectives):
+            return Op(int(collectives["op"][0])).name.lower()
+    return "messages"

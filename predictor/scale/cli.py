@@ -1,0 +1,204 @@
+"""The command ``gridval scale``: how a program's time changes with the number of ranks."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from apps.options.dry_run import print_plan
+from apps.options.exit_status import exit_status, say_failures, status_of
+from apps.options.runner import RunnerOptions
+from apps.options.settings import settings_from_request
+from apps.results.cautions import kind_of, merged
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.command.command import Command
+from platforms.files.writing import check_picture, save_figure, usable_folder, write_csv, write_picture, written_into
+from platforms.model.placement import places
+from platforms.options import placement_from_request, platform_from_request
+from platforms.terminal.progress import doing
+from platforms.terminal.prose import prose_lines
+from predictor.registry import predictor
+from predictor.scale.counts import counts
+from predictor.scale.curve import Row, best_row, knee_row, rows_of
+from predictor.scale.points import Asked, points
+from predictor.scale.request import Growth, ScaleRequest, growth_from_request, problems
+from predictor.scale.text import notes, sentences, table
+
+FIRST = (
+    "--program", "--app", "--class", "--platform", "--scenario", "--ranks", "--weak", "--predictor", "--plot", "--out",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Question:
+    """The targets of a curve, by increasing ranks, and how they are predicted."""
+
+    targets: tuple[Target, ...]
+    settings: Settings
+    predictor: str
+    growth: Growth | None
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """A scaling curve."""
+
+    question: Question
+    rows: tuple[Row, ...]
+    cautions: tuple[str, ...]
+    wide: bool = False
+
+    @property
+    def title(self) -> str:
+        """Title of the curve."""
+        target, growth = self.question.targets[0], self.question.growth
+        name = str(target.problem) if growth is None else target.problem.name
+        kind = "strong scaling" if growth is None else f"weak scaling of {growth.name}"
+        return f"{name} on {target.platform.name}, {kind}, by {self.question.predictor}"
+
+    @property
+    def grows(self) -> str | None:
+        """Name of what grows in weak scaling."""
+        return None if self.question.growth is None else self.question.growth.name
+
+    def text(self) -> str:
+        """Return the table and what it says."""
+        said = [
+            line for text in sentences(self.rows, self.grows) for line in prose_lines(text, indent="    ", first="")
+        ]
+        lines = [
+            *prose_lines(self.title),
+            "",
+            *table(self.rows, self.grows, wide=self.wide),
+            "",
+            *said,
+            *notes(self.rows),
+        ]
+        return "\n".join(lines).rstrip()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the curve as JSON values, in SI units."""
+        target, best, knee = self.question.targets[0], best_row(self.rows), knee_row(self.rows)
+        return {
+            "app": target.problem.name,
+            "class": target.problem.label,
+            "platform": target.platform.name,
+            "platform_hash": target.platform.content_hash,
+            "predictor": self.question.predictor,
+            "weak": None if self.question.growth is None else asdict(self.question.growth),
+            "rows": [row.to_json() for row in self.rows],
+            "best_ranks": None if best is None else best.ranks,
+            "knee_ranks": None if knee is None else knee.ranks,
+            "cautions": list(self.cautions),
+        }
+
+    @property
+    def status(self) -> int:
+        """Exit status: that of the points that failed."""
+        return status_of(row.failure for row in self.rows if row.failure is not None)
+
+
+def question_from_request(request: ScaleRequest) -> Question:
+    """Return the targets that the options ask for.
+
+    Raises:
+        UserError: The options do not fit together, or name something unknown.
+    """
+    name = predictor(request.predictor).name if ":" not in request.predictor else request.predictor
+    predictor(name)  # raises the error for an unknown one before anything runs
+    growth, settings = growth_from_request(request), settings_from_request(request)
+    with doing("reading the platform"):
+        platform = platform_from_request(request)
+    if request.ranks is None:
+        most = places(platform, 1 if request.ranks_per_host is None else request.ranks_per_host)
+        ranks = counts("--ranks", f"1:{most}")
+    else:
+        ranks = counts("--ranks", request.ranks)
+    largest = placement_from_request(request, platform, ranks[-1])  # raises the error of the largest number first
+    targets = []
+    for count, problem in zip(ranks, problems(request, ranks, growth), strict=True):
+        placement = largest if count == len(largest) else placement_from_request(request, platform, count)
+        targets.append(Target(problem, platform, placement))
+        settings.spec(targets[-1])
+    return Question(tuple(targets), settings, name, growth)
+
+
+def answer(request: ScaleRequest) -> Scaling | int:
+    """Predict what a request asks for; with --dry-run say what that takes, and return the exit status."""
+    folder = None if request.out is None else usable_folder("--out", request.out)
+    if request.plot is not None:
+        check_picture("--plot", request.plot)
+    question = question_from_request(request)
+    if request.dry_run:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.evidence.plan import planned
+
+        groups = [(question.settings, [target]) for target in question.targets]
+        return print_plan(request, planned(groups, [predictor(question.predictor)], truths=False))
+    made = scaling(request, question)
+    if not any(row.point is not None for row in made.rows):
+        failures = [row.failure for row in made.rows if row.failure is not None]
+        raise failures[0]
+    _write(request, made, folder)
+    return made
+
+
+def scaling(request: ScaleRequest, question: Question) -> Scaling:
+    """Return the curve of a question.
+
+    Raises:
+        UserError: An option is wrong.
+        KeyboardInterrupt: With the number of points that are kept.
+    """
+    runs = RunnerOptions(jobs=1, store=request.store, no_store=request.no_store, wall_limit=request.wall_limit)
+    asked = [Asked(target, question.settings, question.predictor, runs) for target in question.targets]
+    results = points(asked, request, [str(target) for target in question.targets])
+    rows = tuple(rows_of(question.targets, results, question.growth))
+    every = [text for row in rows if row.point is not None for text in row.point.cautions]
+    by_kind: dict[str, list[str]] = {}
+    for text in every:
+        by_kind.setdefault(kind_of(text), []).append(text)
+    return Scaling(question, rows, tuple(merged(texts) for texts in by_kind.values()), request.wide)
+
+
+def _write(request: ScaleRequest, made: Scaling, folder: Path | None) -> None:
+    """Write the files that the options name."""
+    if request.plot is None and folder is None:
+        return
+    # Imported here for a quick start: it is slow to import.
+    from predictor.scale.picture import scale_figure
+
+    figure = scale_figure(made.rows, made.grows, made.title)
+    if request.plot is not None:
+        write_picture("--plot", request.plot, figure)
+    if folder is not None:
+        # Imported here for a quick start: it is slow to import.
+        import pandas as pd
+
+        with written_into("--out", folder), doing("drawing the figures"):
+            write_csv(pd.DataFrame([row.to_json() for row in made.rows]), folder / "scale.csv")
+            for ending in ("png", "svg"):
+                save_figure(figure, folder / f"scale.{ending}")
+
+
+def _say(request: ScaleRequest, made: Scaling) -> None:
+    """Print the errors of the points that failed, and the cautions."""
+    say_failures((f"{row.ranks} ranks", row.failure) for row in made.rows if row.failure is not None)
+    for caution in made.cautions:
+        print(f"caution: {caution}", file=sys.stderr)
+
+
+COMMAND = Command(
+    "scale",
+    ScaleRequest,
+    answer,
+    "Predict how the time of a program changes with the number of ranks: speed-up, efficiency, what holds it up, and "
+    "the number from which on more do not help (docs/planning/scaling.md).",
+    first=FIRST,
+    after=_say,
+    status=exit_status,
+)
+main = COMMAND.main

@@ -1,0 +1,112 @@
+"""The picture of a scaling curve: time with its interval, speed-up, efficiency, and the bottleneck's share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from platforms.plotting.styles import STYLES, label_decades
+from predictor.scale.curve import Row, best_row, knee_row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+_LINE, _IDEAL, _MARKED = "#0072B2", "0.55", "#D55E00"
+_MOST_TICKS = 8
+
+
+def scale_figure(rows: Sequence[Row], grows: str | None, title: str) -> Figure:
+    """Return the figure of a curve that has at least one point with a time.
+
+    Args:
+        rows: The rows.
+        grows: Name of what grows in weak scaling; None: nothing.
+        title: Title above the panels.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from matplotlib.figure import Figure
+
+    timed = [row for row in rows if row.speed_up is not None]
+    figure = Figure(figsize=(9.0, 6.6), layout="constrained")
+    axes = figure.subplots(2, 2)
+    _times(axes[0, 0], timed)
+    _speed_ups(axes[0, 1], timed, "work per time, over the first" if grows else "speed-up over the first")
+    _efficiencies(axes[1, 0], timed)
+    _bottlenecks(axes[1, 1], timed)
+    for panel in (axes[0, 0], axes[0, 1], axes[1, 0]):
+        _along_ranks(panel, [row.ranks for row in timed])
+    figure.suptitle(title, fontsize=11, parse_math=False, wrap=True)
+    return figure
+
+
+def _times(axes: Axes, rows: Sequence[Row]) -> None:
+    times = [(row.ranks, row.point) for row in rows if row.point is not None]
+    axes.plot([ranks for ranks, _ in times], [point.time_s for _, point in times], "o-", color=_LINE)
+    known = [
+        (ranks, point.low_s, point.high_s)
+        for ranks, point in times
+        if point.low_s is not None and point.high_s is not None
+    ]
+    if known:
+        axes.fill_between(*zip(*known, strict=True), color=_LINE, alpha=0.2, linewidth=0, label="90 % interval")
+    for row, marker, name in ((best_row(rows), "*", "fastest"), (knee_row(rows), "D", "knee")):
+        if row is not None and row.point is not None:
+            axes.plot(
+                [row.ranks], [row.point.time_s], marker, markersize=14 if marker == "*" else 9, zorder=4,
+                markerfacecolor="none", markeredgecolor=_MARKED, markeredgewidth=1.5,
+                label=f"{name}: {row.ranks} ranks",
+            )  # fmt: skip
+    axes.set_yscale("log")
+    label_decades(axes.yaxis)
+    axes.set_ylabel("time, s")
+    axes.legend(fontsize=8.5, frameon=False)
+
+
+def _speed_ups(axes: Axes, rows: Sequence[Row], label: str) -> None:
+    ranks = [row.ranks for row in rows]
+    axes.plot(ranks, [count / ranks[0] for count in ranks], "--", color=_IDEAL, linewidth=1, label="ideal")
+    axes.plot(ranks, [row.speed_up for row in rows], "o-", color=_LINE)
+    axes.set_yscale("log")
+    label_decades(axes.yaxis)
+    axes.set_ylabel(label)
+    axes.legend(fontsize=8.5, frameon=False)
+
+
+def _efficiencies(axes: Axes, rows: Sequence[Row]) -> None:
+    percents = [100 * (row.efficiency or 0.0) for row in rows]
+    axes.axhline(100, color=_IDEAL, linewidth=1, linestyle="--")
+    axes.plot([row.ranks for row in rows], percents, "o-", color=_LINE)
+    axes.set_ylim(0, 1.08 * max(100.0, *percents))
+    axes.set_ylabel("efficiency, %")
+
+
+def _bottlenecks(axes: Axes, rows: Sequence[Row]) -> None:
+    """Draw a bar for each count, in the colour of its bottleneck."""
+    named = [(row.ranks, row.point.bottleneck) for row in rows if row.point is not None and row.point.bottleneck]
+    names = list(dict.fromkeys(held_by.name for _, held_by in named))
+    places = {ranks: place for place, (ranks, _) in enumerate(named)}
+    for number, name in enumerate(names):
+        these = [(places[ranks], 100 * held_by.share) for ranks, held_by in named if held_by.name == name]
+        axes.bar(
+            [place for place, _ in these], [share for _, share in these], color=STYLES[number % len(STYLES)][0],
+            hatch="//" * (number // len(STYLES)), label=name,
+        )  # fmt: skip
+    axes.set_xticks(list(places.values()), list(map(str, places)), rotation=45 if len(places) > _MOST_TICKS else 0)
+    axes.set_xlabel("ranks")
+    axes.set_ylim(0, 100)
+    axes.set_ylabel("bottleneck, % of the critical path")
+    if names:
+        axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    else:
+        axes.text(0.5, 0.5, "the predictor does not tell it", ha="center", transform=axes.transAxes, color=_IDEAL)
+
+
+def _along_ranks(axes: Axes, ranks: Sequence[int]) -> None:
+    if ranks[-1] > 6 * ranks[0]:
+        axes.set_xscale("log")
+    axes.minorticks_off()
+    axes.set_xticks(ranks, list(map(str, ranks)), rotation=45 if len(ranks) > _MOST_TICKS else 0)
+    axes.set_xlabel("ranks")
+    axes.grid(color="0.92")
+    axes.set_axisbelow(True)

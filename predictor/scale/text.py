@@ -1,0 +1,87 @@
+"""A scaling curve as text: a table, and sentences about where more ranks stop helping."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from platforms.terminal.quantities import duration, percent, range_text, significant
+from platforms.terminal.table import table_lines
+from platforms.wording import number_of
+from predictor.scale.curve import Row, best_row, knee_row
+
+
+def table(rows: Sequence[Row], grows: str | None, *, wide: bool) -> list[str]:
+    """Return the lines of the table; ``grows``: name of what grows in weak scaling."""
+    has_interval = any(row.point is not None and row.point.low_s is not None for row in rows)
+    head = ["ranks", "nodes", *([grows] if grows else []), "time", *(["90 % interval"] if has_interval else [])]
+    head += ["speed-up", "efficiency", "share", "bottleneck", *(["share", "call"] if wide else [])]
+    lines = [head]
+    for row in rows:
+        cells = [str(row.ranks), str(row.target.nodes), *([str(row.value)] if grows else [])]
+        point = row.point
+        if point is None:
+            lines.append([*cells, "-", *[""] * (len(head) - len(cells) - 1)])
+            continue
+        cells.append(duration(point.time_s))
+        if has_interval:
+            known = point.low_s is not None and point.high_s is not None
+            ends = [duration(end_s, like_s=point.time_s) for end_s in (point.low_s, point.high_s)]
+            cells.append(range_text(*ends) if known else "-")
+        cells += [significant(row.speed_up), "-" if row.efficiency is None else f"{percent(100 * row.efficiency)} %"]
+        held_by = point.bottleneck
+        if held_by is None:
+            cells += ["-", "-", *(["-", "-"] if wide else [])]
+        else:
+            cells += [f"{percent(100 * held_by.share)} %", held_by.name]
+            called = held_by.call is not None
+            more = [f"{percent(100 * held_by.call_share)} %" if called else "-", held_by.call or "-"]
+            cells += more if wide else []
+        lines.append(cells)
+    left = {number for number, name in enumerate(head) if name in ("bottleneck", "call")}
+    return table_lines(lines, left=left, wide=wide)
+
+
+def sentences(rows: Sequence[Row], grows: str | None) -> Iterator[str]:
+    """Yield sentences about the fastest count, the knee, and what holds the run up there."""
+    best, knee = best_row(rows), knee_row(rows)
+    if best is None or knee is None or best.point is None or knee.point is None:
+        return
+    timed = [row for row in rows if row.speed_up is not None]
+    last, gain = timed[-1], "work per time" if grows else "speed-up"
+    if len(timed) > 1:
+        if best is last:
+            yield (
+                f"more ranks help up to {last.ranks}, the largest number asked for: {duration(best.point.time_s)}, "
+                f"{gain} {significant(best.speed_up)}"
+            )
+        else:
+            yield (
+                f"more ranks stop helping at {best.ranks}: {duration(best.point.time_s)}, {gain} "
+                f"{significant(best.speed_up)}; on {last.ranks} it is {significant(last.speed_up)}"
+            )
+        yield (
+            f"the knee, with the largest speed-up times efficiency, is at {number_of(knee.ranks, 'rank')}: "
+            f"{duration(knee.point.time_s)}, efficiency {percent(100 * (knee.efficiency or 0.0))} %"
+        )
+    held_by = best.point.bottleneck
+    if held_by is not None:
+        call = f"; of its calls, {held_by.call} takes {percent(100 * held_by.call_share)} %" if held_by.call else ""
+        yield (
+            f"on {number_of(best.ranks, 'rank')}, {held_by.name} takes {percent(100 * held_by.share)} % of the "
+            f"critical path{call}"
+        )
+    speeds = {row.target.platform.host(host).speed_flops for row in timed for host in set(row.target.placement)}
+    if len(speeds) > 1:
+        yield "nodes differ in speed: efficiency counts ranks, not speed, and may exceed 100 % where faster nodes join"
+
+
+def notes(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield why rows have no time or no interval, equal reasons once."""
+    said: dict[str, list[int]] = {}
+    for row in rows:
+        if row.failure is not None:
+            said.setdefault(f"no answer: {row.failure}", []).append(row.ranks)
+        elif row.point is not None and row.point.no_interval is not None:
+            said.setdefault(f"no 90 % interval: {row.point.no_interval}", []).append(row.ranks)
+    for text, ranks in said.items():
+        yield text if len(ranks) == len(rows) else f"on {', '.join(map(str, ranks))} ranks, {text}"

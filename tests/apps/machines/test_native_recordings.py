@@ -1,0 +1,253 @@
+"""Recordings of executables and of scripts with mpi4py under this computer's own MPI."""
+
+import subprocess
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from apps.errors import KernelError, SimulationError
+from apps.machines.this_computer import this_computer
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem
+from apps.recording.events import Kind, Op
+from apps.runs import native_recording
+from apps.runs.record_events import record_events
+from apps.runs.simulate import simulate
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from apps.store import Store
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+from tests.machines import NO_MPI, open_mpi
+
+GIGA = 1e9
+COMPARED = (Kind.SEND, Kind.RECV, Kind.WAIT, Kind.COLLECTIVE, Kind.PROBE)
+
+IN_C = r"""
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+  int rank, size;
+  static double data[20000], more[20000];
+  MPI_Request requests[2];
+  MPI_Comm half;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+  for (int i = 0; i < 3; i++) {
+    MPI_Irecv(more, 20000, MPI_DOUBLE, (rank + 1) % size, 1, MPI_COMM_WORLD, &requests[0]);
+    MPI_Isend(data, 100 * (rank + 1), MPI_DOUBLE, (rank + size - 1) % size, 1, MPI_COMM_WORLD, &requests[1]);
+    MPI_Waitall(2, requests, MPI_STATUSES_IGNORE);
+    MPI_Allreduce(data, more, 10, MPI_DOUBLE, MPI_SUM, half);
+  }
+  MPI_Bcast(data, 1000, MPI_INT, 1, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+"""
+IN_FORTRAN = """
+program ring
+  use mpi
+  implicit none
+  integer :: rank, ranks, e, i, requests(2), statuses(MPI_STATUS_SIZE, 2), status(MPI_STATUS_SIZE), grid, left, right
+  integer :: half, done
+  double precision :: mine(5000), theirs(5000), total, every(64)
+  logical :: periods(1)
+  call mpi_init(e)
+  call mpi_comm_rank(MPI_COMM_WORLD, rank, e)
+  call mpi_comm_size(MPI_COMM_WORLD, ranks, e)
+  periods = .true.
+  call mpi_cart_create(MPI_COMM_WORLD, 1, (/ ranks /), periods, .false., grid, e)
+  call mpi_cart_shift(grid, 0, 1, left, right, e)
+  call mpi_comm_split(MPI_COMM_WORLD, mod(rank, 2), rank, half, e)
+  mine = rank
+  do i = 1, 3
+    call mpi_irecv(theirs, 5000, MPI_DOUBLE_PRECISION, left, i, grid, requests(1), e)
+    call mpi_isend(mine, 500 * i, MPI_DOUBLE_PRECISION, right, i, grid, requests(2), e)
+    call mpi_waitall(2, requests, statuses, e)
+    if (statuses(MPI_SOURCE, 1) /= left) call mpi_abort(MPI_COMM_WORLD, 3, e)
+    total = sum(mine)
+    call mpi_allreduce(MPI_IN_PLACE, total, 1, MPI_DOUBLE_PRECISION, MPI_SUM, half, e)
+  end do
+  call mpi_sendrecv(mine, 7, MPI_DOUBLE_PRECISION, right, 5, theirs, 7, MPI_DOUBLE_PRECISION, left, 5, MPI_COMM_WORLD, &
+                    MPI_STATUS_IGNORE, e)
+  call mpi_irecv(theirs, 9, MPI_DOUBLE_PRECISION, left, 7, MPI_COMM_WORLD, requests(1), e)
+  call mpi_send(mine, 9, MPI_DOUBLE_PRECISION, right, 7, MPI_COMM_WORLD, e)
+  call mpi_waitany(1, requests, done, status, e)
+  if (done /= 1 .or. status(MPI_TAG) /= 7) call mpi_abort(MPI_COMM_WORLD, 4, e)
+  call mpi_gather(total, 1, MPI_DOUBLE_PRECISION, every, 1, MPI_DOUBLE_PRECISION, 0, MPI_COMM_WORLD, e)
+  call mpi_bcast(mine, 3000, MPI_DOUBLE_PRECISION, ranks - 1, MPI_COMM_WORLD, e)
+  call mpi_barrier(MPI_COMM_WORLD, e)
+  call mpi_comm_free(half, e)
+  call mpi_finalize(e)
+end program
+"""
+PICKLES = """
+from mpi4py import MPI
+comm = MPI.COMM_WORLD
+right, left = (comm.rank + 1) % comm.size, (comm.rank - 1) % comm.size
+request = comm.isend(bytes(1000), dest=right, tag=3)
+assert len(comm.recv(source=left, tag=3)) == 1000
+request.wait()
+if comm.rank == 0:
+    assert {comm.recv(source=MPI.ANY_SOURCE) for _ in range(comm.size - 1)} == set(range(1, comm.size))
+else:
+    comm.send(comm.rank, dest=0)
+comm.Barrier()
+"""
+
+
+@pytest.fixture(autouse=True)
+def _mpi(monkeypatch):
+    if not open_mpi():
+        pytest.skip(NO_MPI)
+    monkeypatch.setattr(native_recording, "_recordings", type(native_recording._recordings)())
+
+
+def target_of(path, ranks=3, arguments="", **options):
+    try:
+        program = read_program(path, arguments, **options)
+    except KernelError as err:
+        if "which" in err.problem and "lacks" in err.problem:
+            pytest.skip("there is no mpi4py here: apt-get install python3-mpi4py")
+        raise
+    platform = materialise(named_grid("grid4x2"))
+    return Target(own_problem(program), platform, block(platform, ranks))
+
+
+def recorded(path, ranks=3, store=None, **settings):
+    target = target_of(path, ranks)
+    return record_events(Settings(host_speed_flops=GIGA, **settings).spec(target), 1, store=store)
+
+
+def written(tmp_path, text, name="program.py"):
+    (tmp_path / name).write_text(text)
+    return tmp_path / name
+
+
+def compiled(tmp_path, text, compiler="mpicc", name="program.c"):
+    subprocess.run([compiler, written(tmp_path, text, name), "-o", tmp_path / "binary"], check=True)
+    return tmp_path / "binary"
+
+
+def calls(recording):
+    """Return what every rank communicates: kinds, partners, tags and bytes, without times."""
+    names = ("kind", "mode", "op", "peer", "tag", "size_bytes")
+    return [
+        [
+            (
+                *(int(event[name]) for name in names),
+                recording.communicators[event["comm"]] if event["comm"] >= 0 else (),
+            )
+            for event in events[np.isin(events["kind"], COMPARED)]
+        ]
+        for events in recording.events
+    ]
+
+
+def test_a_binary_sends_what_its_source_sends_in_simulation(tmp_path):
+    binary = compiled(tmp_path, IN_C)
+    assert calls(recorded(binary)) == calls(recorded(tmp_path / "program.c", compute="measured"))
+
+
+def test_a_binary_in_fortran_sends_what_its_source_sends_in_simulation(tmp_path):
+    binary = compiled(tmp_path, IN_FORTRAN, "mpif90", "program.f90")
+    assert calls(recorded(binary)) == calls(recorded(tmp_path / "program.f90", compute="measured"))
+
+
+def test_the_module_mpi_f08_is_recorded_as_the_module_mpi(tmp_path):
+    expected = calls(recorded(compiled(tmp_path, IN_FORTRAN, "mpif90", "program.f90")))
+    text = IN_FORTRAN
+    for old, new in (
+        ("use mpi\n", "use mpi_f08\n"),
+        ("integer :: rank, ranks, e, i, requests(2), statuses(MPI_STATUS_SIZE, 2), status(MPI_STATUS_SIZE), grid, left",
+         "type(MPI_Request) :: requests(2)\n  type(MPI_Status) :: statuses(2), status\n"
+         "  type(MPI_Comm) :: grid, half\n  integer :: rank, ranks, e, i, left"),
+        ("integer :: half, done", "integer :: done"),
+        ("statuses(MPI_SOURCE, 1)", "statuses(1)%MPI_SOURCE"),
+        ("status(MPI_TAG)", "status%MPI_TAG"),
+    ):  # fmt: skip
+        assert old in text
+        text = text.replace(old, new)
+    assert calls(recorded(compiled(tmp_path, text, "mpif90", "module.f90"))) == expected
+
+
+def test_objects_of_mpi4py_are_recorded_with_their_senders(tmp_path):
+    recording = recorded(written(tmp_path, PICKLES))
+    first = recording.events[0]
+    received = first[first["kind"] == Kind.RECV]
+    assert received["peer"][0] == 2 and sorted(received["peer"][1:].tolist()) == [1, 2]
+    # A pickle of 1000 bytes is these bytes and a head of a few.
+    assert 1000 < received["size_bytes"][0] < 1100
+    probes = np.flatnonzero(first["kind"] == Kind.PROBE)
+    assert (first["kind"][probes + 1] == Kind.RECV).all() and len(probes) == 3  # received where it is matched
+    assert [Op(op) for op in first["op"][first["kind"] == Kind.COLLECTIVE]] == [Op.BARRIER]
+
+
+def test_a_recording_is_kept_until_a_file_changes_that_the_program_reads(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "input.txt").write_text("100")
+    program = written(tmp_path, PICKLES.replace("1000", "n").replace("comm.Barrier()", "") + "", "p.py")
+    program.write_text(program.read_text().replace("right, left", "n = int(open('input.txt').read())\nright, left", 1))
+    with Store(tmp_path / "store") as store:
+        first = recorded(program, store=store)
+        spec = Settings(host_speed_flops=GIGA).spec(target_of(program))
+        native_recording._recordings.clear()
+        monkeypatch.setattr(native_recording, "_made", lambda *_: pytest.fail("recorded again"))
+        assert calls(record_events(spec, 1, store=store)) == calls(first)
+        monkeypatch.undo()
+        monkeypatch.chdir(tmp_path)
+        (tmp_path / "input.txt").write_text("5000")
+        again = recorded(program, store=store)
+    sizes = [recording.events[0]["size_bytes"].max() for recording in (first, again)]
+    assert 100 < sizes[0] < 200 and 5000 < sizes[1] < 5100
+
+
+def test_a_replay_and_a_recording_of_one_command_have_the_same_computation(tmp_path):
+    target = target_of(written(tmp_path, PICKLES))
+    spec = Settings(host_speed_flops=GIGA).spec(target)
+    record, recording = simulate(spec), record_events(spec, 1)
+    speeds = [target.platform.host(host).speed_flops for host in target.placement]
+    recorded_s = [
+        float(events["amount"][events["kind"] == Kind.COMPUTE].sum()) / speed
+        for events, speed in zip(recording.events, speeds, strict=True)
+    ]
+    assert record.compute_s == pytest.approx(recorded_s)
+    assert "not simulated: the time is that of its recording under Open MPI" in record.cautions[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "import threading\nfrom mpi4py import MPI\n"
+            "thread = threading.Thread(target=MPI.COMM_WORLD.Barrier)\nthread.start()\nthread.join()\n",
+            "calls MPI from several threads of a rank, which cannot be recorded",
+        ),
+        (
+            "from mpi4py import MPI\nstart = getattr(MPI.COMM_SELF, 'Spa' + 'wn')\nstart('true')\n",
+            "calls MPI_Comm_spawn, which cannot be recorded",
+        ),
+        ("from mpi4py import MPI\nMPI.Win.Create(bytearray(8))\n", "calls MPI_Win_create, which cannot be recorded"),
+    ],
+)
+def test_calls_that_cannot_be_recorded_are_named(tmp_path, text, message):
+    with pytest.raises(KernelError, match=message):
+        recorded(written(tmp_path, text), ranks=1)
+
+
+def test_a_script_that_fails_is_reported_with_its_last_words(tmp_path):
+    text = "from mpi4py import MPI\nraise SystemExit('error: no mesh was found')\n"
+    with pytest.raises(SimulationError, match=r"on 1 rank under Open MPI.*no mesh was found"):
+        recorded(written(tmp_path, text), ranks=1)
+
+
+def test_more_ranks_than_fit_are_refused_in_one_line(tmp_path, monkeypatch):
+    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    program = target_of(written(tmp_path, PICKLES)).problem.program
+    with pytest.raises(KernelError, match=r"has to run once with 129 ranks, and this computer takes at most 128"):
+        this_computer(program, 129, speed_flops=GIGA)
+    assert this_computer(replace(program), 128, speed_flops=GIGA).limits.ranks == 128

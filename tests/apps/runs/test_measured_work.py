@@ -1,0 +1,155 @@
+"""Measured computation of programs: timed once, kept, and replayed."""
+
+from dataclasses import replace
+
+import pytest
+
+from apps.errors import Departed, KernelError
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem
+from apps.recording.events import Kind
+from apps.runs.computation import with_work
+from apps.runs.engines import run_iterations
+from apps.runs.record_events import record_events
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from apps.store import Store, is_exact
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+from predictor.evidence.broker import Broker
+
+RING = r"""
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+  int rank, size, iterations = atoi(argv[1]);
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  MPI_Comm_size(MPI_COMM_WORLD, &size);
+  volatile double sum = 0;
+  double mine = rank, other;
+  for (int i = 0; i < iterations; i++) {
+    for (int j = 0; j < 1000 * (rank + 1); j++)
+      sum += j * 1e-3;
+    MPI_Sendrecv(&mine, 1, MPI_DOUBLE, (rank + 1) % size, 0, &other, 1, MPI_DOUBLE, (rank + size - 1) % size, 0,
+                 MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Allreduce(&mine, &other, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+THREADS = r"""
+#include <mpi.h>
+#include <pthread.h>
+static void *work(void *sum)
+{
+  for (long i = 0; i < 100000000; i++)
+    *(volatile double *)sum += 1e-3 * i;
+  return sum;
+}
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  double sum = 0;
+  pthread_t thread;
+  pthread_create(&thread, 0, work, &sum);
+  pthread_join(thread, 0);
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def ring(tmp_path_factory):
+    path = tmp_path_factory.mktemp("ring") / "ring.c"
+    path.write_text(RING)
+    return path
+
+
+def measured(path, *, full=40, ranks=4, **more):
+    platform = materialise(named_grid("grid4x2"))
+    asked = own_problem(read_program(path, "{iterations}", full))
+    target = Target(asked, platform, block(platform, ranks))
+    return RunSpec(target, compute="measured", host_speed_flops=40e9, **more)
+
+
+@pytest.fixture
+def kept(tmp_path):
+    with Store(tmp_path / "store", report=lambda text: None) as store:
+        yield store
+
+
+def test_a_run_replays_what_was_timed_before_to_the_last_digit(ring, kept):
+    first, again = (simulate(measured(ring), store=kept) for _ in range(2))
+    assert first.timed.replayed and first.timed.kept and is_exact(first)
+    assert (again.time_s, again.compute_s, again.comm_s) == (first.time_s, first.compute_s, first.comm_s)
+    assert [entry.kind for entry in kept.entries()].count("computation") == 1
+    assert "--cfg=smpi/simulate-computation:no" in first.command
+
+
+def test_computation_is_the_replayed_seconds_times_the_speeds_ratio(ring, kept):
+    spec = measured(ring, iterations="full")
+    record, work = simulate(spec, store=kept), with_work(spec, store=kept).work
+    speeds = [spec.target.platform.host(host).speed_flops for host in spec.target.placement]
+    # The platform's hosts are slower or faster than the 40 Gflop/s of this computer on their scale.
+    wanted = [steps["time_s"].sum() * 40e9 / speed for steps, speed in zip(work.steps, speeds, strict=True)]
+    assert record.compute_s == pytest.approx(wanted, rel=1e-9)
+
+
+def test_early_stopped_iterations_give_the_time_of_a_full_replay(ring, kept):
+    steady = simulate(measured(ring, full=200, iterations="steady"), store=kept, full_below_messages=0)
+    full = simulate(measured(ring, full=200, iterations="full"), store=kept)
+    assert steady.extrapolation is not None and steady.extrapolation.simulated < 100
+    assert steady.time_s == pytest.approx(full.time_s, rel=1e-9)
+
+
+def test_a_recording_has_the_computation_of_its_own_measurement(ring, kept):
+    truth, evidence = measured(ring), measured(ring, measurement=1)
+    recording = record_events(evidence, 40, store=kept)
+    work = with_work(evidence, store=kept).work
+    for events, steps in zip(recording.events, work.steps, strict=True):
+        flops = events["amount"][events["kind"] == Kind.COMPUTE].sum()
+        assert flops == pytest.approx(steps["time_s"].sum() * 40e9, rel=1e-9)
+    assert recording.replayed and not recording.timed
+    simulate(truth, store=kept)
+    assert [entry.kind for entry in kept.entries()].count("computation") == 2
+
+
+def test_a_broker_s_evidence_is_of_another_measurement_than_the_truth(ring):
+    settings = Settings(compute="measured", host_speed_flops=40e9)
+    target = measured(ring).target
+    broker = Broker(settings, [target], record=lambda spec: None)
+    assert settings.spec(target).measurement == 0
+    assert broker.settings.spec(target).measurement == 1
+
+
+def test_a_program_that_does_something_else_than_when_it_was_timed_is_found(ring, kept):
+    spec = with_work(measured(ring, full=5), store=kept)
+    other = with_work(measured(ring, full=6), store=kept)
+    with pytest.raises(Departed, match="does something else"):
+        run_iterations(replace(spec, work=replace(other.work, iterations=5)), 5)
+
+
+def test_a_run_whose_course_departs_is_timed_while_it_is_made(ring, kept, monkeypatch):
+    other = with_work(measured(ring, full=6), store=kept)
+    wrong = replace(other.work, iterations=5)
+    monkeypatch.setattr("apps.runs.simulate.with_work", lambda spec, **_: replace(spec, work=wrong))
+    record = simulate(measured(ring, full=5), store=kept)
+    assert not record.timed.replayed and not is_exact(record)
+    assert any("it was not replayed" in caution for caution in record.cautions)
+
+
+def test_a_program_that_computes_in_other_threads_is_refused(tmp_path, kept):
+    path = tmp_path / "threads.c"
+    path.write_text(THREADS)
+    platform = materialise(named_grid("grid4x2"))
+    asked = own_problem(read_program(path, flags="-pthread"))
+    spec = RunSpec(Target(asked, platform, block(platform, 1)), compute="measured", host_speed_flops=40e9)
+    with pytest.raises(KernelError, match="its other threads compute"):
+        simulate(spec, store=kept)
