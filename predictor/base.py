@@ -163,12 +163,16 @@ class Prediction:
 
     time_s: float
     parts: Mapping[str, float] = field(default_factory=dict)  # components of the time, s
+    bottleneck: str | None = None  # what takes most of the time; answers fill it in for models that give parts only
     flags: tuple[str, ...] = ()  # reasons to distrust the prediction
     remarks: tuple[str, ...] = ()  # further information, such as a fitted law
     low_s: float | None = None  # interval for the true time: from the model, else from error_range
     high_s: float | None = None
     error_range: ErrorRange | None = None  # errors of similar predictions in the validity map
     no_error_range: str | None = None  # why error_range is None
+    unlike: bool = (
+        False  # what was measured does not stand for all paths of the platform (predictor/network/unmeasured)
+    )
     interval: Interval | None = None  # calibrated interval for the true time; answers fill it in for all models
     no_interval: str | None = None  # why interval is None: from the model, else from the answers
     fit_residual: float | None = None  # largest |fitted - measured| / measured of a fitted law; None: nothing to tell
@@ -178,6 +182,7 @@ class Prediction:
     energy_j: float | None = None  # of the hosts in use; None: the platform gives no watts
     energy_low_j: float | None = None  # interval of the energy; both ends are equal where the loads are known exactly
     energy_high_j: float | None = None
+    energy_basis: str | None = None  # why there is no energy, or whose watts it rests on; None: the platform file's
     evidence: tuple[str, ...] = ()  # ids of the evidence that was used
     cost: Cost = Cost()
 

@@ -6,6 +6,7 @@ parts, the cost of the evidence, and the placement of the ranks.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
@@ -31,13 +32,15 @@ from platforms.model.placement import Placement, write_host_file
 from platforms.options import PlacementOptions, placement_from_request, platform_from_request
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import prose_lines
+from platforms.wording import number_of
 from predictor.answers.answers import Answer, answers_or_reasons, predict
 from predictor.answers.text import answer_lines
 from predictor.base import Predictor, takes
-from predictor.defaults.choice import BEST_TEXT, Best, best_answer, default_predictors
+from predictor.defaults.choice import BEST_TEXT, Best, best_answer, best_names
 from predictor.evidence.broker import Broker
 from predictor.evidence.given import Given, RecordingOptions, given_from_request
 from predictor.options import PredictorOption, predictors_from_request, problems_from_request
+from predictor.registry import predictor
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,13 +98,20 @@ class Predictions:
     cautions: Cautions
 
     def text(self) -> str:
-        """Return the answers and the host file as lines of text."""
+        """Return the answers and the places of the ranks as lines of text."""
         lines = [
             line for best in self.answers for line in answer_lines(best.answer, why=None if self.chosen else best.why())
         ]
-        written = "" if self.written_to is None else f" (written to {self.written_to})"
-        lines += prose_lines(f"host file, in rank order{written}: {' '.join(self.placement)}")
-        return "\n".join(lines)
+        return "\n".join([*lines, *prose_lines(self._places())])
+
+    def _places(self) -> str:
+        """Return where the ranks run: on how many hosts of each cluster, and where the host file is."""
+        platform, hosts = self.answers[0].answer.target.platform, dict.fromkeys(self.placement)
+        of_cluster = Counter(platform.cluster_of(host).name for host in hosts)
+        each = ", ".join(f"{count} of {cluster}" for cluster, count in of_cluster.items())
+        ranks, nodes = number_of(len(self.placement), "rank"), number_of(len(hosts), "host")
+        file = "--write-hostfile FILE lists" if self.written_to is None else f"{self.written_to} lists"
+        return f"{ranks} on {nodes}: {each}; {file} them in rank order"
 
     def to_json(self) -> dict[str, Any]:
         """Return the answers and the cautions as JSON values."""
@@ -133,7 +143,7 @@ def answer(request: PredictRequest) -> Predictions | int:
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
 
-        asked = models or (lambda target: default_predictors(target)[:1])
+        asked = models or (lambda target: [_best(target, settings)])
         return print_plan(request, planned([(settings, targets)], asked, truths=False))
     return predictions(request, settings, targets, models, said, given=given, write_to=request.write_hostfile)
 
@@ -164,8 +174,8 @@ def predictions(
         broker = Broker.of(settings, targets, runner, given)
         if models is None:
             for target in targets if settings.machine is None else ():  # on a machine one run waits for the other
-                runner.start(_first_runs(default_predictors(target)[:1], [target], broker))
-            answers = [best_answer(target, broker) for target in targets]
+                runner.start(_first_runs([_best(target, settings)], [target], broker))
+            answers = [best_answer(target, broker, on_machine=settings.machine is not None) for target in targets]
         else:
             if settings.machine is None:
                 runner.start(_first_runs(models, targets, broker))
@@ -178,6 +188,11 @@ def predictions(
 def say_cautions(request: RunnerOptions, results: Predictions) -> None:
     """Print the cautions about the runs of the evidence."""
     results.cautions.say_all()
+
+
+def _best(target: Target, settings: Settings) -> Predictor:
+    """Return the predictor that is asked first where the user names none."""
+    return predictor(best_names(target, on_machine=settings.machine is not None)[0][0])
 
 
 def _asked(model: Predictor, targets: Sequence[Target], broker: Broker, models: int) -> list[Answer]:

@@ -46,7 +46,10 @@ def extrapolation_caution(record: RunRecord) -> str | None:
     if how is None:
         return None
     bound = "an unknown error" if how.bound_rel is None else f"a relative error of at most {how.bound_rel:.1g}"
-    return f"extrapolated from {how.simulated} of {how.iterations} iterations, with {bound}"
+    return (
+        f"{how.simulated} of {how.iterations} iterations were simulated: they repeat, and the others are added up from "
+        f"them, with {bound}"
+    )
 
 
 def recording_cautions(spec: RunSpec, recording: Recording) -> tuple[str, ...]:

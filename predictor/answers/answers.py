@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from apps.errors import SimulationError
 from apps.spec.target import Target
 from platforms.errors import UserError
+from platforms.terminal.quantities import percent
 from predictor.answers.energy import with_energy
 from predictor.answers.platform_changes import with_changes
 from predictor.answers.regime import with_error_range
@@ -84,13 +85,13 @@ def predict(
 
 
 def complete(prediction: Prediction, predictor: str, target: Target, evidence: Sequence[Evidence]) -> Prediction:
-    """Return a model's prediction with its energy, its range of errors, its cautions and its interval.
+    """Return a model's prediction with its energy, its range of errors, its cautions, bottleneck and interval.
 
     Raises:
         OutOfRange: The energy of the target cannot be told.
     """
     prediction = with_error_range(with_energy(prediction, target), predictor, target)
-    prediction = with_changes(prediction, target)
+    prediction = with_bottleneck(with_changes(prediction, target))
     return with_interval(prediction, predictor, target, evidence)
 
 
@@ -129,6 +130,15 @@ def _made(fitted: Model, targets: Sequence[Target]) -> Iterator[tuple[Prediction
         except OutOfRange as err:
             made = err
         yield made, time.perf_counter() - started
+
+
+def with_bottleneck(prediction: Prediction) -> Prediction:
+    """Return the prediction with what takes most of its time, where the model gives only its compute share."""
+    share = prediction.compute_share
+    if prediction.bottleneck is not None or share is None:
+        return prediction
+    most, said = (share, "computation") if share >= 0.5 else (1 - share, "communication")
+    return replace(prediction, bottleneck=f"{said}, {percent(100 * most)} % of the time")
 
 
 def names(text: str, option: str) -> list[str]:

@@ -26,8 +26,12 @@ from dataclasses import dataclass, replace
 
 from apps.results.record import RunRecord
 from apps.spec.target import Target
-from platforms.model.platform import Platform, Power
+from platforms.grids.grid import default_power
+from platforms.model.platform import Host, Platform, Power
+from platforms.wording import number_of
 from predictor.base import HostLoad, Prediction
+
+DEFAULT_WATTS = "default watts, in proportion to the nodes' speeds, not those of a machine"
 
 
 @dataclass(frozen=True)
@@ -120,7 +124,7 @@ def _energy_of(platform: Platform, watts: Mapping[str, Power], time_s: float, lo
 
 
 def with_energy(prediction: Prediction, target: Target) -> Prediction:
-    """Return the prediction with its energy, where the platform gives watts.
+    """Return the prediction with its energy where the platform gives watts, and else the reason why it has none.
 
     If the model predicts the loads of the hosts, the energy follows from them as in ``run_energy``.  If it predicts the
     time only, the energy is at most that of hosts whose ranks compute all the time, which is then given as the value,
@@ -130,7 +134,7 @@ def with_energy(prediction: Prediction, target: Target) -> Prediction:
         return prediction
     platform, watts = target.platform, _watts(target.platform, target.placement)
     if watts is None:
-        return prediction
+        return replace(prediction, energy_basis=no_watts(target))
     if prediction.loads is not None:
         energy = _energy_of(platform, watts, prediction.energy_span_s, prediction.loads)
         value_j = energy.middle_j
@@ -138,7 +142,35 @@ def with_energy(prediction: Prediction, target: Target) -> Prediction:
         most = _energy_of(platform, watts, prediction.time_s, busy_throughout(target, prediction.time_s))
         energy = Energy(_energy_of(platform, watts, prediction.time_s, {}).low_j, most.high_j)
         value_j = most.high_j
-    return replace(prediction, energy_j=value_j, energy_low_j=energy.low_j, energy_high_j=energy.high_j)
+    basis = DEFAULT_WATTS if has_default_watts(target) else None
+    return replace(
+        prediction, energy_j=value_j, energy_low_j=energy.low_j, energy_high_j=energy.high_j, energy_basis=basis
+    )
+
+
+def no_watts(target: Target) -> str | None:
+    """Return why the energy of a target is not known; None: all its hosts have watts."""
+    hosts = (target.platform.host(name) for name in dict.fromkeys(target.placement))
+    without = [host.name for host in hosts if host.power is None]
+    if not without:
+        return None
+    more = f" and {number_of(len(without) - 1, 'more host')}" if len(without) > 1 else ""
+    return f"the platform gives no watts for {without[0]}{more} (property wattage_per_state)"
+
+
+def has_default_watts(target: Target) -> bool:
+    """Return whether some hosts in use have the watts that generated grids have where nobody gives any."""
+    if target.platform.network is None:
+        return False
+    return any(_is_default(target.platform.host(name)) for name in dict.fromkeys(target.placement))
+
+
+def _is_default(host: Host) -> bool:
+    """Return whether the watts of a host, at its highest frequency, are in proportion to its speed."""
+    fastest = max(host.pstates, key=lambda state: state.speed_flops, default=host)
+    speed_flops, power = fastest.speed_flops, fastest.power
+    usual = default_power(speed_flops * host.cores)
+    return power is not None and math.isclose(power.full_w, usual.full_w) and math.isclose(power.idle_w, usual.idle_w)
 
 
 def record_loads(record: RunRecord, platform: Platform) -> dict[str, HostLoad]:

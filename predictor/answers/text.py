@@ -8,17 +8,18 @@ from collections.abc import Iterator
 from apps.recording.events import Recording
 from apps.results.record import RunRecord
 from platforms.terminal.prose import prose_lines
-from platforms.terminal.quantities import duration, range_text, significant
+from platforms.terminal.quantities import duration, interval_text, known_duration, range_text, significant
 from predictor.answers.answers import Answer
 from predictor.answers.regime import true_times
 from predictor.base import Interval, Prediction
 
 _SAME_ENERGY = 1e-9  # relative width up to which an interval of energy counts as a single value
 _INDENT = "    "
+_BAR = 28  # characters of the bar of computation and communication
 
 
 def answer_lines(answer: Answer, *, why: str | None = None) -> list[str]:
-    """Return the lines about one answer.
+    """Return the lines about one answer: time and interval, parts and bottleneck, then what they rest on.
 
     The first line has the predicted time, unless it lies outside the range of true times that the validity map allows
     or that the model itself gives: then it has this range, and the time follows in the second line.
@@ -29,12 +30,12 @@ def answer_lines(answer: Answer, *, why: str | None = None) -> list[str]:
     """
     head = f"{answer.target}, {answer.predictor}: "
     prediction = answer.prediction
+    asked = [] if why is None else [f"{answer.predictor} was asked because {why}"]
     if prediction is None:
-        said = [f"{head}no answer", answer.refusal or ""]
+        said = [f"{head}no answer", *asked, answer.refusal or ""]
     else:
-        said = [head + _headline(prediction), *_details(prediction, answer)]
-    if why is not None:
-        said.insert(1, f"{answer.predictor} was asked because {why}")
+        first, rest = _first(prediction, answer), _details(prediction, answer)
+        said = [head + _headline(prediction), *first, *asked, *rest]
     return [line for number, text in enumerate(said) for line in _wrapped(text, first=number == 0)]
 
 
@@ -63,13 +64,25 @@ def _is_measured(answer: Answer) -> bool:
     )
 
 
-def _details(prediction: Prediction, answer: Answer) -> Iterator[str]:
+def _first(prediction: Prediction, answer: Answer) -> Iterator[str]:
+    """Yield the lines that a reader needs first: how good the time is, and what it consists of."""
     yield from _range(prediction)
+    yield from _parts(prediction)
+    if prediction.bottleneck is not None:
+        yield f"bottleneck: {prediction.bottleneck}"
+    if _simulating_is_cheaper(prediction, answer):
+        yield (
+            "simulating the run itself is cheaper than this evidence, and exact on this platform: gridval program "
+            "run; a prediction pays on a real machine, or for many platforms from the same evidence"
+        )
+
+
+def _details(prediction: Prediction, answer: Answer) -> Iterator[str]:
+    """Yield the lines about what the answer rests on."""
+    if prediction.interval is not None:
+        yield _made_of(prediction.interval)
     if prediction.no_interval is not None:
         yield f"no 90 % interval: {prediction.no_interval}"
-    if prediction.parts:
-        parts = (f"{name.removesuffix('_s')} {_time(value, prediction)}" for name, value in prediction.parts.items())
-        yield f"of it {', '.join(parts)}"
     yield from _energy(prediction)
     yield _cost(prediction, answer)
     if prediction.cost.wall_s:
@@ -79,9 +92,41 @@ def _details(prediction: Prediction, answer: Answer) -> Iterator[str]:
     yield from (f"caution: {flag}" for flag in prediction.flags)
 
 
-def _time(time_s: float, prediction: Prediction) -> str:
-    """Return a time in the unit that suits the predicted one."""
-    return duration(time_s, like_s=prediction.time_s)
+def _parts(prediction: Prediction) -> Iterator[str]:
+    """Yield a line with the parts of the time; a bar shows those that are computation and communication."""
+    parts = prediction.parts
+    if not parts:
+        return
+    share = prediction.compute_share
+    names = {"compute_s": "computation", "comm_s": "communication"}
+    each = ", ".join(
+        f"{names.get(name, name.removesuffix('_s'))} {duration(value, like_s=prediction.time_s)}"
+        for name, value in parts.items()
+    )
+    if share is None or not parts.keys() <= names.keys():
+        yield f"of it {each}"
+        return
+    filled = round(_BAR * share)
+    yield f"[{'#' * filled}{'.' * (_BAR - filled)}] {each}"
+
+
+def _simulating_is_cheaper(prediction: Prediction, answer: Answer) -> bool:
+    """Return whether a simulation of the run costs less than its evidence did: a run, or a recording of all of it."""
+    program = answer.target.problem.program
+    if _is_measured(answer) or (program is not None and program.recorded):
+        return False
+    return evidence_share(answer, prediction) > 1 or any(
+        item.request.kind == "recording" and item.request.iterations == item.request.target.iterations
+        for item in answer.evidence
+    )
+
+
+def _time(prediction: Prediction) -> str:
+    """Return the predicted time with the digits to which it is known."""
+    expected = _expected(prediction)
+    if expected is None or (prediction.interval is None and expected[0] == expected[1]):
+        return duration(prediction.time_s)
+    return known_duration(prediction.time_s, *expected)
 
 
 def _expected(prediction: Prediction) -> tuple[float, float] | None:
@@ -98,9 +143,15 @@ def _expected(prediction: Prediction) -> tuple[float, float] | None:
 def _headline(prediction: Prediction) -> str:
     """Return the predicted time, or the range of the true time where the prediction lies outside of it."""
     if not _is_biased(prediction):
-        return _time(prediction.time_s, prediction)
-    low_s, high_s = _expected(prediction) or (prediction.time_s, prediction.time_s)
-    return range_text(_time(low_s, prediction), _time(high_s, prediction))
+        return _time(prediction)
+    return _range_text(prediction, _expected(prediction) or (prediction.time_s, prediction.time_s))
+
+
+def _range_text(prediction: Prediction, expected: tuple[float, float]) -> str:
+    """Return a range of true times in the unit that suits the predicted one."""
+    if prediction.interval is None and expected[0] == expected[1]:  # one error stands for all that may occur
+        return duration(expected[0], like_s=prediction.time_s)
+    return interval_text(*expected, like_s=prediction.time_s)
 
 
 def _is_biased(prediction: Prediction) -> bool:
@@ -114,31 +165,33 @@ def _range(prediction: Prediction) -> Iterator[str]:
     if expected is None:
         yield f"error not known: {prediction.no_error_range}"
         return
-    range_ = range_text(*(_time(end_s, prediction) for end_s in expected))
+    range_ = _range_text(prediction, expected)
     errors = prediction.error_range
-    time_text = _time(prediction.time_s, prediction)
+    time_text = _time(prediction)
+    side = "high" if prediction.time_s > expected[1] else "low"
     if prediction.interval is not None:
-        yield _calibrated(prediction, prediction.interval, range_)
+        odds = f"{100 * prediction.interval.level:.0f} % interval"
+        said = f"true time {range_} ({odds})"
+        if _is_biased(prediction):
+            said = f"the model's own time is {time_text}, too {side} in cases like this one ({odds})"
+        yield said
     elif errors is None:
         said = f"the model's own time of {time_text} lies outside" if _is_biased(prediction) else f"true time {range_}"
         yield f"{said}, by the model itself; error not known: {prediction.no_error_range}"
     elif _is_biased(prediction):
         times = range_text(*(significant(1 + error_pct / 100) for error_pct in (errors.low_pct, errors.high_pct)))
-        side = "high" if prediction.time_s > expected[1] else "low"
         yield f"the model's own time is {time_text}, too {side} here: in such cases it was {times} times the true time"
     else:
         usual = f"{_signed(errors.low_pct)} to {_signed(errors.high_pct)} %"
         yield f"true time {range_}: errors of {usual} are usual at this compute share"
 
 
-def _calibrated(prediction: Prediction, interval: Interval, range_: str) -> str:
-    """Return the line about a calibrated interval."""
-    level, features = f"{100 * interval.level:.0f} %", ", ".join(interval.made_of)
-    said = f"true time {range_}"
-    if _is_biased(prediction):
-        side = "high" if prediction.time_s > interval.high_s else "low"
-        said = f"the model's own time is {_time(prediction.time_s, prediction)}, too {side} in cases like this one"
-    return f"{said} ({level} interval, from the errors of {interval.cases} cases weighted by likeness: {features})"
+def _made_of(interval: Interval) -> str:
+    """Return the line about the cases behind a calibrated interval."""
+    return (
+        f"the {100 * interval.level:.0f} % interval is from the errors of {interval.cases} cases weighted by likeness: "
+        f"{', '.join(interval.made_of)}"
+    )
 
 
 def _signed(percent: float) -> str:
@@ -146,9 +199,11 @@ def _signed(percent: float) -> str:
 
 
 def _energy(prediction: Prediction) -> Iterator[str]:
-    """Yield a line about the energy, if it is known."""
+    """Yield a line about the energy, or about why there is none."""
     energy_j = prediction.energy_j
     if energy_j is None:
+        if prediction.energy_basis is not None:
+            yield f"no energy: {prediction.energy_basis}"
         return
     low_j = energy_j if prediction.energy_low_j is None else prediction.energy_low_j
     high_j = energy_j if prediction.energy_high_j is None else prediction.energy_high_j
@@ -156,18 +211,18 @@ def _energy(prediction: Prediction) -> Iterator[str]:
     range_ = "" if known else f" (between {significant(low_j)} and {significant(high_j)} J)"
     most = "" if prediction.loads is not None else "at most "
     delay = significant(energy_j * prediction.time_s)
-    yield f"energy {most}{significant(energy_j)} J{range_}, energy-delay product {delay} J s"
+    basis = "" if prediction.energy_basis is None else f", by {prediction.energy_basis}"
+    yield f"energy {most}{significant(energy_j)} J{range_}, energy-delay product {delay} J s{basis}"
 
 
 def _cost(prediction: Prediction, answer: Answer) -> str:
-    target, repeats = answer.target, _repeats(answer)
+    repeats = _repeats(answer)
     share, cost = evidence_share(answer, prediction), prediction.cost
     run = "the predicted run" if repeats == 1 else "the predicted run, each made once"
     if share > 1:
-        recorded = target.problem.program is not None and target.problem.program.recorded
         of_run = f"{significant(share)} times {run}"
-        made = "making" if _is_measured(answer) else "simulating"
-        of_run += "" if recorded else f": {made} the run itself is cheaper"
+        if _is_measured(answer):
+            of_run += ": making the run itself is cheaper"
     else:
         of_run = f"{significant(100 * share)} % of {run}"
     return f"evidence costs {significant(cost.node_s)} node-seconds, {of_run}"

@@ -1,7 +1,11 @@
-"""The predictors that are asked where the user names none; they depend on the target.
+"""The predictors that are asked where the user names none; they depend on the target, and on what is at hand.
 
-``structural`` is the most accurate of those whose evidence costs less than the run, and knows the messages of a few
-kernels.  ``dpgraph`` takes its place elsewhere: it records any program, but its evidence may cost more than the run.
+A comparison with simulated runs (``default_predictors``) asks ``structural``, or ``dpgraph`` where ``structural`` does
+not know the program: both measure the network.  ``dpgraph:known`` would be compared with its own description of it.
+
+A prediction alone (``best_answer``) asks ``dpgraph:known`` where a platform file is all there is: of the predictors it
+is the most accurate there, and its evidence is a recording of a few iterations (docs/predictors/index.md has the
+figures).  On a real machine the network has to be measured.
 """
 
 from __future__ import annotations
@@ -22,7 +26,11 @@ PredictorsOf: TypeAlias = Callable[[Target], Sequence[Predictor]]
 
 CONTRAST = ("hcf:constant", "hcf")  # beside the best one: the published model, and without its growth in eq. (7)
 DEFAULT_TEXT = f"structural, or dpgraph where structural does not know the program, then {', '.join(CONTRAST)}"
-BEST_TEXT = f"the first in its range of structural, dpgraph, {', '.join(CONTRAST)}"
+MEASURING = ("structural", "dpgraph")  # the most accurate that measure the network, the cheaper one first
+KNOWING = "dpgraph:known"  # reads the network in the platform file
+BEST_TEXT = (
+    f"the first in its range of {', '.join((KNOWING, *MEASURING, *CONTRAST))}; of {MEASURING[0]} on with --machine"
+)
 
 
 def default_predictors(target: Target) -> list[Predictor]:
@@ -49,23 +57,45 @@ class Best:
 
     def why(self) -> str:
         """Return why this predictor was asked, in one line."""
-        if not self.passed:
-            return f"it is the most accurate one that knows the messages of {self.answer.target.problem.name}"
-        return "; ".join(f"{name} has no answer: {reason}" for name, reason in self.passed)
+        if self.passed:
+            return "; ".join(f"{name} has no answer: {reason}" for name, reason in self.passed)
+        if self.answer.predictor == KNOWING:
+            return (
+                "a platform file is all there is, and it is the most accurate predictor of what such a file describes"
+            )
+        return "of the predictors that measure the network it needs the cheapest evidence"
 
 
-def best_answer(target: Target, broker: Gatherer) -> Best:
-    """Return the answer of the first of the default predictors that gives one; if none does, that of the last.
+def best_names(target: Target, *, on_machine: bool) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the predictors to ask about a target until one answers, and those outside their range, with the reason.
+
+    Args:
+        target: The target.
+        on_machine: The evidence is measured on a real machine.
+    """
+    outside = _outside_structural(target)
+    names = [*([] if on_machine else [KNOWING]), *MEASURING, *CONTRAST]
+    if outside is None:
+        return names, []
+    names.remove("structural")
+    return names, [("structural", outside.problem)]
+
+
+def best_answer(target: Target, broker: Gatherer, *, on_machine: bool = False) -> Best:
+    """Return the answer of the first of the best predictors that gives one; if none does, that of the last.
+
+    Args:
+        target: The target.
+        broker: Gathers the evidence.
+        on_machine: As ``best_names``.
 
     Raises:
         UserError: The last one cannot have its evidence.
         SimulationError: A run of the evidence fails.
     """
-    passed: list[tuple[str, str]] = []
-    outside = _outside_structural(target)
-    names = ["structural", "dpgraph", *CONTRAST]
-    if outside is not None:
-        passed.append((names.pop(0), outside.problem))
+    names, passed = best_names(target, on_machine=on_machine)
+    if not on_machine:
+        passed = []  # asked only if the first one has no answer
     while True:
         name = names.pop(0)
         try:

@@ -33,6 +33,10 @@ if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.dpgraph.program import Sections
 
 RECORDED_ITERATIONS = 3  # where all are alike
+POLLS = "calibrated with programs that do not ask whether messages have come (MPI_Test, MPI_Iprobe)"
+OF_THE_FILE = (
+    "this is the time on the platform as its file describes it: how far the file is from a machine is not known"
+)
 RoutesOf = Callable[[Sequence[tuple[str, str]]], Sequence[Route]]
 
 
@@ -82,7 +86,8 @@ class GraphModel:
         Raises:
             OutOfRange: The measured times of messages do not lie on lines.
         """
-        # Imported here for a quick start: it is slow to import.
+        # Imported here for a quick start: they are slow to import.
+        from predictor.dpgraph.bottleneck import bottleneck, link_loads_s
         from predictor.dpgraph.evaluate import estimate
 
         program = self.programs[target.problem, target.nranks]
@@ -104,13 +109,19 @@ class GraphModel:
         )
         each_s = sections.flops(target.iterations) * s_per_flop + sections.elapsed_s(target.iterations, Elapse.ON_CORE)
         compute_s = float((each_s + sections.elapsed_s(target.iterations, Elapse.ASLEEP)).max())
-        hidden, uncalibrated = _unmeasured(target, sections, network) if around.options is None else ((), None)
+        loads_s = {}
+        if around.options is not None:  # measured links have no names that a user knows
+            evaluated = sections.looped(made.iterations) if sections.iterations else sections.program()
+            loads_s = link_loads_s(evaluated, network, target.placement, target.iterations, made.iterations)
+        hidden = _unmeasured(target, sections, network) if around.options is None else ()
         return Prediction(
             time_s=made.time_s,
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},
+            bottleneck=bottleneck(target, made.time_s, each_s.tolist(), loads_s) if made.time_s > 0 else None,
             flags=(*_flags(program, around.options, network), *hidden, *_others(made.others)),
-            no_interval=uncalibrated,
-            remarks=program.recording.remarks,
+            no_interval=POLLS if sections.polls else None,
+            unlike=around.options is None and bool(hidden or network.cautions),
+            remarks=(*program.recording.remarks, *(() if around.options is None else (OF_THE_FILE,))),
             evidence=(program.evidence, *around.evidence),
             cost=program.cost + around.cost,
             loads=_loads(target, each_s.tolist(), made),
@@ -166,13 +177,12 @@ def _flags(program: _Program, options: Mapping[str, str] | None, network: Networ
     return said + declared_cautions(options)
 
 
-def _unmeasured(target: Target, sections: Sections, network: NetworkModel) -> tuple[tuple[str, ...], str | None]:
-    """Return the cautions about what the measurements do not show, and why there is then no interval."""
+def _unmeasured(target: Target, sections: Sections, network: NetworkModel) -> tuple[str, ...]:
+    """Return the cautions about what the measurements do not show."""
     # Imported here for a quick start: it is slow to import.
-    from predictor.network.unmeasured import UNCALIBRATED, UNEXPLAINED, unmeasured
+    from predictor.network.unmeasured import unmeasured
 
-    said = unmeasured(target.platform, target.placement, sections.partners, network.measured_as)
-    return said, UNCALIBRATED if said else UNEXPLAINED if network.cautions else None
+    return unmeasured(target.platform, target.placement, sections.partners, network.measured_as)
 
 
 def _others(looks: int) -> tuple[str, ...]:

@@ -162,6 +162,11 @@ class Sections:
         self._programs: dict[int, Program] = {}
         self._looped: dict[int, Program] = {}
 
+    @property
+    def polls(self) -> bool:
+        """True if ranks ask whether messages have come."""
+        return bool(self._looks)
+
     def program(self, iterations: int | None = None) -> Program:
         """Return the program with a number of iterations; None: the recorded number.
 

@@ -13,10 +13,10 @@ from pathlib import Path
 from platforms.errors import UserError
 from platforms.files.commented_csv import checked_rows
 from platforms.files.reading import input_text
-from predictor.intervals.features import Features
+from predictor.intervals.features import GRID, SURROUNDINGS, Features
 
 CASES_FILE = Path(__file__).with_name("cases.csv")
-CASE_COLUMNS = ("predictor", "app", "grid", "compute_share", "ratio", "fit_residual", "log_error")
+CASE_COLUMNS = ("predictor", "app", "surroundings", "grid", "compute_share", "ratio", "fit_residual", "log_error")
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,12 @@ class CalibrationCase:
 
     @property
     def kind(self) -> str:
-        """The kind of its grid: random grids of one seed share their ranges, others of one named network its links."""
+        """The kind of its grid: random grids of one seed share their ranges, others of one named network its links.
+
+        Platform files that were drawn are of the kind of their topology (benchmarks/unlike_platforms.py).
+        """
+        if self.features.surroundings != GRID:
+            return re.sub(r"-\d+-\d+$", "", self.grid)
         return re.sub(r"^(random-\d+)-\d+$", r"\1", self.grid).rpartition(" ")[2]
 
 
@@ -41,12 +46,15 @@ def case_of_row(row: Mapping[str, str]) -> CalibrationCase:
         ValueError: A value is missing or no number.
     """
     error = _number(row, "log_error")
-    if error is None or not all(row.get(name) for name in ("predictor", "app", "grid")):
-        raise ValueError(f"columns predictor, app, grid and log_error need values: {dict(row)}")
+    if error is None or not all(row.get(name) for name in ("predictor", "app", "surroundings", "grid")):
+        raise ValueError(f"columns predictor, app, surroundings, grid and log_error need values: {dict(row)}")
     ratio = _number(row, "ratio")
     if ratio is not None and ratio <= 0:
         raise ValueError(f"ratio is {ratio:g}")
-    features = Features(row["app"], *(_number(row, name) for name in ("compute_share", "ratio", "fit_residual")))
+    if row["surroundings"] not in SURROUNDINGS:
+        raise ValueError(f"surroundings is {row['surroundings']!r}, and not one of {', '.join(SURROUNDINGS)}")
+    share, residual = (_number(row, name) for name in ("compute_share", "fit_residual"))
+    features = Features(row["app"], share, ratio, residual, row["surroundings"])
     return CalibrationCase(row["predictor"], row["grid"], features, error)
 
 

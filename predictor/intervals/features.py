@@ -10,6 +10,13 @@ from apps.results.record import RunRecord
 from apps.spec.target import Target
 from predictor.base import Evidence, Prediction
 
+# Kinds of surroundings, each calibrated by its own cases.
+GRID = "grid"  # generated, a rank on a node
+FILE = "file"  # a platform file, a rank on a node
+UNLIKE = "unlike"  # the same, where what was measured does not stand for all paths
+CORES = "cores"  # several ranks on a node
+SURROUNDINGS = (GRID, FILE, UNLIKE, CORES)
+
 LEAST_SHARE = 1e-4  # shares of computation nearer to 0 or 1 than this count as this
 LEAST_RESIDUAL = 1e-4  # smaller residuals of a fit count as this
 
@@ -22,6 +29,7 @@ class Features:
     compute_share: float | None  # of the predicted time, else of the largest run of the evidence
     ratio: float | None  # ranks of the target over those of the largest run or recording of the evidence
     fit_residual: float | None  # largest relative residual of the fitted law
+    surroundings: str = GRID  # one of SURROUNDINGS
 
     def coordinates(self) -> tuple[float, float, float]:
         """Return coordinates in which a distance of 1 is a notable difference; unknown values are NaN.
@@ -50,4 +58,13 @@ def features_of(prediction: Prediction, target: Target, evidence: Sequence[Evide
         if largest.compute_s and largest.time_s > 0:
             share = max(largest.compute_s) / largest.time_s
     ratio = target.nranks / max(ranks) if ranks else None
-    return Features(target.problem.name, share, ratio, prediction.fit_residual)
+    return Features(target.problem.name, share, ratio, prediction.fit_residual, surroundings_of(prediction, target))
+
+
+def surroundings_of(prediction: Prediction, target: Target) -> str:
+    """Return the kind of surroundings of a prediction."""
+    if target.nranks != target.nodes:
+        return CORES
+    if prediction.unlike:
+        return UNLIKE
+    return FILE if target.platform.network is None else GRID

@@ -13,29 +13,50 @@ from apps.results.record import RunRecord
 from apps.spec.target import Target
 from predictor.base import Evidence, Interval, Prediction
 from predictor.intervals.cases import CalibrationCase, known_cases
-from predictor.intervals.features import Features, features_of
+from predictor.intervals.features import CORES, FILE, GRID, UNLIKE, Features, features_of
 
 if TYPE_CHECKING:
     from predictor.intervals.calibration import Calibration
 
 LEAST_CASES = 36  # of a predictor: fewer leave the coverage uncertain by more than sqrt(0.9 x 0.1 / 36) = 5 %
+LEAST = 1e-4  # least distance of an end of an interval from its middle, relative: nobody needs to know a time better
+LEAST_OTHER = (
+    5e-3  # of programs that have no cases: those of other people were up to 0.4 % off (docs/programs/tried.md)
+)
 FARTHEST = 2.0  # times the largest calibrated extrapolation in the number of ranks
+# What is said of surroundings that are not those of a generated grid.
+_AROUND = {
+    GRID: (),
+    FILE: ("on a platform file",),
+    UNLIKE: ("where the measured paths do not stand for all others",),
+    CORES: ("several ranks on a node",),
+}
 
 
 @functools.cache
-def calibration_of(predictor: str) -> Calibration | None:
-    """Return the calibration of a predictor, or None if there are too few cases."""
-    return calibration_or_none(known_cases(predictor))
+def calibration_of(predictor: str, surroundings: str = GRID) -> Calibration | None:
+    """Return the calibration of a predictor in such surroundings, or None if there are too few cases."""
+    return calibration_or_none(known_cases(predictor), surroundings)
 
 
-def calibration_or_none(cases: Sequence[CalibrationCase]) -> Calibration | None:
-    """Return the calibration by these cases of one predictor, or None if there are too few."""
-    if len(cases) < LEAST_CASES:
+def calibration_or_none(cases: Sequence[CalibrationCase], surroundings: str = GRID) -> Calibration | None:
+    """Return the calibration by the cases of one predictor with these surroundings, or None if there are too few.
+
+    A predictor without cases from any platform file has the same calibration there as on generated grids, and one
+    without cases from generated grids the same as on platform files.
+    """
+    present, around = {case.features.surroundings for case in cases}, surroundings
+    if surroundings in (FILE, UNLIKE) and present == {GRID}:
+        around = GRID
+    elif surroundings == GRID and GRID not in present:
+        around = FILE
+    chosen = tuple(case for case in cases if case.features.surroundings == around)
+    if len(chosen) < LEAST_CASES:
         return None
     # Imported here for a quick start: NumPy is slow to import.
     from predictor.intervals.calibration import Calibration
 
-    return Calibration(tuple(cases))
+    return Calibration(chosen)
 
 
 def with_interval(prediction: Prediction, predictor: str, target: Target, evidence: Sequence[Evidence]) -> Prediction:
@@ -48,12 +69,12 @@ def with_interval(prediction: Prediction, predictor: str, target: Target, eviden
         evidence: The evidence, which may be for other targets too.
     """
     reason = prediction.no_interval or _uncalibrated(prediction, target, evidence)
-    calibration = None if reason is not None else calibration_of(predictor)
+    features = features_of(prediction, target, evidence)
+    calibration = None if reason is not None else calibration_of(predictor, features.surroundings)
     if reason is None and calibration is None:
-        reason = f"no calibration of {predictor}"
+        reason = _too_few(predictor, target, features)
     if calibration is None:
         return replace(prediction, no_interval=reason)
-    features = features_of(prediction, target, evidence)
     if too_far(features, calibration):
         reason = (
             f"{features.ratio:.3g} times the ranks of the evidence, calibrated up to {calibration.largest_ratio:.3g}"
@@ -62,21 +83,37 @@ def with_interval(prediction: Prediction, predictor: str, target: Target, eviden
     return replace(prediction, interval=_interval(prediction.time_s, features, calibration))
 
 
+def _too_few(predictor: str, target: Target, features: Features) -> str:
+    """Return that a predictor has too few cases in such surroundings."""
+    if features.surroundings == CORES and calibration_of(predictor) is not None:
+        return f"calibrated with one rank on a node, not {target.nranks} ranks on {target.nodes} nodes"
+    return f"no calibration of {predictor}"
+
+
 def too_far(features: Features, calibration: Calibration) -> bool:
     """Return whether the prediction extrapolates further in the number of ranks than the calibration can tell."""
     return features.ratio is not None and features.ratio > FARTHEST * calibration.largest_ratio
 
 
-def _interval(time_s: float, features: Features, calibration: Calibration) -> Interval:
+def bounds(features: Features, calibration: Calibration) -> tuple[float, float]:
+    """Return the ends of the interval of ln(true / predicted), which is never narrower than LEAST or LEAST_OTHER."""
     expected = calibration.expected(features)
-    low_s, high_s = time_s * math.exp(expected.low), time_s * math.exp(expected.high)
-    made_of = (*_described(features, known=features.app in calibration.apps),)
+    least = LEAST if features.app in calibration.apps else LEAST_OTHER
+    middle = (expected.low + expected.high) / 2
+    return min(expected.low, middle - least), max(expected.high, middle + least)
+
+
+def _interval(time_s: float, features: Features, calibration: Calibration) -> Interval:
+    is_known = features.app in calibration.apps
+    low, high = bounds(features, calibration)
+    low_s, high_s = time_s * math.exp(low), time_s * math.exp(high)
+    made_of = (*_described(features, known=is_known),)
     return Interval(low_s, high_s, calibration.level, len(calibration.cases), made_of)
 
 
 def _described(features: Features, *, known: bool) -> list[str]:
     """Return the features in words."""
-    said = [features.app if known else "a program that is not among them"]
+    said = [features.app if known else "a program that is not among them", *_AROUND[features.surroundings]]
     if features.compute_share is not None:
         said.append(f"compute share {100 * features.compute_share:.3g} %")
     if features.ratio is not None and features.ratio != 1:
@@ -90,8 +127,6 @@ def _uncalibrated(prediction: Prediction, target: Target, evidence: Sequence[Evi
     """Return which property of the target or its evidence no calibration case has; None: none."""
     if not 0 < prediction.time_s < math.inf:
         return "the predicted time is not positive"
-    if target.nranks != target.nodes:
-        return f"calibrated with one rank on a node, not {target.nranks} ranks on {target.nodes} nodes"
     if target.problem.shares:
         return "calibrated with equal shares only"
     if target.changes:

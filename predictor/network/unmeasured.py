@@ -17,11 +17,6 @@ _ALIKE = 0.02  # relative: latencies and bandwidths that differ by less are the 
 
 Pair = tuple[str, str]
 
-# Why a prediction with such a caution has no interval: the calibration is of generated platforms, which have none.
-UNCALIBRATED = "calibrated where the measured pairs of nodes stand for all others"
-# The same for cautions about the links that were found inside a cluster.
-UNEXPLAINED = "calibrated where the links found inside a cluster explain which messages share them"
-
 
 def unmeasured(
     platform: Platform,

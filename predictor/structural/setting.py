@@ -15,7 +15,7 @@ from apps.traffic import traffic
 from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, HostLoad, OutOfRange, Prediction
 from predictor.network.survey import HostsByCluster, layout
-from predictor.network.unmeasured import UNCALIBRATED, unmeasured
+from predictor.network.unmeasured import unmeasured
 from predictor.structural.calibration import BareNetwork, read_ground
 from predictor.structural.contention import share
 from predictor.structural.followed import FollowedProgram
@@ -125,7 +125,7 @@ class Setting:
             time_s=time_s,
             parts={"compute_s": max(rank_s), "comm_s": time_s - max(rank_s)},
             flags=flags,
-            no_interval=UNCALIBRATED if unmeasured else None,
+            unlike=bool(unmeasured),
             evidence=self._evidence,
             cost=self._cost,
             loads=_loads(target, rank_s, time_s),

@@ -41,7 +41,7 @@ def test_a_recording_costs_nothing_and_the_answer_tells_where_it_comes_from(trac
     assert predict.main([*command, "--predictor", "dpgraph:known"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "halo on 2 ranks of grid4x2, dpgraph:known: 0.1" in said
-    assert "of it compute 0.100 s" in said
+    assert "computation 0.100 s" in said
     assert "evidence costs 0 node-seconds" in said
     assert "made on cores of 40 Gflop/s; it was given, so that it costs no node-seconds here" in said
 
@@ -49,6 +49,9 @@ def test_a_recording_costs_nothing_and_the_answer_tells_where_it_comes_from(trac
 def test_the_network_is_measured_for_dpgraph_as_for_any_program(trace, capsys):
     command = ["--recording", trace, *SPEED, "--scenario", "grid4x2", "--no-store", "--json"]
     assert predict.main(command) == 0
+    (found,) = json.loads(capsys.readouterr().out)["predictions"]
+    assert found["predictor"] == "dpgraph:known"  # reads the network where nothing else is asked
+    assert predict.main([*command, "--predictor", "dpgraph"]) == 0
     (found,) = json.loads(capsys.readouterr().out)["predictions"]
     assert found["predictor"] == "dpgraph"
     costs = {one["kind"]: one["node_s"] for one in found["evidence"]}

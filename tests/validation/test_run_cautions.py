@@ -29,7 +29,7 @@ GRID = "--scenario grid4x2"
 PROGRAM = f"--program {ROOT}/examples/jacobi/jacobi.c --program-args '40 {{iterations}}' --program-iterations 40"
 SILENT = f"{GRID} {PROGRAM}"
 NO_COMPUTATION = "the program injects no computation, so it takes no time; --compute measured times it"
-EXTRAPOLATED = "extrapolated from "
+EXTRAPOLATED = "iterations were simulated: they repeat, and the others are added up from them, with "
 IN_FULL = "all iterations were simulated: a full run has few messages"
 TIMES = ("predicted_s", "simulated_s", "time_s")
 RECORDED = "iterations were recorded: the others are taken to be like them"
@@ -92,7 +92,7 @@ def test_a_campaign_says_how_far_it_extrapolated(said, tmp_path):
     path = tmp_path / "campaign.toml"
     path.write_text('scenarios = ["grid4x2"]\napps = ["cg"]\nclasses = ["S"]\npredictors = ["hcf", "dpgraph:known"]\n')
     found = said(campaign, str(path))
-    assert has(found, f"cg S on 4 ranks of grid4x2, and 1 more: {EXTRAPOLATED}5 of 15 iterations", RECORDED)
+    assert has(found, f"cg S on 4 ranks of grid4x2, and 1 more: 5 of 15 {EXTRAPOLATED}", RECORDED)
 
 
 def test_a_report_has_the_cautions_about_the_runs(said, tmp_path):
@@ -150,7 +150,7 @@ def test_choices_of_nodes_rest_on_runs_too(said, main):
     found = said(main, f"{GRID} {shape} --predictor dpgraph:known")
     assert has(found, RECORDED)
     # By hand: each of 4 clusters may be used or not, but not none of them: 15 runs.
-    assert has(found, f"and 14 more: {EXTRAPOLATED}") is (main is validate_optimize)
+    assert has(found, f"and 14 more: 5 of 40 {EXTRAPOLATED}") is (main is validate_optimize)
 
 
 def test_a_graph_says_what_was_recorded(said):

@@ -74,6 +74,7 @@ class Result:
     feature_compute_share: float | None
     feature_ratio: float | None
     feature_fit_residual: float | None
+    feature_surroundings: str | None
     simulated_node_s: float  # node-seconds of the full run
     clusters: str  # names of the clusters that have ranks, separated by blanks
 
@@ -227,6 +228,7 @@ def _interval(answer: Answer, truth: RunRecord) -> dict[str, Any]:
         "feature_compute_share": None if features is None else features.compute_share,
         "feature_ratio": None if features is None else features.ratio,
         "feature_fit_residual": None if features is None else features.fit_residual,
+        "feature_surroundings": None if features is None else features.surroundings,
     }
 
 

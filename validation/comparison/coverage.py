@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from predictor.intervals.cases import CalibrationCase, by_predictor
-from predictor.intervals.features import Features
-from predictor.intervals.interval import calibration_or_none, too_far
+from predictor.intervals.features import GRID, SURROUNDINGS, Features
+from predictor.intervals.interval import bounds, calibration_or_none, too_far
 from validation.comparison.dataframes import grouped, records
 
 if TYPE_CHECKING:
@@ -29,8 +29,12 @@ def with_intervals(results: pd.DataFrame, cases: Iterable[CalibrationCase]) -> p
     A result does not tell why a prediction had no interval, such as several ranks on a node: every prediction gets one
     whose predictor has enough cases.
     """
-    known = {name: calibration_or_none(tuple(predictor_cases)) for name, predictor_cases in by_predictor(cases).items()}
-    made = [_again(row, known.get(str(row["predictor"]))) for row in records(results)]
+    known = {
+        (name, surroundings): calibration_or_none(tuple(predictor_cases), surroundings)
+        for name, predictor_cases in by_predictor(cases).items()
+        for surroundings in SURROUNDINGS
+    }
+    made = [_again(row, known.get((str(row["predictor"]), surroundings_of_row(row)))) for row in records(results)]
     return results.assign(
         interval_low_s=[low_s for low_s, _ in made],
         interval_high_s=[high_s for _, high_s in made],
@@ -45,13 +49,19 @@ def _again(row: Mapping[str, Any], calibration: Calibration | None) -> tuple[flo
     features = features_of_row(row)
     if too_far(features, calibration):
         return nothing
-    expected = calibration.expected(features)
-    return time_s * math.exp(expected.low), time_s * math.exp(expected.high)
+    low, high = bounds(features, calibration)
+    return time_s * math.exp(low), time_s * math.exp(high)
 
 
 def features_of_row(row: Mapping[str, Any]) -> Features:
     """Return the features of a row of results, whose missing values are None."""
-    return Features(row["app"], row["feature_compute_share"], row["feature_ratio"], row["feature_fit_residual"])
+    features = (row["feature_compute_share"], row["feature_ratio"], row["feature_fit_residual"])
+    return Features(row["app"], *features, surroundings_of_row(row))
+
+
+def surroundings_of_row(row: Mapping[str, Any]) -> str:
+    """Return the kind of surroundings of a row of results; earlier versions did not keep it, and knew one."""
+    return str(row.get("feature_surroundings") or GRID)
 
 
 def coverage(results: pd.DataFrame, by: Sequence[str] = ()) -> pd.DataFrame:

@@ -10,14 +10,13 @@ import pandas as pd
 
 from platforms.simgrid.installed import simgrid_version
 from predictor.intervals.cases import CASE_COLUMNS, CalibrationCase
-from predictor.registry import SELF_CHECKS
 from validation.comparison.coverage import features_of_row
 from validation.comparison.dataframes import records
 
 
 def cases_of(results: pd.DataFrame) -> list[CalibrationCase]:
-    """Return the cases of results: every prediction with a positive time, except those of self-checks."""
-    usable = results[(results["predicted_s"] > 0) & ~results["predictor"].isin(SELF_CHECKS)]
+    """Return the cases of results: every prediction with a positive time."""
+    usable = results[results["predicted_s"] > 0]
     return [
         CalibrationCase(
             str(row["predictor"]),
@@ -44,7 +43,14 @@ def cases_text(results: pd.DataFrame, command: str) -> str:
     """
     programs = dict.fromkeys(f"{row['app']} {row['class']}" for row in records(results[["app", "class"]]))
     rows = [
-        (case.predictor, case.features.app, case.grid, *_numbers(case), f"{case.log_error:.6g}")
+        (
+            case.predictor,
+            case.features.app,
+            case.features.surroundings,
+            case.grid,
+            *_numbers(case),
+            f"{case.log_error:.6g}",
+        )
         for case in cases_of(results)
     ]
     lines = [

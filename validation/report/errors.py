@@ -17,12 +17,14 @@ from validation.report.tables import (
     NOTHING,
     Cell,
     Table,
-    interval,
+    amount_cell,
+    error_cell,
     known,
     number,
     numbers,
     table,
     text_or_nothing,
+    time_cell,
     words,
 )  # fmt: skip
 
@@ -41,7 +43,7 @@ def targets_table(gathered: Gathered) -> Table:
         *words("platform", "network", "program"),
         *numbers("ranks", "nodes"),
         *words("mapping"),
-        *numbers("efficiency", f"{truth} s", "computation, %", "iterations simulated", "bound"),
+        *numbers("efficiency", truth, "computation, %", "iterations simulated", "bound"),
     ]
     first: dict[int, dict[str, Any]] = {}
     for note, row in zip(gathered.notes, gathered.rows, strict=True):
@@ -57,7 +59,7 @@ def targets_table(gathered: Gathered) -> Table:
             number(case.target.nodes, "{:,}"),
             row["mapping"],
             number(row["efficiency"], "{:.4g}"),
-            number(row["simulated_s"], "{:.5g}"),
+            time_cell(row["simulated_s"]),
             number(None if row["compute_share"] is None else 100 * row["compute_share"], "{:.1f}"),
             _iterations(row),
             number(row["extrapolation_bound"], "{:.0e}" if row["extrapolation_bound"] else "{:g}"),
@@ -75,8 +77,10 @@ def _program(row: dict[str, Any]) -> str:
     return f"{row['app']} {row['class']}" if known(row["class"]) else row["app"]
 
 
-def summary_table(summary: pd.DataFrame, results: pd.DataFrame, *, energy: bool) -> Table:
+def summary_table(summary: pd.DataFrame, results: pd.DataFrame, *, energy: bool) -> Table | None:
     """Return the table of error statistics per predictor and program, and per predictor over all programs.
+
+    Lines of a single case are left out, because they would repeat the results; None: no line has two.
 
     Args:
         summary: The statistics, as ``summarise`` returns them.
@@ -85,6 +89,9 @@ def summary_table(summary: pd.DataFrame, results: pd.DataFrame, *, energy: bool)
     """
     published = published_errors(records(results))
     shown = summary if summary["app"].nunique() != 2 else summary[summary["app"] != ALL_APPS]
+    shown = shown[shown["cases"] > 1]
+    if shown.empty:
+        return None
     energy = energy and bool(summary["mean_abs_energy_error_pct"].notna().any())
     columns = [
         *words("predictor", "program"),
@@ -100,19 +107,27 @@ def summary_table(summary: pd.DataFrame, results: pd.DataFrame, *, energy: bool)
             row["predictor"],
             "all programs" if row["app"] == ALL_APPS else row["app"],
             Cell(str(row["n"]) if row["n"] == row["cases"] else f"{row['n']} of {row['cases']}", order=row["n"]),
-            number(row["mean_abs_error_pct"], "{:.2f}", mark=error_class(row["mean_abs_error_pct"])),
-            interval(low, high, "{:.2f}", note="needs two cases"),
-            number(row["median_abs_error_pct"], "{:.2f}"),
-            number(row["max_abs_error_pct"], "{:.2f}"),
-            number(row["mean_error_pct"], "{:+.2f}"),
+            error_cell(row["mean_abs_error_pct"], signed=False, mark=error_class(row["mean_abs_error_pct"])),
+            _range_cell(low, high),
+            error_cell(row["median_abs_error_pct"], signed=False),
+            error_cell(row["max_abs_error_pct"], signed=False),
+            error_cell(row["mean_error_pct"]),
             number(row["r2"], "{:.4g}"),
         ]
         if energy:
-            cells.append(number(row["mean_abs_energy_error_pct"], "{:.2f}"))
+            cells.append(error_cell(row["mean_abs_energy_error_pct"], signed=False))
         if published:
             cells.append(number(published.get(row["app"]) if row["predictor"] in HCF_FAMILY else None, "{:.2f}"))
         rows.append(cells)
     return table("summary", "Errors per predictor and program", columns, rows, wide=True)
+
+
+def _range_cell(low_pct: float | None, high_pct: float | None) -> Cell:
+    """Return the cell of an interval of errors in %."""
+    low, high = error_cell(low_pct, signed=False), error_cell(high_pct, signed=False)
+    if low.order is None:
+        return Cell(NOTHING, note="needs two cases")
+    return Cell(f"{low.text} to {high.text}", order=low.order)
 
 
 def error_class(error_pct: float | None) -> str:
@@ -133,11 +148,11 @@ def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
         *words("platform", *told_apart, "program"),
         *numbers("ranks"),
         *words("predictor"),
-        *numbers("predicted s", f"{truth} s", "error, %", "|error|, %"),
-        *(numbers("90 % interval, s") if intervals else []),
+        *numbers("predicted", truth, "error, %", "|error|, %"),
+        *(numbers("90 % interval") if intervals else []),
         *(numbers("expected error, %") if ranges else []),
         *words("cautions"),
-        *numbers("computation, %", "probe T_cp, s", "probe T_cm, s"),
+        *numbers("computation, %", "probe T_cp", "probe T_cm"),
         *(numbers("energy predicted, J", f"energy {truth}, J", "energy error, %") if energy else []),
     ]
     rows = []
@@ -148,22 +163,35 @@ def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
             row["app"],
             number(row["ranks"], "{:,}"),
             row["predictor"],
-            number(row["predicted_s"], "{:.5g}") if known(row["predicted_s"]) else Cell("no answer", mark="none"),
-            number(row["simulated_s"], "{:.5g}"),
-            number(row["error_pct"], "{:+.2f}"),
-            number(row["abs_error_pct"], "{:.2f}", mark=error_class(row["abs_error_pct"])),
+            time_cell(row["predicted_s"], like_s=row["simulated_s"])
+            if known(row["predicted_s"])
+            else Cell("no answer", mark="none"),
+            time_cell(row["simulated_s"]),
+            error_cell(row["error_pct"]),
+            error_cell(row["abs_error_pct"], signed=False, mark=error_class(row["abs_error_pct"])),
             *([interval_cell(row, note.no_interval)] if intervals else []),
             *([range_cell(row)] if ranges else []),
             _cautions(row, cautions),
             number(None if row["compute_share"] is None else 100 * row["compute_share"], "{:.1f}"),
-            number(row["probe_cp_s"]),
-            number(row["probe_cm_s"]),
+            time_cell(row["probe_cp_s"]),
+            time_cell(row["probe_cm_s"]),
         ]
         if energy:
-            cells += [number(row["energy_predicted_j"]), number(row["energy_simulated_j"])]
-            cells.append(number(row["energy_error_pct"], "{:+.2f}"))
+            cells += [amount_cell(row["energy_predicted_j"]), amount_cell(row["energy_simulated_j"])]
+            cells.append(error_cell(row["energy_error_pct"]))
         rows.append(cells)
     return table("results", f"All predictions and their {truth} times", columns, rows, wide=True)
+
+
+def energy_sentences(gathered: Gathered) -> list[str]:
+    """Return sentences on energies that are missing, or rest on default watts, where energies are shown."""
+    if not gathered.invocation.energy:
+        return []
+    bases: dict[tuple[str, bool], None] = {}
+    for row, note in zip(gathered.rows, gathered.notes, strict=True):
+        if note.energy_basis is not None:
+            bases.setdefault((note.energy_basis, known(row["energy_predicted_j"])), None)
+    return [f"Energies rest on {said}." if has_some else f"No energy: {said}." for said, has_some in bases]
 
 
 class Caution:
@@ -233,8 +261,7 @@ def costs_table(gathered: Gathered) -> Table:
         *words("platform", "program"),
         *numbers("ranks"),
         *words("predictor", "evidence"),
-        *numbers("evidence, node-seconds", "% of the full run", "gathered in, s", "predicted in, ms"),
-        *numbers("target simulated in, s"),
+        *numbers("evidence, node-seconds", "% of the full run", "gathered in", "predicted in", "target simulated in"),
     ]
     rows = [
         [
@@ -243,11 +270,11 @@ def costs_table(gathered: Gathered) -> Table:
             number(row["ranks"], "{:,}"),
             row["predictor"],
             _evidence(note.evidence),
-            number(row["evidence_node_s"], "{:.4g}"),
-            number(100 * row["evidence_share"], "{:.2f}"),
-            number(row["evidence_wall_s"], "{:.2f}"),
-            number(1000 * row["prediction_wall_s"], "{:.2f}"),
-            number(None if row["truth"] == "measurement" else row["simulation_wall_s"], "{:.2f}"),
+            amount_cell(row["evidence_node_s"]),
+            amount_cell(100 * row["evidence_share"], 3),
+            time_cell(row["evidence_wall_s"]),
+            time_cell(row["prediction_wall_s"]),
+            time_cell(None if row["truth"] == "measurement" else row["simulation_wall_s"]),
         ]
         for note, row in zip(gathered.notes, gathered.rows, strict=True)
     ]

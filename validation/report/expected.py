@@ -4,20 +4,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from platforms.terminal.quantities import interval_text
 from validation.comparison.coverage import coverage
 from validation.report.tables import NOTHING, Cell, Table, interval, known, number, number_text, numbers, table, words
 
 if TYPE_CHECKING:
     import pandas as pd
 
+_FEW = 3  # intervals of a predictor, fewer of which have no table: a sentence counts them
+
 
 def interval_cell(row: dict[str, Any], reason: str | None) -> Cell:
-    """Return the cell of a prediction's interval, s, or of the reason why there is none."""
+    """Return the cell of a prediction's interval, or of the reason why there is none.
+
+    It has the digits that its width needs.
+    """
     low_s, high_s = row["interval_low_s"], row["interval_high_s"]
     if not known(low_s):
         return Cell(NOTHING, note=reason or "")
-    text = f"{number_text(low_s, '{:.4g}')} to {number_text(high_s, '{:.4g}')}"
-    return _marked(text, low_s, inside=row["in_interval"])
+    return _marked(interval_text(low_s, high_s, like_s=row["simulated_s"]), low_s, inside=row["in_interval"])
 
 
 def range_cell(row: dict[str, Any]) -> Cell:
@@ -37,8 +42,10 @@ def _signed(value: float) -> str:
 
 
 def coverage_table(results: pd.DataFrame) -> Table | None:
-    """Return the table of how many true times lie in the intervals of each predictor; None: there are no intervals."""
+    """Return the table of how many true times lie in the intervals of each predictor; None: too few have one."""
     covered = coverage(results)
+    if covered["intervals"].max() < _FEW:
+        return None
     rows: list[list[Cell | str]] = [
         [
             str(row["predictor"]),

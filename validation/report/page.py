@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from validation.comparison.metrics import summarise
 from validation.presentation.tables import truth_name
 from validation.report import errors, graph, league, pictures
+from validation.report.answers import answers_table, iterations_sentences
 from validation.report.expected import coverage_table
 from validation.report.facts import GLOSSARY, settings_facts, version_facts
 from validation.report.gather import Gathered
@@ -79,32 +80,54 @@ def _context(gathered: Gathered, progress: Progress) -> dict[str, Any]:
         "run_cautions": gathered.run_cautions,
     }
     if not gathered.rows:
-        empty = dict.fromkeys(("lede", "sections", "files", "repeated", "cautions"), ())
-        nothing = dict.fromkeys(("refusals", "summary", "results", "regimes", "coverage"))
+        empty = dict.fromkeys(("lede", "sections", "files", "repeated", "cautions", "about_times"), ())
+        nothing = dict.fromkeys(("refusals", "summary", "results", "regimes", "coverage", "answers", "first_picture"))
         return {**common, **empty, **nothing, "title": "No results", "more_files": 0, "more_runs": 0}
     results = gathered.results
     summary = summarise(results)
     cautions = errors.cautions(gathered)
     progress("drawing")
+    sections = _sections(gathered, results, progress)
+    first = _first_picture(sections)
     known_files, more_files = platform_files(gathered)
     listed, more_runs = repeated(gathered.runs, known_files)
     return {
         **common,
         "title": title(results),
         "lede": lede(gathered, results, summary),
+        "answers": answers_table(gathered),
+        "about_times": [*iterations_sentences(gathered), *errors.energy_sentences(gathered)],
+        "first_picture": first,
         "summary": errors.summary_table(summary, results, energy=gathered.invocation.energy),
         "results": errors.results_table(gathered, cautions),
         "cautions": cautions,
         "refusals": errors.refusals_table(gathered),
         "coverage": coverage_table(results),
         "regimes": results["range_low_pct"].notna().any(),
-        "sections": _sections(gathered, results, progress),
+        "sections": sections,
         "predictions": gathered.answered,
         "files": list(known_files.values()),
         "more_files": more_files,
         "repeated": listed,
         "more_runs": more_runs,
     }
+
+
+def _first_picture(sections: list[Section]) -> Picture | None:
+    """Take the picture for the top of the page out of its section, which goes if nothing is left of it.
+
+    It shows what predictions and truths consist of if one picture holds all targets, else their accuracy.
+    """
+    by_name = {section.name: section for section in sections}
+    for name in ("parts", "scatter"):
+        section = by_name.get(name)
+        if section is None or len(section.pictures) != 1:
+            continue
+        picture = section.pictures.pop()
+        if not (section.text or section.tables or section.notes):
+            sections.remove(section)
+        return picture
+    return None
 
 
 def _resource(name: str) -> str:

@@ -83,13 +83,16 @@ class Reporter:
     def _add(self, answer: Answer, truth: RunRecord, result: Result, settings: Settings) -> None:
         gathered = self._gathered
         gathered.rows.append(result.to_json())
+        made = answer.prediction
         gathered.notes.append(
             PredictionNote(
                 case=self._case(answer.target, truth, result.mapping, settings),
-                parts={} if answer.prediction is None else dict(answer.prediction.parts),
+                parts={} if made is None else dict(made.parts),
                 refusal=answer.refusal,
                 evidence=tuple(piece.request.kind for piece in answer.evidence),
-                no_interval=None if answer.prediction is None else answer.prediction.no_interval,
+                no_interval=None if made is None else made.no_interval,
+                bottleneck=None if made is None else made.bottleneck,
+                energy_basis=None if made is None else made.energy_basis,
             )
         )
         self._graph(answer)

@@ -7,7 +7,10 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+from platforms.terminal.quantities import duration, percent, significant
+
 NOTHING = "\N{EN DASH}"  # text of a missing value
+_TIME_DIGITS = 4
 MOST_ROWS = 1500  # rows of a table, so that the page stays usable
 
 
@@ -83,6 +86,35 @@ def interval(low: float | None, high: float | None, form: str, *, note: str = ""
     if low is None or high is None or math.isnan(low):
         return Cell(NOTHING, note=note)
     return Cell(f"{number_text(low, form)} to {number_text(high, form)}", order=float(f"{low:.6g}"))
+
+
+def time_cell(time_s: float | None, *, like_s: float | None = None, mark: str = "") -> Cell:
+    """Return the cell of a time with four digits and its unit, sorted by its seconds; NOTHING for None and NaN.
+
+    Args:
+        time_s: The time, s.
+        like_s: The unit is the one that suits this time; None: the time itself.
+        mark: CSS class.
+    """
+    if time_s is None or math.isnan(time_s):
+        return Cell(NOTHING)
+    suited_s = like_s if like_s and not math.isnan(like_s) else time_s
+    return Cell(duration(time_s, like_s=suited_s, digits=_TIME_DIGITS), float(f"{time_s:.6g}"), mark=mark)
+
+
+def amount_cell(value: float | None, digits: int = 4) -> Cell:
+    """Return the cell of a number without an exponent where it reads well without; NOTHING for None and NaN."""
+    if value is None or math.isnan(value):
+        return Cell(NOTHING)
+    return Cell(significant(value, digits).replace("-", "\N{MINUS SIGN}"), float(f"{value:.6g}"))
+
+
+def error_cell(error_pct: float | None, *, signed: bool = True, mark: str = "") -> Cell:
+    """Return the cell of an error in % with three digits; NOTHING for None and NaN."""
+    if error_pct is None or math.isnan(error_pct):
+        return Cell(NOTHING)
+    text = percent(error_pct, signed=signed).replace("-", "\N{MINUS SIGN}")
+    return Cell(text, float(f"{error_pct:.6g}"), mark=mark)
 
 
 def number_text(value: float, form: str) -> str:

@@ -146,7 +146,9 @@ def test_how_far_a_run_was_extrapolated(grid, record_of, bound, said):
     spec = RunSpec(target(grid), iterations="steady")
     how = Extrapolation(15, 5, 1, 0.1, bound)
     record = dataclasses.replace(record_of(spec.target, 1.0, 1.0), extrapolation=how)
-    assert run_cautions(spec, record) == (f"extrapolated from 5 of 15 iterations, with {said}",)
+    assert run_cautions(spec, record) == (
+        f"5 of 15 iterations were simulated: they repeat, and the others are added up from them, with {said}",
+    )
     measured = dataclasses.replace(record, source="measurement", compute_s=())
     assert run_cautions(spec, measured) == ()
 
@@ -205,7 +207,10 @@ def test_a_record_from_the_store_carries_the_cautions_of_a_new_one(grid, record_
             record_of(spec.target, 1.0, 1.0), extrapolation=Extrapolation(15, 5, 1, 0.1, 1e-9), cautions=("another",)
         )
 
-    said = ("extrapolated from 5 of 15 iterations, with a relative error of at most 1e-09",)
+    said = (
+        "5 of 15 iterations were simulated: they repeat, and the others are added up from them, with a relative error "
+        "of at most 1e-09",
+    )
     for _ in range(2):
         with (
             Store(tmp_path) as store,

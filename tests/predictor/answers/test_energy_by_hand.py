@@ -11,6 +11,7 @@ from platforms.model.platform import Cluster, Host, Platform, Power
 from predictor.answers.energy import (
     Energy,
     busy_throughout,
+    has_default_watts,
     host_energy,
     host_load,
     record_energy,
@@ -98,7 +99,19 @@ def test_a_host_in_use_without_watts_leaves_no_energy():
     assert run_energy(target("a-0", "b-0", on=dark), 1.0, {}) is None
     assert run_energy(target("a-0", on=dark), 1.0, {}) == Energy(10.0, 10.0)
     made = Prediction(1.0, loads={})
-    assert with_energy(made, target("b-0", on=dark)) is made
+    without = with_energy(made, target("b-0", on=dark))
+    assert without.energy_j is None
+    assert without.energy_basis == "the platform gives no watts for b-0 (property wattage_per_state)"
+
+
+def test_the_watts_of_generated_nodes_are_default_ones_unless_the_grid_gives_some():
+    # By hand: 40 Gflop/s take 4 W when idle and 24 W at full load, and every other speed in proportion.
+    grid = replace(platform(), network="gigabit")
+    assert not has_default_watts(target("a-0", on=grid))
+    usual = Host("a-0", 40e9, 1, Power(4.0, 24.0, 4.0))
+    default = replace(grid, clusters=(Cluster("a", (usual,)),))
+    assert has_default_watts(target("a-0", on=default))
+    assert not has_default_watts(target("a-0", on=replace(default, network=None)))  # a file says its own watts
 
 
 def test_a_prediction_with_loads_has_the_middle_of_its_bounds():

@@ -133,7 +133,7 @@ def test_a_prediction_that_does_not_tell_its_computation_has_no_share():
 
 def test_the_command_says_range_and_true_time(small_map):
     answer = Answer("hcf", target(), with_error_range(saying(0.3), "hcf", target()), None, (), 0.0)
-    assert "hcf: 2.50 to 5.00 s" in said_of(answer)
+    assert "hcf: 2.5 to 5.0 s" in said_of(answer)
     assert "in such cases it was 2.00 to 4.00 times the true time" in said_of(answer)
     said = answer_to_json(answer)["prediction"]
     assert said["error_range"] == {"low_pct": 100.0, "high_pct": 300.0, "samples": 20}
@@ -144,12 +144,12 @@ def test_the_command_says_range_and_true_time(small_map):
     ("low_pct", "high_pct", "headline", "sentence"),
     [
         # By hand, for a prediction of 10 s: 10 / (1 + error).
-        (100.0, 300.0, "2.50 to 5.00 s", "10.0 s, too high here: in such cases it was 2.00 to 4.00 times the"),
+        (100.0, 300.0, "2.5 to 5.0 s", "10 s, too high here: in such cases it was 2.00 to 4.00 times the"),
         (25.0, 25.0, "8.00 s", "10.0 s, too high here: in such cases it was 1.25 times the true time"),
-        (-75.0, -50.0, "20.0 to 40.0 s", "10.0 s, too low here: in such cases it was 0.250 to 0.500 times the"),
-        (0.0, 25.0, "10.0 s", "true time 8.00 to 10.0 s: errors of +0 to +25 % are usual at this compute share"),
-        (-20.0, 0.0, "10.0 s", "true time 10.0 to 12.5 s: errors of -20 to +0 % are usual at this compute share"),
-        (-20.0, 25.0, "10.0 s", "true time 8.00 to 12.5 s: errors of -20 to +25 % are usual at this compute share"),
+        (-75.0, -50.0, "20 to 40 s", "10 s, too low here: in such cases it was 0.250 to 0.500 times the"),
+        (0.0, 25.0, "10 s", "true time 8.0 to 10.0 s: errors of +0 to +25 % are usual at this compute share"),
+        (-20.0, 0.0, "10 s", "true time 10.0 to 12.5 s: errors of -20 to +0 % are usual at this compute share"),
+        (-20.0, 25.0, "10 s", "true time 8.0 to 12.5 s: errors of -20 to +25 % are usual at this compute share"),
     ],
 )  # fmt: skip
 def test_a_time_outside_of_its_range_is_said_to_be_so(monkeypatch, low_pct, high_pct, headline, sentence):

@@ -112,6 +112,7 @@ def test_a_row_by_hand(answer, truth, target):
         "feature_compute_share": 0.25,
         "feature_ratio": 1.0,  # the probe has 4 ranks, as the target
         "feature_fit_residual": 0.125,
+        "feature_surroundings": "grid",
         "simulated_node_s": 16.0,
         "clusters": "c1 c2",
     }
@@ -127,7 +128,7 @@ def test_a_row_without_an_answer_has_the_values_of_the_truth_alone(answer, truth
         *("energy_error_pct", "edp_predicted_js", "predicted_compute_share", "range_low_pct", "range_high_pct"),
         "in_range",
         *("interval_low_s", "interval_high_s", "in_interval"),
-        *("feature_compute_share", "feature_ratio", "feature_fit_residual"),
+        *("feature_compute_share", "feature_ratio", "feature_fit_residual", "feature_surroundings"),
         "true_low_s",
         "true_high_s",
         "in_repeats",

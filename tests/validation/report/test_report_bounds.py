@@ -197,7 +197,7 @@ def summed(name, error_pct):
 
 
 def test_a_self_check_is_not_called_the_most_accurate(made):
-    gathered = SimpleNamespace(answered=1, targets=1, notes=[], failures=[])
+    gathered = SimpleNamespace(answered=1, targets=1, rows=[], notes=[], failures=[])
     rows = [summed("dpgraph:known", 1e-9), summed("hcf", 7.0), summed("structural", 4.0)]
     said = "with a mean absolute error of 4.00 % (95 % interval <0.01 to 9.00 %) and a largest one of 4.00 %"
     assert (
@@ -209,7 +209,11 @@ def test_a_self_check_is_not_called_the_most_accurate(made):
 
 def test_targets_that_failed_are_counted_in_the_first_lines(made):
     gathered = SimpleNamespace(
-        answered=1, targets=1, notes=[SimpleNamespace(refusal=None)], failures=[("cg", "why")] * 2
+        answered=1,
+        targets=1,
+        rows=[{"predicted_s": None, "interval_low_s": None}],
+        notes=[SimpleNamespace(refusal=None)],
+        failures=[("cg", "why")] * 2,
     )
     assert lede(gathered, made.results, made.summary)[-1] == "2 targets failed."
 

@@ -49,10 +49,10 @@ def a_figure(word="seconds"):
 
 
 def test_an_interval_tells_its_ends_whether_it_was_missed_and_why_there_is_none():
-    row = {"interval_low_s": 1.5, "interval_high_s": 20.25, "in_interval": True}
-    assert (interval_cell(row, None).text, interval_cell(row, None).order) == ("1.5 to 20.25", 1.5)
+    row = {"interval_low_s": 1.5, "interval_high_s": 20.25, "in_interval": True, "simulated_s": 9.0}
+    assert (interval_cell(row, None).text, interval_cell(row, None).order) == ("1.5 to 21 s", 1.5)
     missed = interval_cell({**row, "in_interval": False}, None)
-    assert (missed.text, missed.mark) == ("1.5 to 20.25, missed", "outside")
+    assert (missed.text, missed.mark) == ("1.5 to 21 s, missed", "outside")
     none = interval_cell({**row, "interval_low_s": None}, "several ranks on a node")
     assert (none.text, none.note) == (tables.NOTHING, "several ranks on a node")
     expected = range_cell({"range_low_pct": -5.0, "range_high_pct": 250.0, "in_range": True})

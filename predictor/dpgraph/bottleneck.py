@@ -1,0 +1,72 @@
+"""Bottleneck of a predicted run: the computation of some nodes, a link, or waiting for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from apps.spec.target import Target
+from platforms.terminal.quantities import percent
+from predictor.dpgraph.network import NetworkModel
+from predictor.dpgraph.program import Program
+
+DOMINATES = 0.5  # share of the time from which on something is the bottleneck
+
+
+def bottleneck(
+    target: Target,
+    time_s: float,
+    compute_s: Sequence[float],
+    loads_s: dict[str, float],
+) -> str:
+    """Return what takes most of the time, in words.
+
+    Args:
+        target: The target.
+        time_s: Its predicted time.
+        compute_s: Computing time of each rank.
+        loads_s: The time for which each link would be full if it carried its messages one after the other.
+    """
+    busiest = max(range(target.nranks), key=compute_s.__getitem__)
+    computing = compute_s[busiest] / time_s
+    if computing >= DOMINATES:
+        cluster = target.platform.cluster_of(target.placement[busiest]).name
+        return f"computation on the nodes of {cluster}, {percent(100 * computing)} % of the time"
+    waiting = f"communication, {percent(100 * (1 - computing))} % of the time"
+    if not loads_s:
+        return waiting
+    link = max(loads_s, key=loads_s.__getitem__)
+    busy = min(1.0, loads_s[link] / time_s)
+    used = f"in use for {percent(100 * busy)} % of it"
+    if busy >= DOMINATES:
+        return f"link {link!r}, {used}; {waiting}"
+    return f"{waiting}: latency and waiting for other ranks, since no link is full (the busiest, {link!r}, is {used})"
+
+
+def link_loads_s(
+    program: Program, network: NetworkModel, placement: Sequence[str], iterations: int, evaluated: int
+) -> dict[str, float]:
+    """Return for how long each link would be full if it carried the messages of all iterations one after the other, s.
+
+    Args:
+        program: The evaluated program.
+        network: Its network.
+        placement: The host of each rank.
+        iterations: Number of iterations of the whole program.
+        evaluated: Number of iterations of ``program``, loops included.
+    """
+    times, scale = np.ones(program.nmessages), 1.0
+    if program.loop is not None:
+        times[program.loop.fixed :] = program.loop.copies + iterations - evaluated
+    elif evaluated:
+        scale = iterations / evaluated
+    kinds = program.kinds
+    amounts = (kinds.size_bytes + network.protocol.envelope_bytes)[kinds.kind] * times
+    of_pair = scale * np.bincount(kinds.pair[kinds.kind], amounts, minlength=len(program.pairs))
+    loads_s: dict[str, float] = {}
+    for pair, amount in zip(program.pairs.tolist(), of_pair.tolist(), strict=True):
+        way = network.ways[placement[pair // program.nranks], placement[pair % program.nranks]]
+        for link, weight in way.links.items():
+            loads_s[link] = loads_s.get(link, 0.0) + weight * amount / network.capacity_Bps[link]
+    return loads_s
