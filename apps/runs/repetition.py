@@ -87,7 +87,7 @@ def _extrapolated(
     harmless = inputs is not None and inputs.clock_is_harmless
     full = _full(spec, first.seen.marked, first.seen.cuts, limits)
     walls_s.append(time.perf_counter() - began_s)
-    pattern = pattern_of(full.iterations)
+    pattern = pattern_of(full.with_readings)
     if pattern is None:
         raise NotShown("they do not repeat")
 

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "inputs.h"
 #include "recorder.h"
+#include "surroundings.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -189,6 +190,10 @@ void *dlopen(const char *file, int flags)
   bool by_simgrid = file && is_simgrid(__builtin_return_address(0));
   if (by_simgrid) {
     flags |= RTLD_DEEPBIND;
+    static bool begun;
+    if (!begun)
+      change_layout();
+    begun = true;
     inputs_begin();
   }
   void *handle = opened(file, flags);

@@ -8,7 +8,6 @@
 #define _GNU_SOURCE
 #include "inputs.h"
 #include "recorder.h"
-#include "surroundings.h"
 #include "under.h"
 
 #include <dlfcn.h>
@@ -219,7 +218,6 @@ void inputs_begin(void)
     fail("cannot write %s: %s", notes, strerror(errno));
   kernel(SYS_close, file, 0, 0, 0, 0);
   noting = true;
-  change_layout();
   inputs_end(); /* notes the libraries of LD_PRELOAD, which are there already */
 }
 

@@ -170,7 +170,8 @@ def test_patterns_by_hand():
 
 def test_a_shortened_run_must_begin_and_end_as_the_full_one():
     def made(row, *, frame=1, timed=0):
-        return Fingerprints(np.array(row, np.uint64), frame, timed, 0, ())
+        iterations = np.array(row, np.uint64)
+        return Fingerprints(iterations, iterations, frame, timed, 0, ())
 
     full = made([1, 2, 2, 2, 2, 2, 3])
     assert departure(made([1, 2, 2, 3]), full) is None
