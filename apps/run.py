@@ -95,11 +95,22 @@ def summary(record: RunRecord) -> str:
             f"busiest rank  {busiest} on {record.host[busiest]}: computing {record.compute_s[busiest]:.6g} s, "
             f"in MPI {record.comm_s[busiest]:.6g} s{_in_files(record, busiest)}",
             *_traffic(record),
-            *([f"flops         {record.flops:.6g}"] if record.flops or record.measured is None else []),
+            *_flops(record),
             *_energy(record),
             f"verification  {verified}",
         )
     )
+
+
+def _flops(record: RunRecord) -> list[str]:
+    """Return the line of the operations; none of a machine that does not count them."""
+    if record.timed is not None:
+        speed_flops = float(record.identity["host_speed_flops"])
+        return [
+            f"flops         {record.flops:.6g}: {record.flops / speed_flops:.6g} s of this computer, times its "
+            f"{speed_flops / 1e9:.4g} Gflop/s in a product of matrices"
+        ]
+    return [f"flops         {record.flops:.6g}"] if record.flops or record.measured is None else []
 
 
 def _in_files(record: RunRecord, rank: int) -> str:

@@ -23,6 +23,7 @@ them, in the order in which things were first asked for:
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from apps.results.inputs import FOLDER, MISSING, Inputs, state
@@ -36,7 +37,9 @@ _LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")  # they decide which libraries are l
 _OURS = {"TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"}  # a run has its own
 
 
-def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] = ()) -> Inputs:
+def noted_inputs(
+    path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] = (), made: Iterable[str] = ()
+) -> Inputs:
     """Return the inputs that a run has noted, with the state that they have now, after the run.
 
     Args:
@@ -44,6 +47,7 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
         folder: The run's own folder, whose files are no inputs.
         work: The folder with links to what is in the current one, for which it stands.
         ours: Beginnings of names of other files that are no inputs.
+        made: Names of files that were made in ``work`` for the run.
     """
     try:
         notes = [note for note in path.read_bytes().split(b"\0") if note]
@@ -52,7 +56,7 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
     here = Path.cwd()
     files: dict[str, str] = {}
     environment: dict[str, str | None] = {name: os.environ.get(name) for name in _LOADER}
-    made: set[str] = set()
+    written = set(made)
     unseen: dict[str, None] = {}
     asks: dict[str, None] = {}
     varies: dict[str, None] = {}
@@ -77,10 +81,10 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
             varies[text] = None
         elif kind != "P" and (name := _name(text, folder, work, ours)) is not None:
             if kind == "W":
-                made.add(name)
+                written.add(name)
             elif kind != "A" and not os.path.isabs(name) and not os.path.lexists(here / name):
-                made.add(name)  # in the run's folder, by mkdir or rename for example
-            elif name not in made and (name not in files or (kind == "D" and files[name] == FOLDER)):
+                written.add(name)  # in the run's folder, by mkdir or rename for example
+            elif name not in written and (name not in files or (kind == "D" and files[name] == FOLDER)):
                 files[name] = content = MISSING if kind == "A" else state(name, listed=kind == "D")
                 stamp = (int(size), int(seconds) * 10**9 + int(nanoseconds))
                 if kind != "A" and name != "." and _changed(here / name, stamp, listed=kind == "D"):

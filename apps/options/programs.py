@@ -23,6 +23,7 @@ _GOES_WITH_PROGRAM = (
     "--program-build",
     "--program-status",
     "--assume-repeatable",
+    "--program-file",
 )
 
 
@@ -85,6 +86,12 @@ class ProgramOptions(ProblemOptions):
         "SimGrid's compilers, or with --machine the machine's (docs/programs/recipes.md)",
     )
     program_status: int | None = option(None, "N", "exit status with which the program ends (default: 0)")
+    program_file: tuple[str, ...] = option(
+        (),
+        "[NAME=]TEMPLATE",
+        "an input file NAME of the program that is made for each run of TEMPLATE, in which {iterations} is replaced; "
+        "may be given several times",
+    )
     assume_repeatable: str | None = option(
         None,
         "F1,F2,...",
@@ -137,8 +144,9 @@ def own_problem_from_request(request: ProgramOptions, *, real_mpi: bool = False)
     if request.program is None:
         for name in _GOES_WITH_PROGRAM:
             value = getattr(request, name[2:].replace("-", "_"))
-            if value is not None:
-                raise UserError(f"{name} {value}", "there is no program", "Give --program FILE too")
+            if value:
+                shown = value[0] if isinstance(value, tuple) else value
+                raise UserError(f"{name} {shown}", "there is no program", "Give --program FILE too")
         return None
     for value, name in ((request.app, "--app"), (request.problem_class, "--class"), (request.size, "--size")):
         if value is not None:
@@ -161,6 +169,7 @@ def own_problem_from_request(request: ProgramOptions, *, real_mpi: bool = False)
             flags=request.program_flags or "",
             status=status or 0,
             assumed=_assumed(request.assume_repeatable),
+            files=request.program_file,
         )
     )
 

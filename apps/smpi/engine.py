@@ -195,7 +195,7 @@ def noted(
         settings["RECORDER_COMPUTE"] = "none"
     with scratch_folder("smpi") as folder:
         settings |= replay_settings(spec, started.iterations, folder)
-        work = working_folder(folder) if started.finds_input else None
+        work = working_folder(folder, started.files) if started.finds_input else None
         done = run_bounded(
             prepare(spec, started, folder, recorder=recorder_library()),
             folder=folder,
@@ -205,7 +205,7 @@ def noted(
             stop=stop,
         )
         if work is not None:
-            done = replace(done, inputs=noted_inputs(notes / "inputs", folder=folder, work=work))
+            done = replace(done, inputs=noted_inputs(notes / "inputs", folder=folder, work=work, made=started.files))
     check_program(spec)
     check_recorded(done, what)
     if spec.target.problem.program is not None:

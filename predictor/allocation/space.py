@@ -151,3 +151,29 @@ class Space:
         for index in self._index[1:]:
             np.maximum(times_s, flat[index], out=times_s)
         return times_s
+
+
+class ListedSpace(Space):
+    """Some of the configurations of a space, such as those that a search has examined.
+
+    Args:
+        space: The space.
+        configurations: Configurations of it, each once.
+    """
+
+    def __init__(self, space: Space, configurations: Sequence[Configuration]):
+        self.limits, self.most_total, self.allowed = space.limits, space.most_total, space.allowed
+        self.whole = space
+        self._listed = sorted(configurations, key=self._key)
+
+    @cached_property
+    def _arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        shares = np.array([configuration.shares for configuration in self._listed], np.int32)
+        shares = shares.reshape(len(self._listed), self.limits.sub_clusters, 2)
+        keys = np.array([self._key(configuration) for configuration in self._listed], int)
+        return shares[:, :, 0], shares[:, :, 1], (shares[:, :, 0] * shares[:, :, 1]).sum(axis=1), keys
+
+    @property
+    def count(self) -> int:
+        """Number of configurations of the whole space."""
+        return self.whole.count

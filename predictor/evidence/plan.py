@@ -67,6 +67,18 @@ def planned(
     )
 
 
+def recordings_plan(settings: Settings, targets: Iterable[Target], iterations: Callable[[Target], int]) -> Plan:
+    """Return the recordings of targets.
+
+    Args:
+        settings: How they are recorded.
+        targets: The targets.
+        iterations: How many iterations of a target are recorded.
+    """
+    requests = [EvidenceRequest("recording", target, iterations=iterations(target)) for target in targets]
+    return Plan(recordings=tuple(_recordings(settings, requests).values()))
+
+
 def _recordings(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict[str, tuple[RunSpec, int]]:
     """Return the recordings that are asked for, keyed by their identity."""
     recordings = {}

@@ -24,6 +24,7 @@ _DIRECTIONS = ("_UP", "_DOWN")  # endings of the two directions of a link, in Si
 _EXPLAINED = 0.98  # a path is as fast as its narrowest known link, if its rate is at least this share of the link's
 _PENALTY_BYTES = 9000  # the size of the messages by whose times flows share links, as in predictor.dpgraph.measured
 _NODE, _BETWEEN = "of ", "between "
+WHOLE = "the whole network"
 
 Sent = Mapping[tuple[str, str], int]  # bytes by source and destination host
 
@@ -38,10 +39,11 @@ class Network(Protocol):
     def parts(self, sent: Sent) -> list[str]:
         """Return the names of the parts that messages use, the one with the most bytes first."""
 
-    def faster(self, part: str, factor: float) -> tuple[NetworkModel, ...]:
-        """Return the network with a part of ``factor`` times the bandwidth and 1 / ``factor`` of the latency.
+    def faster(self, part: str, bandwidth: float, latency: float) -> tuple[NetworkModel, ...]:
+        """Return the network with a part of ``bandwidth`` times the bandwidth and 1 / ``latency`` of the latency.
 
-        Where the latency of the part is not known, these are two networks: with the largest and the least one.
+        The part WHOLE is all of the network.  Where the latency of the part is not known, these are two networks: with
+        the largest and the least one.
         """
 
 
@@ -75,14 +77,14 @@ class DeclaredNetwork:
                 bytes_on[_without_direction(link.name)] += carried
         return [name for name, _ in bytes_on.most_common()]
 
-    def faster(self, part: str, factor: float) -> tuple[NetworkModel, ...]:
-        """Return the network with a link of ``factor`` times the bandwidth and 1 / ``factor`` of the latency."""
-        names = self.links[part]
+    def faster(self, part: str, bandwidth: float, latency: float) -> tuple[NetworkModel, ...]:
+        """Return the network with a link, or all, of other bandwidth and latency."""
+        names = frozenset().union(*self.links.values()) if part == WHOLE else self.links[part]
 
         def changed(link: Link) -> Link:
             if link.name not in names:
                 return link
-            return replace(link, bandwidth_Bps=link.bandwidth_Bps * factor, latency_s=link.latency_s / factor)
+            return replace(link, bandwidth_Bps=link.bandwidth_Bps * bandwidth, latency_s=link.latency_s / latency)
 
         routes = []
         for route in self.routes:
@@ -120,20 +122,24 @@ class MeasuredNetwork:
             bytes_on[name] = sum(carried for pair, carried in sent.items() if self._crosses(pair, part))
         return [name for name, carried in bytes_on.most_common() if carried]
 
-    def faster(self, part: str, factor: float) -> tuple[NetworkModel, ...]:
-        """Return the network with a part of ``factor`` times the bandwidth, and 1 / ``factor`` of its latency.
+    def faster(self, part: str, bandwidth: float, latency: float) -> tuple[NetworkModel, ...]:
+        """Return the network with a part of ``bandwidth`` times the bandwidth, and 1 / ``latency`` of its latency.
 
-        The latency is the largest that the part may have, then the least.  A path that is slower than every link known
-        on it is limited by what joins the clusters, or by a window of messages on their way, which passes more often
-        when the latency is shorter.
+        The latency is the largest that the part may have, then the least; that of the whole network is known.  A path
+        that is slower than every link known on it is limited by what joins the clusters, or by a window of messages on
+        their way, which passes more often when the latency is shorter.
         """
+        if part == WHOLE:
+            return (self._with_faster(self._whole, bandwidth, latency, between=False),)
         between = part.startswith(_BETWEEN)
-        return tuple(self._with_faster(parts[part], factor, between=between) for parts in (self._parts, self._least))
+        return tuple(
+            self._with_faster(parts[part], bandwidth, latency, between=between) for parts in (self._parts, self._least)
+        )
 
-    def _with_faster(self, chosen: _Part, factor: float, *, between: bool) -> NetworkModel:
+    def _with_faster(self, chosen: _Part, bandwidth: float, latency: float, *, between: bool) -> NetworkModel:
         model = self.model
         capacity_Bps = {
-            name: value * factor if name in chosen.links else value for name, value in model.capacity_Bps.items()
+            name: value * bandwidth if name in chosen.links else value for name, value in model.capacity_Bps.items()
         }
         latency_s, factors = list(model.timing.latency_s), list(model.timing.factor)
         some = int(np.searchsorted(model.timing.above_bytes, _PENALTY_BYTES, side="left")) - 1
@@ -143,7 +149,7 @@ class MeasuredNetwork:
             if not self._crosses(pair, chosen):
                 ways[pair] = way
                 continue
-            saved_s = chosen.latency_s.get(pair, np.zeros_like(latency_s[0])) * (1 - 1 / factor)
+            saved_s = chosen.latency_s.get(pair, np.zeros_like(latency_s[0])) * (1 - 1 / latency)
             key = way.timing_class, saved_s.tobytes()
             if key not in rows:
                 rows[key] = len(latency_s)
@@ -152,7 +158,7 @@ class MeasuredNetwork:
             row = rows[key]
             rate = self._rate(way, capacity_Bps, latency_s[way.timing_class][-1], latency_s[row][-1])
             if between and not self._explained(way):
-                rate = min(factor, self._narrowest_Bps(way, capacity_Bps) / way.bound_Bps)
+                rate = min(bandwidth, self._narrowest_Bps(way, capacity_Bps) / way.bound_Bps)
             faster = replace(way, timing_class=row, bound_Bps=way.bound_Bps * rate)
             then_s, now_s = (
                 latency_s[flow.timing_class][some]
@@ -189,6 +195,14 @@ class MeasuredNetwork:
             return True
         way = self.model.ways.get(pair)
         return way is not None and any(way.links.get(name, 0.0) >= 1 for name in part.links)
+
+    @property
+    def _whole(self) -> _Part:
+        """All links between hosts, with all of the latency."""
+        disks = {name for way in self.model.own_ways for name in way.links}
+        timing = self.model.timing
+        latency_s = {pair: timing.latency_s[way.timing_class] for pair, way in self.model.ways.items()}
+        return _Part(frozenset(self.model.capacity_Bps) - disks, latency_s)
 
     @cached_property
     def _parts(self) -> dict[str, _Part]:

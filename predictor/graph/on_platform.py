@@ -256,7 +256,8 @@ def analysed(
         # Imported here for a quick start: it is needed only by this option.
         from predictor.graph.what_if import Setting, what_if
 
-        answers = what_if(Setting(owned.program, target, network, places), factor)
+        whole = sections if whole_s is not None and sections.iterations != target.iterations else None
+        answers = what_if(Setting(owned.program, target, network, places, whole), factor)
     return Analysis(
         target,
         timed_graph,

@@ -62,7 +62,8 @@ class GraphRequest(
     what_if: float | None = option(
         None,
         "F",
-        "on a platform: what if one link, node, cluster, call or computation were F times as fast? A ranked table",
+        "on a platform: what if the whole network, or one link, node, cluster, call or computation were F times as "
+        "fast? A ranked table of what the run saves",
     )
     efficiency: str = option(
         "reference",

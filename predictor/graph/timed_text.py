@@ -126,19 +126,29 @@ def _path_lines(parts: Sequence[PathPart], whole_s: float, whole: str, *, wide: 
 
 def _answer_lines(answers: Answers, *, wide: bool) -> list[str]:
     bounded = any(answer.otherwise_saved_s is not None for answer in answers.answers)
-    rows = [("what", "which", "T_exec", "saves", *(["or"] if bounded else []), "%")]
+    rows = [("what", "which", "time", "saves", *(["or"] if bounded else []), "%", "bandwidth alone", "latency alone")]
     for answer in answers.answers[:_MOST_ROWS]:
         row = [duration(answer.time_s), duration(answer.saved_s), percent(100 * answer.saved_share, signed=True)]
         if bounded:
             row.insert(2, duration(answer.saved_s if answer.otherwise_saved_s is None else answer.otherwise_saved_s))
+        alone = (answer.bandwidth_saved_s, answer.latency_saved_s)
+        row += ["" if saved_s is None else duration(saved_s) for saved_s in alone]
         rows.append((answer.kind, answer.name, *row))
-    title = f"What if one of them were {answers.factor:g} times as fast, the largest saving first"
-    lines = [title, *table_lines(rows, left={0, 1}, wide=wide), *_more(len(answers.answers))]
+    lines = [*answers_title(answers), *table_lines(rows, left={0, 1}, wide=wide), *_more(len(answers.answers))]
     if bounded:
         lines += prose_lines(UNKNOWN_LATENCY)
     for kind, count in answers.untried.items():
         lines += prose_lines(f"{number_of(count, kind)} with less to do: not tried")
     return lines
+
+
+def answers_title(answers: Answers) -> list[str]:
+    """Return the title of the table of answers, which says of what their times are."""
+    run = f"the run of {number_of(answers.iterations, 'iteration')}" if answers.iterations else "T_exec"
+    return prose_lines(
+        f"What if one of them were {answers.factor:g} times as fast, the largest saving first: {run} takes "
+        f"{duration(answers.time_s)}"
+    )
 
 
 def _more(rows: int) -> list[str]:

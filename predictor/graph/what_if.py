@@ -1,6 +1,7 @@
-"""Questions "what if": the time that a program would take if one link, node, cluster, call or computation were faster.
+"""Questions "what if": the time that a run would take if one link, node, cluster, call or computation were faster.
 
-Each is made faster by a factor, one at a time, and the program evaluated again (sensitivity by perturbation).
+Each, and the whole network, is made faster by a factor, one at a time, and the program evaluated again (sensitivity by
+perturbation).  The times are those of all iterations, where enough of them were recorded.
 """
 
 from __future__ import annotations
@@ -8,17 +9,21 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
 from apps.spec.target import Target
-from predictor.dpgraph.evaluate import execute
+from predictor.dpgraph.evaluate import estimate, execute
 from predictor.dpgraph.instructions import COMPUTE, SEND
 from predictor.dpgraph.network import NetworkModel
-from predictor.dpgraph.program import Program
-from predictor.graph.faster import Network
+from predictor.dpgraph.program import Program, Sections
+from predictor.graph.faster import WHOLE, Network
 
 MOST_OF_A_KIND = 100  # links, nodes, calls and computations that are tried: those with the most bytes or flops
+MOST_APART = 10  # links whose bandwidth and latency are also changed alone: those that save most
+MOST_EVALUATED = 8  # iterations of a changed program; the others are taken to save as much as the later ones of these
+_UNKNOWN = "place not known"
 _ENVELOPE_BYTES = 16  # of every message, in SimGrid
 
 
@@ -26,12 +31,15 @@ _ENVELOPE_BYTES = 16  # of every message, in SimGrid
 class WhatIf:
     """One part of the platform or the program, made faster."""
 
-    kind: str  # "link", "node", "cluster", "call" or "computation"
+    kind: str  # "network", "link", "node", "cluster", "call" or "computation"
     name: str
-    time_s: float  # of the program
+    time_s: float  # of the run
     saved_s: float
-    saved_share: float  # of the program's time as it is
+    saved_share: float  # of the run's time as it is
     otherwise_saved_s: float | None = None  # of a link of unknown latency: with the least one that it may have
+    # Of the whole network, and of the links that save most: with more bandwidth alone, and with less latency alone.
+    bandwidth_saved_s: float | None = None
+    latency_saved_s: float | None = None
 
 
 @dataclass(frozen=True)
@@ -39,7 +47,8 @@ class Answers:
     """The answers to all questions, the largest saving first, and how many parts of a kind were not tried."""
 
     factor: float
-    time_s: float  # of the program as it is
+    time_s: float  # of the run as it is
+    iterations: int  # of the run; 0: it has none
     answers: tuple[WhatIf, ...]
     untried: Mapping[str, int]
 
@@ -48,27 +57,64 @@ class Answers:
 class Setting:
     """A program on a target."""
 
-    program: Program
+    program: Program  # the recorded iterations
     target: Target
     network: Network
     places: Sequence[str | None]  # of the recording's paths of calls
+    # The recorded iterations, from which those of the whole run are made; None: the run is the program.
+    sections: Sections | None = None
 
-    def time_s(
-        self,
-        *,
-        program: Program | None = None,
-        network: NetworkModel | None = None,
-        s_per_flop: np.ndarray | None = None,
-    ) -> float:
-        """Return the time of the program, s, with parts of it replaced."""
-        run = execute(
-            self.program if program is None else program,
+    @property
+    def iterations(self) -> int:
+        """Number of iterations of the run that is asked about; 0: it has none, or only the recorded ones count."""
+        return 0 if self.sections is None else self.target.iterations
+
+    def time_s(self, *, network: NetworkModel | None = None, s_per_flop: np.ndarray | None = None) -> float:
+        """Return the time of the run, s, on another network, or with other speeds of the hosts."""
+        if self.sections is None:
+            return self._executed_s(self.program, network, s_per_flop)
+        return estimate(
+            self.sections,
+            self.target.iterations,
             self.network.model if network is None else network,
             self.target.placement,
             self.s_per_flop if s_per_flop is None else s_per_flop,
-            [self.target.platform.host(host).cores for host in self.target.placement],
+            self._cores,
+        ).time_s
+
+    def saved_s(self, changed: Callable[[Program], Program]) -> float:
+        """Return the time of the run less that of the changed program, s.
+
+        Of more iterations than MOST_EVALUATED, the saving of each is that of the later half of so many.
+        """
+        if self.sections is None or not self.sections.iterations:
+            return self._gain_s(self.program, changed)
+        if self.target.iterations <= MOST_EVALUATED:
+            return self._gain_s(self.sections.program(self.target.iterations), changed)
+        half_s, all_s = (
+            self._gain_s(self.sections.program(number), changed) for number in (MOST_EVALUATED // 2, MOST_EVALUATED)
+        )
+        each_s = (all_s - half_s) / (MOST_EVALUATED - MOST_EVALUATED // 2)
+        return all_s + (self.target.iterations - MOST_EVALUATED) * each_s
+
+    def _gain_s(self, program: Program, changed: Callable[[Program], Program]) -> float:
+        return self._executed_s(program) - self._executed_s(changed(program))
+
+    def _executed_s(
+        self, program: Program, network: NetworkModel | None = None, s_per_flop: np.ndarray | None = None
+    ) -> float:
+        run = execute(
+            program,
+            self.network.model if network is None else network,
+            self.target.placement,
+            self.s_per_flop if s_per_flop is None else s_per_flop,
+            self._cores,
         )
         return float(run.end_s.max(initial=0.0))
+
+    @property
+    def _cores(self) -> list[int]:
+        return [self.target.platform.host(host).cores for host in self.target.placement]
 
     @property
     def s_per_flop(self) -> np.ndarray:
@@ -77,7 +123,7 @@ class Setting:
 
 
 def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> Answers:
-    """Return how much time each link, node, cluster, call and computation saves that becomes faster.
+    """Return how much time the network, and each link, node, cluster, call and computation saves that becomes faster.
 
     A faster link has ``factor`` times the bandwidth and 1 / ``factor`` of the latency; where the network was measured,
     links are those that messages show (predictor.graph.faster).  A faster node computes ``factor`` times as fast.
@@ -92,39 +138,49 @@ def what_if(setting: Setting, factor: float, *, most: int = MOST_OF_A_KIND) -> A
     Raises:
         UserError: The program cannot end.
     """
-    network = setting.network.model
-    now_s = setting.time_s(network=network)
+    now_s = setting.time_s()
     asked: dict[str, list[tuple[str, _Answer]]] = {
-        "link": list(_links(setting, factor)),
-        "node": list(_nodes(setting, network, factor, {host: [host] for host in _busiest(setting)})),
-        "cluster": list(_nodes(setting, network, factor, _clusters(setting))),
-        "call": list(_calls(setting, network, factor)),
-        "computation": list(_computations(setting, network, factor)),
+        "network": [(WHOLE, partial(_network_saves, setting, now_s, WHOLE, factor, factor))],
+        "link": [
+            (name, partial(_network_saves, setting, now_s, name, factor, factor))
+            for name in setting.network.parts(_sent(setting))
+        ],
+        "node": list(_nodes(setting, now_s, factor, {host: [host] for host in _busiest(setting)})),
+        "cluster": list(_nodes(setting, now_s, factor, _clusters(setting))),
+        "call": list(_calls(setting, factor)),
+        "computation": list(_computations(setting, factor)),
     }
     answers = []
     for kind, questions in asked.items():
         for name, answer in questions[:most]:
-            time_s, *other = answer()
-            otherwise_s = now_s - other[0] if other else None
-            share = (now_s - time_s) / now_s if now_s else 0.0
-            answers.append(WhatIf(kind, name, time_s, now_s - time_s, share, otherwise_s))
+            saved_s, *other = answer()
+            share = saved_s / now_s if now_s else 0.0
+            answers.append(WhatIf(kind, name, now_s - saved_s, saved_s, share, other[0] if other else None))
     answers.sort(key=lambda answer: -answer.saved_s)
     untried = {kind: len(questions) - most for kind, questions in asked.items() if len(questions) > most}
-    return Answers(factor, now_s, tuple(answers), untried)
+    return Answers(factor, now_s, setting.iterations, tuple(_apart(setting, now_s, factor, answers)), untried)
 
 
-_Answer = Callable[[], tuple[float, ...]]  # the time of the program, s; of a link also that with its least latency
+def _apart(setting: Setting, now_s: float, factor: float, answers: Sequence[WhatIf]) -> Iterator[WhatIf]:
+    """Yield the answers, that of the network and the first links with the savings of bandwidth and latency alone."""
+    links = [answer for answer in answers if answer.kind == "link"][:MOST_APART]
+    for answer in answers:
+        if answer.kind == "network" or answer in links:
+            bandwidth_s, latency_s = (
+                _network_saves(setting, now_s, answer.name, *factors)[0] for factors in ((factor, 1.0), (1.0, factor))
+            )
+            yield replace(answer, bandwidth_saved_s=bandwidth_s, latency_saved_s=latency_s)
+        else:
+            yield answer
+
+
+_Answer = Callable[[], tuple[float, ...]]  # the saving, s; of a link also that with its least latency
 _Questions = Iterator[tuple[str, _Answer]]
 
 
-def _links(setting: Setting, factor: float) -> _Questions:
-    for name in setting.network.parts(_sent(setting)):
-        yield (
-            name,
-            lambda name=name: tuple(  # type: ignore[misc]
-                setting.time_s(network=network) for network in setting.network.faster(name, factor)
-            ),
-        )
+def _network_saves(setting: Setting, now_s: float, part: str, bandwidth: float, latency: float) -> tuple[float, ...]:
+    networks = setting.network.faster(part, bandwidth, latency)
+    return tuple(now_s - setting.time_s(network=network) for network in networks)
 
 
 def _sent(setting: Setting) -> Counter[tuple[str, str]]:
@@ -154,51 +210,63 @@ def _clusters(setting: Setting) -> dict[str, list[str]]:
     return clusters
 
 
-def _nodes(setting: Setting, network: NetworkModel, factor: float, groups: Mapping[str, Sequence[str]]) -> _Questions:
-    for name, hosts in groups.items():
+def _nodes(setting: Setting, now_s: float, factor: float, groups: Mapping[str, Sequence[str]]) -> _Questions:
+    def saves(hosts: Sequence[str]) -> tuple[float, ...]:
         faster = np.isin(setting.target.placement, hosts)
-        yield (
-            name,
-            lambda faster=faster: (  # type: ignore[misc]
-                setting.time_s(
-                    network=network, s_per_flop=np.where(faster, setting.s_per_flop / factor, setting.s_per_flop)
-                ),
-            ),
-        )
+        s_per_flop = np.where(faster, setting.s_per_flop / factor, setting.s_per_flop)
+        return (now_s - setting.time_s(s_per_flop=s_per_flop),)
+
+    for name, hosts in groups.items():
+        yield name, partial(saves, hosts)
 
 
-def _by_place(setting: Setting, which: np.ndarray, amount: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the instructions of each place, that with the largest amount first."""
-    site = np.zeros(len(which), np.int64) if setting.program.site is None else setting.program.site
-    by_place: dict[str, list[int]] = {}
-    for at in np.flatnonzero(which).tolist():
-        place = setting.places[site[at] - 1] if 0 < site[at] <= len(setting.places) else None
-        by_place.setdefault(place or "place not known", []).append(at)
-    ranked = {place: np.array(rows) for place, rows in by_place.items()}
-    return dict(sorted(ranked.items(), key=lambda item: -float(amount[item[1]].sum())))
+def _by_place(setting: Setting, which: np.ndarray, amount: np.ndarray) -> list[str]:
+    """Return the places of some instructions of the recorded iterations, that with the largest amount first."""
+    amounts = {place: float(amount[which & _is_at(setting, setting.program, place)].sum()) for place in _names(setting)}
+    used = {place for place in amounts if (which & _is_at(setting, setting.program, place)).any()}
+    return sorted(used, key=lambda place: (-amounts[place], place))
 
 
-def _calls(setting: Setting, network: NetworkModel, factor: float) -> _Questions:
+def _names(setting: Setting) -> list[str]:
+    return list(dict.fromkeys([_UNKNOWN, *(place for place in setting.places if place is not None)]))
+
+
+def _is_at(setting: Setting, program: Program, place: str) -> np.ndarray:
+    """Return whether each instruction is at a place."""
+    if program.site is None:
+        return np.full(len(program.code), place == _UNKNOWN)
+    known = np.array([path for path, name in enumerate(setting.places, 1) if name is not None], np.int64)
+    if place == _UNKNOWN:
+        return ~np.isin(program.site, known)
+    return np.isin(program.site, [path for path, name in enumerate(setting.places, 1) if name == place])
+
+
+def _calls(setting: Setting, factor: float) -> _Questions:
+    def saves(place: str) -> tuple[float, ...]:
+        def changed(program: Program) -> Program:
+            smaller = program.size_bytes.copy()
+            sent = program.argument[(program.code == SEND) & _is_at(setting, program, place)]
+            smaller[sent] = np.round(smaller[sent] / factor).astype(np.int64)
+            return replace(program, size_bytes=smaller)
+
+        return (setting.saved_s(changed),)
+
     program = setting.program
     sends = program.code == SEND
     size = np.where(sends, program.size_bytes[np.where(sends, program.argument, 0)] if program.nmessages else 0, 0)
-    for place, rows in _by_place(setting, sends, size).items():
-        smaller = program.size_bytes.copy()
-        smaller[program.argument[rows]] = np.round(smaller[program.argument[rows]] / factor).astype(np.int64)
-        yield (
-            place,
-            lambda smaller=smaller: (  # type: ignore[misc]
-                setting.time_s(network=network, program=replace(program, size_bytes=smaller)),
-            ),
-        )
+    for place in _by_place(setting, sends, size):
+        yield place, partial(saves, place)
 
 
-def _computations(setting: Setting, network: NetworkModel, factor: float) -> _Questions:
+def _computations(setting: Setting, factor: float) -> _Questions:
+    def saves(place: str) -> tuple[float, ...]:
+        def changed(program: Program) -> Program:
+            fewer = program.value.copy()
+            fewer[(program.code == COMPUTE) & _is_at(setting, program, place)] /= factor
+            return replace(program, value=fewer)
+
+        return (setting.saved_s(changed),)
+
     program = setting.program
-    for place, rows in _by_place(setting, program.code == COMPUTE, program.value).items():
-        fewer = program.value.copy()
-        fewer[rows] /= factor
-        yield (
-            place,
-            lambda fewer=fewer: (setting.time_s(network=network, program=replace(program, value=fewer)),),  # type: ignore[misc]
-        )
+    for place in _by_place(setting, program.code == COMPUTE, program.value):
+        yield place, partial(saves, place)

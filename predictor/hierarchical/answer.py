@@ -16,6 +16,7 @@ from predictor.hierarchical.kernels import BETA, exchanging, exchanging_names
 from predictor.hierarchical.model import COUNTED, DERIVED, check_variant
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.optima import NO_FORM, Optimum
+from predictor.hierarchical.recorded_plan import Counts, RecordedPlan
 from predictor.hierarchical.surface import Surface
 
 
@@ -37,11 +38,12 @@ class AllocationQuestion:
     margin: float = 0.2  # share of the expected time that is added to the wall time
     whole_nodes: bool = False  # True: an allocation costs all cores of its nodes
     batch: str | None = None  # batch system; None: the machine's
+    recorded: RecordedPlan | None = None  # any other program, with its recordings
 
     @property
     def has_classes(self) -> bool:
-        """True for a kernel with classes; False for a program of the paper's table."""
-        return self.app in exchanging_names()
+        """True for a kernel with classes that declares its exchanges; False for a program of the paper's table."""
+        return self.recorded is None and self.app in exchanging_names()
 
 
 @dataclass(frozen=True)
@@ -58,6 +60,11 @@ class AllocationAnswer:
     optimum_cores: Optimum  # best q for the nodes in question
     optimum_nodes: Optimum  # best p for the cores per node in question
     cautions: tuple[str, ...]
+
+    def counts(self, shown: Allocation) -> Counts | None:
+        """Return #op, #b and #x of an allocation; None where they are not from a recording."""
+        plan = self.question.recorded
+        return None if plan is None else plan.counts(shown.cores_per_node, shown.nodes)
 
     def time_s(self, advised_allocation: Allocation) -> float:
         """Return the expected run time, #op / (l_c S), s; it is no bound (``cautions``)."""
@@ -105,7 +112,7 @@ def surface_of(question: AllocationQuestion) -> Surface:
 
 def is_counted(question: AllocationQuestion) -> bool:
     """Return whether the answer uses the counts of this project's kernels, not the paper's table."""
-    return question.variant == COUNTED and not question.has_classes
+    return question.variant == COUNTED and not question.has_classes and question.recorded is None
 
 
 class _Choices(TypedDict):
@@ -117,6 +124,8 @@ class _Choices(TypedDict):
 def _surface(question: AllocationQuestion) -> tuple[Surface, float]:
     if question.variant != COUNTED:
         check_variant(question.variant, others=(COUNTED,))
+    if question.recorded is not None:
+        return _recorded(question, question.recorded)
     choices = _Choices(variant=question.variant, beta=question.beta, overlap=question.overlap)
     if question.has_classes:
         if question.variant == COUNTED:
@@ -143,6 +152,18 @@ def _surface(question: AllocationQuestion) -> tuple[Surface, float]:
     return model.surface(question.n, question.system, **choices), model.operations(question.n)
 
 
+def _recorded(question: AllocationQuestion, plan: RecordedPlan) -> tuple[Surface, float]:
+    for name, value, without in (
+        ("--n", question.n, None),
+        ("--variant", question.variant, COUNTED),
+        ("--beta", question.beta, None),
+    ):
+        if value != without:
+            problem = "goes with the programs of the paper's table and kernels that declare their exchanges"
+            raise UserError(f"{name} {value}", problem, f"Leave it out: {question.app} is recorded")
+    return plan.surface(overlap=question.overlap), plan.operations
+
+
 def known_apps() -> tuple[str, ...]:
     """Return the names of the programs of the paper's table, followed by the kernels with classes."""
     return (*applications(), *exchanging_names())
@@ -162,7 +183,9 @@ def _ranges(question: AllocationQuestion) -> tuple[range, range]:
     limit = min(MOST_CHOICES // system.cores, MOST_KERNEL_NODES if question.has_classes else MOST_CHOICES)
     if is_counted(question):
         limit = MOST_COUNTED // system.cores
-    if nodes > limit:
+    if question.recorded is not None:
+        nodes = min(nodes, max(question.recorded.recordings))
+    elif nodes > limit:
         problem = f"{nodes} nodes of {system.cores} cores are more than can be searched"
         remedy = f"Give --most-nodes, at most {limit}" if limit else "Add --variant derived"
         raise UserError(f"system {system.name!r}", problem, remedy)
@@ -176,6 +199,8 @@ def _asked(question: AllocationQuestion, surface: Surface, cores: range, nodes: 
         ("--nodes", question.nodes, nodes, "nodes available"),
     ):
         if value is not None and value not in allowed:
+            if question.recorded is not None:
+                raise _not_recorded(f"{option} {value}", question.recorded)
             problem = f"{question.system.name} has {allowed[-1]} {what}"
             raise UserError(f"{option} {value}", problem, f"Give 1 to {allowed[-1]}")
     if question.cores_per_node is not None:
@@ -186,8 +211,16 @@ def _asked(question: AllocationQuestion, surface: Surface, cores: range, nodes: 
     if best_allocations.efficiency == 0:
         given = (("--cores-per-node", question.cores_per_node), ("--nodes", question.nodes))
         where = " ".join(f"{option} {value}" for option, value in given if value is not None)
+        if question.recorded is not None:
+            raise _not_recorded(where, question.recorded)
         raise UserError(where, f"the kernel for {question.app} does not run on so many", "Give powers of two, or fewer")
     return best_allocations
+
+
+def _not_recorded(where: str, plan: RecordedPlan) -> UserError:
+    known = ", ".join(map(str, sorted(plan.recordings)))
+    problem = f"{plan.problem} was recorded on {known} ranks, on nodes of {plan.system.cores} cores"
+    return UserError(where, problem, "Give an allocation of as many ranks, or record others with --ranks")
 
 
 def _optima(question: AllocationQuestion, asked: Allocation) -> tuple[Optimum, Optimum]:
@@ -253,6 +286,22 @@ def _counted_cautions(question: AllocationQuestion, shown: tuple[Allocation, ...
     return tuple(cautions)
 
 
+def _recorded_cautions(
+    question: AllocationQuestion, plan: RecordedPlan, shown: tuple[Allocation, ...]
+) -> tuple[str, ...]:
+    known = ", ".join(map(str, sorted(plan.recordings)))
+    cautions = [*plan.cautions]
+    cautions.append(f"recorded on {known} ranks: allocations of other numbers of cores are left out (--ranks)")
+    if not plan.bytes_per_operation and question.system.memory_Bps is not None:
+        cautions.append("#b is not known: memory is taken never to limit (--bytes-per-flop gives it)")
+    most = max(plan.recordings)
+    if max(advised_allocation.cores for advised_allocation in shown) == most > 1:
+        cautions.append(f"an allocation uses all {most} ranks of the largest recording: more may be faster (--ranks)")
+    if question.system.is_peak:
+        cautions.append(_PEAK)
+    return tuple(cautions)
+
+
 _PEAK = "l_c is the platform's stated speed; the paper's is what DGEMM sustains (--efficiency)"
 
 
@@ -260,6 +309,8 @@ def _cautions(
     question: AllocationQuestion, asked: Allocation, top: Allocation, smallest: Allocation
 ) -> tuple[str, ...]:
     shown = tuple(dict.fromkeys((asked, top, smallest)))
+    if question.recorded is not None:
+        return _recorded_cautions(question, question.recorded, shown)
     if is_counted(question):
         return _counted_cautions(question, shown)
     cautions = ["eq. (1) and (3) leave out latency and waiting: times may be too short, above all on many nodes"]

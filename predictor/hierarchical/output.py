@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from platforms.terminal.prose import folded_lines
-from platforms.terminal.quantities import duration
+from platforms.terminal.quantities import duration, significant
 from predictor.hierarchical.allocation import Allocation
 from predictor.hierarchical.answer import AllocationAnswer, is_counted
 
@@ -14,18 +14,18 @@ from predictor.hierarchical.answer import AllocationAnswer, is_counted
 def text(made: AllocationAnswer) -> str:
     """Return the answer as text, with the lines of the batch script at the end."""
     question, system = made.question, made.question.system
-    size = f"n = {question.n}" if question.n is not None else f"class {question.preset}"
     lines = [
-        f"{question.app}, {size}, on {system.name} ({_counted(system.nodes, 'node')} of "
+        f"{_named(made)}, on {system.name} ({_counted(system.nodes, 'node')} of "
         f"{_counted(system.cores, 'core')}): {made.equation}",
         _line("expected on", made, made.asked),
     ]
+    lines += _counts_line(made)
     if made.best != made.asked:
         lines.append(_line("best is", made, made.best))
     lines.append(_line(f"smallest within {100 * question.within:g} % of the best:", made, made.smallest))
     optima = (
         ()
-        if is_counted(question)
+        if is_counted(question) or question.recorded is not None
         else (
             ("best cores per node", "q_E", made.optimum_cores, _counted(made.asked.nodes, "node"), system.cores),
             (
@@ -49,13 +49,37 @@ def text(made: AllocationAnswer) -> str:
     return "\n".join([*folded_lines(lines), *made.batch_script])
 
 
+def _named(made: AllocationAnswer) -> str:
+    question = made.question
+    if question.recorded is not None:
+        return str(question.recorded.problem)
+    size = f"n = {question.n}" if question.n is not None else f"class {question.preset}"
+    return f"{question.app}, {size}"
+
+
 def _line(what: str, made: AllocationAnswer, allocation: Allocation) -> str:
-    ratio = allocation.speedup / made.one_core.speedup
+    ratio = _over_one_core(made, allocation)
+    told = "" if ratio is None else f" ({ratio:.4g} times one core's)"
     return (
         f"{what} {_counted(allocation.cores_per_node, 'core')} of {_counted(allocation.nodes, 'node')}: "
-        f"speed-up {allocation.speedup:.4g} ({ratio:.4g} times one core's), "
+        f"speed-up {allocation.speedup:.4g}{told}, "
         f"efficiency {allocation.efficiency:.3g}, {duration(made.time_s(allocation))}"
     )
+
+
+def _over_one_core(made: AllocationAnswer, allocation: Allocation) -> float | None:
+    """Return the speed-up over that of one core; None where the program was not recorded there."""
+    return allocation.speedup / made.one_core.speedup if made.one_core.speedup else None
+
+
+def _counts_line(made: AllocationAnswer) -> list[str]:
+    """Return #op, #b and #x of the allocation in question, if they are from a recording."""
+    counts = made.counts(made.asked)
+    if counts is None:
+        return []
+    memory = f", #b {significant(counts.memory_bytes)} byte" if counts.memory_bytes else ""
+    link = f", #x {significant(counts.link_bytes)} byte at the busiest node"
+    return [f"#op {significant(counts.operations)}{memory}{link}"]
 
 
 def _counted(number: int, thing: str) -> str:
@@ -65,11 +89,12 @@ def _counted(number: int, thing: str) -> str:
 def as_json(made: AllocationAnswer) -> dict[str, Any]:
     """Return the answer as JSON values."""
     asked, top, question = made.asked, made.best, made.question
+    counts = made.counts(asked)
     return {
         "system": question.system.name,
         "app": question.app,
         "n": question.n,
-        "class": question.preset,
+        "class": question.preset if question.recorded is None else question.recorded.problem.label,
         "variant": question.variant,
         "equation": made.equation,
         "beta": None if question.beta is None else str(question.beta),
@@ -79,7 +104,9 @@ def as_json(made: AllocationAnswer) -> dict[str, Any]:
         "speedup": asked.speedup,
         "efficiency": asked.efficiency,
         "time_s": made.time_s(asked),
-        "speedup_over_one_core": asked.speedup / made.one_core.speedup,
+        "speedup_over_one_core": _over_one_core(made, asked),
+        "counts": None if counts is None else asdict(counts),
+        "recorded_ranks": None if question.recorded is None else sorted(question.recorded.recordings),
         "best_cores_per_node": top.cores_per_node,
         "best_nodes": top.nodes,
         "best_speedup": top.speedup,

@@ -10,6 +10,7 @@ from typing import TypeVar
 
 from apps.options.programs import parse_parameters
 from apps.programs.kernel import sized_names
+from apps.programs.problem import Problem
 from apps.runs.plan import Plan
 from apps.spec.settings import Settings
 from platforms.command.request import given
@@ -26,16 +27,22 @@ from predictor.allocation.sizes import kernel_sizes, names_with_sizes
 from predictor.allocation.space import Space
 from predictor.evidence.broker import Broker
 from predictor.evidence.plan import planned
-from predictor.nodes.drivers import Driver, Noise, NptDriver, NptSettings
+from predictor.nodes.choice import MODEL_OPTIONS, chosen_models
+from predictor.nodes.drivers import Driver, Estimates, Noise, NptDriver, NptSettings
+from predictor.nodes.graph_driver import examines_all, first_configurations
+from predictor.nodes.graph_groups import PREDICTOR as GRAPH
 from predictor.nodes.limits import default_limits
 from predictor.nodes.names import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES, UNPREDICTABLE
 from predictor.nodes.options import SearchOptions
 from predictor.nodes.probes import PROBES, Probing, check_probes
 from predictor.nodes.study import Study
 from predictor.npt.predictor import NptPredictor
+from predictor.options import problems_from_request
 from predictor.registry import predictor
 
 _Number = TypeVar("_Number", int, float)
+_Options = TypeVar("_Options", bound=SearchOptions)
+_NEARER = "then those near the best, which these decide"
 
 MOST_RESAMPLINGS = 10_000  # of a bootstrap
 OF_POWER = {"energy": energy, "edp": edp}  # objectives that need the watts of the nodes
@@ -47,8 +54,12 @@ def plan_from_request(request: SearchOptions, study: Study, settings: Settings, 
     Raises:
         UserError: The options do not fit together.
     """
-    space = study.space(given(request.size))
-    targets = [study.target(space.configuration(row), given(request.size)) for row in range(len(space))]
+    size = asked_size(request)
+    space = study.space(size)
+    if request.predictor == GRAPH and not truths and not examines_all(space):
+        asked = (study.target(one, size) for one in first_configurations(space))
+        return planned(((settings, [target]) for target in asked), [predictor(GRAPH)], truths=False, remark=_NEARER)
+    targets = [study.target(space.configuration(row), size) for row in range(len(space))]
     if request.predictor in FORMS and request.measurements is not None:
         return Plan(truths=tuple(map(settings.spec, targets)) if truths else ())
     if request.predictor in FORMS:
@@ -71,15 +82,46 @@ def study_from_request(request: SearchOptions) -> Study:
     Raises:
         UserError: An option is missing or wrong.
     """
-    if request.app is None:
-        raise UserError("--app", "not given", f"Name one of {', '.join(sized_names())}")
-    platform = platform_from_request(request)
-    return Study(request.app, platform, limits_from_request(request, platform), parse_parameters(request.param))
+    if request.app is None and request.program is None:
+        raise UserError("--app", "not given", "Name a kernel, or give --program FILE")
+    fixed = _fixed_problem(request)
+    if fixed is None and request.size is None:
+        raise UserError("--size", "not given", "Give the N that configurations are to be chosen for")
+    app, platform = given(request.app) if fixed is None else fixed.name, platform_from_request(request)
+    limits = limits_from_request(request, app, platform)
+    return Study(app, platform, limits, parse_parameters(request.param) if fixed is None else {}, fixed)
 
 
-def limits_from_request(request: SearchOptions, platform: Platform) -> Limits:
+def _fixed_problem(request: SearchOptions) -> Problem | None:
+    """Return the problem of a class or of the user's own program; None: a kernel with a free size."""
+    if request.program is None and request.problem_class is None and request.app in sized_names():
+        return None
+    return problems_from_request(request)[0]
+
+
+def asked_size(request: SearchOptions) -> int:
+    """Return the size N of the problem; 1 for a problem that has none, for which all sizes stand."""
+    return 1 if request.size is None else request.size
+
+
+def with_models(request: _Options, study: Study) -> tuple[_Options, Study, str]:
+    """Return the request with the models that drive the search, the study with their limits, and why they were chosen.
+
+    Raises:
+        UserError: The models are of kernels with a free size, and the program is none.
+    """
+    chosen = chosen_models(request, study)
+    if chosen.name in FORMS and study.fixed is not None:
+        problem = f"its models need runs at several sizes, which {study.fixed} has not"
+        raise UserError(f"--predictor {chosen.name}", problem, "Give --size, or leave --predictor out")
+    request = replace(request, predictor=chosen.name)
+    return request, study.within(limits_from_request(request, study.app, study.platform)), chosen.why
+
+
+def limits_from_request(request: SearchOptions, app: str, platform: Platform) -> Limits:
     """Return the limits of --nodes and --processes, or their defaults."""
-    usual = default_limits(given(request.app), platform, given(request.scenario))
+    by_cores = request.predictor is not None and request.predictor not in FORMS
+    usual = default_limits(app, platform, request.scenario, by_cores=by_cores)
     return Limits(
         usual.pes if request.nodes is None else numbers(request.nodes, "--nodes", int),
         usual.processes if request.processes is None else numbers(request.processes, "--processes", int),
@@ -135,7 +177,7 @@ def npt_settings_from_request(request: SearchOptions) -> NptSettings:
     if request.seed is not None and not request.noise:
         raise UserError(f"--seed {request.seed}", "has no effect without noise", "Give --noise too, or leave it out")
     return NptSettings(
-        form=request.predictor,
+        form=given(request.predictor),
         method="nnls" if request.fit is None else request.fit,
         weights="relative" if request.weights is None else request.weights,
         drop=tuple(dict.fromkeys(request.drop)),
@@ -153,7 +195,7 @@ def probes_from_request(request: SearchOptions, study: Study) -> int:
     """
     plain = request.objective == "time" and request.search == "exhaustive" and request.measurements is None
     if request.probe is None:
-        return PROBES if plain and request.predictor in FORMS and study.problem(given(request.size)).iterative else 0
+        return PROBES if plain and _is_probed(request, study) else 0
     where = f"--probe {request.probe}"
     check_probes(request.probe, where)
     if request.probe and not plain:
@@ -161,6 +203,19 @@ def probes_from_request(request: SearchOptions, study: Study) -> int:
         raise UserError(where, problem, "Leave it out, or leave out --objective, --search and --measurements")
     number: int = request.probe
     return number
+
+
+def _is_probed(request: SearchOptions, study: Study) -> bool:
+    """Return whether the best configurations are probed by default.
+
+    Models of measured runs are probed by a few iterations.  A program of the user's without iterations is recorded
+    whole for its graph, so that whole runs cost no more, and show where its course depends on the time: a recording
+    does not.
+    """
+    problem = study.problem(asked_size(request))
+    if request.predictor in FORMS:
+        return problem.iterative
+    return request.predictor == GRAPH and problem.program is not None and not problem.iterative
 
 
 def check_choice_arguments(request: SearchOptions, study: Study) -> None:
@@ -201,10 +256,7 @@ def refuse_model_arguments(request: SearchOptions) -> None:
     Raises:
         UserError: Such an option is given.
     """
-    for name in (
-        *("construction", "fit", "weights", "drop", "glitches", "outliers", "bootstrap", "noise", "seed"),
-        *("measurements", "unpredictable"),
-    ):
+    for name in MODEL_OPTIONS:
         if getattr(request, name) not in (None, ()):
             problem = f"is about measured models ({', '.join(FORMS)}), not {request.predictor}"
             raise UserError(f"--{name}", problem, "Leave it out")
@@ -217,24 +269,34 @@ class Search:
     how: str  # of SEARCHES
     objective: Objective
     slack: float | None  # not None: only configurations within 1 + slack of the best time count
+    prices: tuple[float, ...] | None = None  # of a node-hour of each cluster
 
-    def choose(self, driver: Driver, space: Space, size: int) -> ChosenConfiguration:
-        """Return the best configuration by the driver's estimates.
+    def choose(
+        self, driver: Driver, space: Space, size: int, estimates: Estimates | None = None
+    ) -> ChosenConfiguration:
+        """Return the best configuration by the driver's estimates; branch and bound needs none of them.
 
         Raises:
             OutOfRange: No configuration has an estimate.
         """
-        find = self._find(driver, space, size)
+        find = self._find(driver, space, size, estimates)
         if self.slack is None:
             return find(self.objective)
         return cheapest_within(find, self.objective, self.slack)
 
-    def _find(self, driver: Driver, space: Space, size: int) -> Callable[..., ChosenConfiguration]:
+    @property
+    def lists(self) -> bool:
+        """True if the search needs the estimates of all configurations."""
+        return self.how != "branch-and-bound"
+
+    def _find(
+        self, driver: Driver, space: Space, size: int, estimates: Estimates | None
+    ) -> Callable[..., ChosenConfiguration]:
         if self.how == "branch-and-bound":
             if not isinstance(driver, NptDriver):
                 raise ValueError("branch and bound needs the models of an NptDriver")
             return partial(_bounded, driver, space, size)
-        return partial(driver.estimate(space, size).choose, space)
+        return partial((driver.estimate(space, size) if estimates is None else estimates).choose, space)
 
 
 def _bounded(
@@ -262,7 +324,8 @@ def search_from_request(request: SearchOptions, platform: Platform) -> Search:
         raise UserError("--search branch-and-bound", problem, "Use --search exhaustive")
     if (request.prices is None) != (request.objective not in ("cost", "cheapest")):
         raise UserError("--prices", "--objective cost and cheapest need it, and only they use it", "Give both or none")
-    return Search(request.search, _objective(request, platform), _slack(request))
+    prices = None if request.prices is None else numbers(request.prices, "--prices", float)
+    return Search(request.search, _objective(request, platform), _slack(request), prices)
 
 
 def _slack(request: SearchOptions) -> float | None:

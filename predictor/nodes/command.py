@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -21,10 +22,14 @@ from platforms.model.placement import Placement, configured, write_host_file
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration
 from predictor.allocation.configuration import remaining
+from predictor.allocation.objectives import TIME, Objective
 from predictor.allocation.search import ChosenConfiguration
 from predictor.base import Cost
+from predictor.hierarchical.batch import wall_time_s
+from predictor.nodes.alternatives import Alternatives, alternatives, slurm_lines
 from predictor.nodes.arguments import (
     Search,
+    asked_size,
     check_choice_arguments,
     construction_from_request,
     npt_settings_from_request,
@@ -35,8 +40,11 @@ from predictor.nodes.arguments import (
     refuse_model_arguments,
     search_from_request,
     study_from_request,
+    with_models,
 )
 from predictor.nodes.drivers import Driver, Gathered, NptDriver, NptSettings, measure, npt_driver
+from predictor.nodes.graph_driver import GraphDriver
+from predictor.nodes.graph_groups import PREDICTOR as GRAPH
 from predictor.nodes.names import FORMS
 from predictor.nodes.options import NodesRequest, SearchOptions
 from predictor.nodes.own_measurements import alone, read_measured
@@ -52,6 +60,7 @@ if TYPE_CHECKING:
 
 
 NOTHING = Gathered()
+_MARGIN = 0.2  # of the time to ask a batch system for
 
 
 @dataclass(frozen=True)
@@ -65,6 +74,8 @@ class Found:
     probed: tuple[Probed, ...] = ()  # the probed configurations, by increasing time
     probes: Gathered = NOTHING  # cost of the probes
     probability: float | None = None  # share of resampled measurements by which the choice is the best
+    searched: str | None = None  # how many configurations were examined, if not simply all
+    others: Alternatives | None = None  # None: the search does not estimate all configurations
 
 
 def search(
@@ -79,22 +90,30 @@ def search(
     """Search the study's space for problems of size N = ``size``; ``resamplings``: of the bootstrap, 0 for none."""
     started, before_s = time.perf_counter(), driver.gathered.wall_s
     space = study.space(size)
+    searched = None
+    if isinstance(driver, GraphDriver):
+        whole, space = space, driver.examined(space, size)
+        searched = driver.searched_text(whole)
+    estimates = driver.estimate(space, size) if how.lists else None
     probed: tuple[Probed, ...] = ()
     probes = NOTHING
     if probing is None or not probing.count:
-        choice = how.choose(driver, space, size)
+        choice = how.choose(driver, space, size, estimates)
     else:
-        made = choose_by_probes(study, space, size, driver.estimate(space, size), probing)
+        made = choose_by_probes(study, space, size, estimates or driver.estimate(space, size), probing)
         choice, probed, probes = made.choice, made.probed, made.gathered
     gather_s = driver.gathered.wall_s - before_s + probes.wall_s
     search_s = time.perf_counter() - started - gather_s
     probability = None
     if resamplings and isinstance(driver, NptDriver):
         probability = driver.probability_best(space, size, choice.configuration, resamplings)
-    return Found(choice, space.count, search_s, gather_s, probed, probes, probability)
+    found = None if estimates is None else alternatives(space, estimates, how.prices)
+    return Found(choice, space.count, search_s, gather_s, probed, probes, probability, searched, found)
 
 
-def driver_from_request(request: SearchOptions, study: Study, settings: Settings, runner: Runner) -> Driver:
+def driver_from_request(
+    request: SearchOptions, study: Study, settings: Settings, runner: Runner, objective: Objective = TIME
+) -> Driver:
     """Return the driver that --predictor names; for measured models, make and fit their runs.
 
     Raises:
@@ -102,10 +121,13 @@ def driver_from_request(request: SearchOptions, study: Study, settings: Settings
     """
     gathering = brokers(settings, runner)
     if request.predictor not in FORMS:
-        driver = PredictorDriver(predictor(request.predictor), study, gathering)
+        model = predictor(given(request.predictor))
         refuse_model_arguments(request)
-        study.check_iterations((given(request.size), ranks) for ranks in study.space(given(request.size)).ranks)
-        return driver
+        if request.predictor == GRAPH:
+            return GraphDriver(study, settings, request, objective)
+        size = asked_size(request)
+        study.check_iterations((size, ranks) for ranks in study.space(size).ranks)
+        return PredictorDriver(model, study, gathering)
     models = npt_settings_from_request(request)
     if request.measurements is not None:
         return own_driver(request, study, models)
@@ -113,7 +135,7 @@ def driver_from_request(request: SearchOptions, study: Study, settings: Settings
     models.check(study.equations, runs)
     study.check_iterations((size, configuration.total) for configuration, size in runs)
     # As in the paper, homogeneous runs are made at all sizes, also those for which configurations are chosen.
-    return npt_driver(measure(study, runs, gathering(())), study.equations, models, near=given(request.size))
+    return npt_driver(measure(study, runs, gathering(())), study.equations, models, near=asked_size(request))
 
 
 def own_driver(request: SearchOptions, study: Study, models: NptSettings) -> NptDriver:
@@ -128,13 +150,13 @@ def own_driver(request: SearchOptions, study: Study, models: NptSettings) -> Npt
         raise UserError(given(request.measurements), "no run on a single cluster", "Measure each cluster alone")
     judging = replace(models, weights="relative", outliers="reject")
     judged = checks(
-        measured.measurements, npt_driver(single, study.equations, judging, near=given(request.size)).models
+        measured.measurements, npt_driver(single, study.equations, judging, near=asked_size(request)).models
     )
     failed = [check for check in judged if check.verdict == REFUSED]
     if failed and request.unpredictable != "caution":
         remedy = "Find the cause and measure again, or give --unpredictable caution"
         raise UserError(f"{request.measurements}, {failed[0].name}", f"not predictable: {failed[0].text}", remedy)
-    driver = npt_driver(single, study.equations, models, near=given(request.size))
+    driver = npt_driver(single, study.equations, models, near=asked_size(request))
     return replace(driver, cautions=tuple(f"predictability, {check}" for check in judged if check.verdict != FINE))
 
 
@@ -144,13 +166,12 @@ def run(request: NodesRequest) -> int:
     Raises:
         UserError: An option is wrong, or no configuration has an estimate.
     """
-    study = study_from_request(request)
-    if request.size is None:
-        raise UserError("--size", "not given", "Give the N that configurations are to be chosen for")
+    request, study, why = with_models(request, study_from_request(request))
+    size = asked_size(request)
     if request.then < 0:
         raise UserError(f"--then {request.then}", "below zero", "Give 0 or more")
     how = search_from_request(request, study.platform)
-    study.space(request.size)  # raises errors in the limits before anything runs
+    study.space(size)  # raises errors in the limits before anything runs
     if request.write_hostfile is not None:
         check_writable("--write-hostfile", request.write_hostfile)
     check_choice_arguments(request, study)
@@ -161,12 +182,12 @@ def run(request: NodesRequest) -> int:
     if request.dry_run:
         return print_plan(request, plan_from_request(request, study, settings, truths=False))
     with runner_from_request(request, cautions=said) as runner:
-        driver = driver_from_request(request, study, settings, runner)
+        driver = driver_from_request(request, study, settings, runner, how.objective)
         probing = probing_from_request(request, study, brokers(settings, runner)(()))
-        again = partial(search, driver, size=request.size, how=how, probing=probing, resamplings=request.bootstrap or 0)
+        again = partial(search, driver, size=size, how=how, probing=probing, resamplings=request.bootstrap or 0)
         outcomes, ended = _in_turn(study, again, searches=1 + request.then)
     spent = driver.gathered.cost + sum((outcome.probes.cost for outcome in outcomes), Cost())
-    results = Results(request, study, how, outcomes, _placements(study, outcomes), spent, ended)
+    results = Results(request, study, how, outcomes, _placements(study, outcomes), spent, ended, why)
     everything = {**results.to_json(), "cautions": [*general, *runner.cautions.lines()]}
     print(json.dumps(everything) if request.json else results.text())
     if request.write_hostfile is not None:
@@ -203,9 +224,9 @@ def _placements(study: Study, outcomes: Sequence[Found]) -> list[Placement]:
 
 def driver_name(request: SearchOptions) -> str:
     """Return a description of the driver of the search."""
-    predictor: str = request.predictor
-    if predictor not in FORMS:
-        return predictor
+    name = given(request.predictor)
+    if name not in FORMS:
+        return name
     settings = npt_settings_from_request(request)
     return f"{settings.name}; noise: {settings.noise}"
 
@@ -216,7 +237,7 @@ def settings_to_json(request: SearchOptions, study: Study, how: Search) -> dict[
         "app": study.app,
         "size": request.size,
         "params": {
-            name: value for name, value in study.problem(given(request.size)).params if name in study.parameters
+            name: value for name, value in study.problem(asked_size(request)).params if name in study.parameters
         },
         "platform": study.platform.name,
         "platform_hash": study.platform.content_hash,
@@ -270,6 +291,7 @@ class Results:
     placements: Sequence[Placement]  # of each choice
     cost: Cost  # of all evidence
     ended: str | None  # why there were fewer searches than asked for
+    why: str = ""  # why these models drive the search; empty: the user has named them
 
     def to_json(self) -> dict[str, Any]:
         """Return the results as JSON values."""
@@ -287,6 +309,9 @@ class Results:
                 "probed": [{**asdict(probe), "configuration": str(probe.configuration)} for probe in outcome.probed],
                 "probability_best": outcome.probability,
                 "flags": list(outcome.choice.flags),
+                "searched": outcome.searched,
+                **({} if outcome.others is None else outcome.others.to_json()),
+                "sbatch": self._sbatch(outcome),
                 "hostfile": list(placement),
             }
             for outcome, placement in zip(self.outcomes, self.placements, strict=True)
@@ -296,13 +321,18 @@ class Results:
             **choices[0],
             "then": choices[1:],
             "ended": self.ended,
+            "predictor_chosen_because": self.why or None,
             "evidence": asdict(self.cost),
         }
 
     def text(self) -> str:
         """Return the results as text."""
         study = self.study
-        lines = [f"{study.problem(given(self.request.size))} on {study.platform.name}, by {driver_name(self.request)}"]
+        problem = study.problem(asked_size(self.request))
+        lines = [
+            f"{problem} on {study.platform.name}, by {driver_name(self.request)}",
+            *([self.why] if self.why else []),
+        ]
         for number, (outcome, placement) in enumerate(zip(self.outcomes, self.placements, strict=True)):
             choice = outcome.choice
             nodes = ", ".join(
@@ -315,15 +345,33 @@ class Results:
             )
             how = "probed at" if outcome.probed else "estimated"
             lines.append(f"    {how} {duration(choice.time_s)}" + _value(self.how, choice))
-            lines.append(f"    of {outcome.configurations} configurations, in {1000 * outcome.search_s:.3g} ms")
+            how = "" if outcome.searched is None else f" ({outcome.searched})"
+            lines.append(f"    of {outcome.configurations} configurations{how}, in {duration(outcome.search_s)}")
             lines += [f"    {line}" for line in said_of(outcome, self.request)]
             lines += [f"    caution: {flag}" for flag in choice.flags]
-            lines.append(f"    host file: {' '.join(placement)}")
+            others = [] if outcome.others is None else outcome.others.lines(choice.time_s, wide=self.request.wide)
+            lines += [f"    {line}" if line else "" for line in others]
+            lines += [
+                "",
+                f"    host file: {_hosts_text(placement)}",
+                *(f"    {line}" for line in self._sbatch(outcome)),
+            ]
         if self.ended is not None:
             lines.append(f"then nothing: {self.ended}")
         how = "measured" if self.request.measurements else f"simulated in {self.cost.wall_s:.3g} s"
         lines.append(f"evidence costs {self.cost.node_s:.4g} node-seconds, {how}")
         return "\n".join(folded_lines(lines))
+
+    def _sbatch(self, outcome: Found) -> list[str]:
+        """Return the lines of a Slurm script; none where the time is too long for any job, or not a time."""
+        wall_s = wall_time_s(outcome.choice.time_s, _MARGIN) if outcome.choice.time_s > 0 else None
+        clusters = [cluster.name for cluster in self.study.platform.clusters]
+        return [] if wall_s is None else slurm_lines(outcome.choice.configuration, clusters, wall_s)
+
+
+def _hosts_text(placement: Placement) -> str:
+    """Return the hosts in rank order; a host with several consecutive ranks once, with their number."""
+    return " ".join(f"{host}*{count}" if count > 1 else host for host, count in Counter(placement).items())
 
 
 def said_of(outcome: Found, request: SearchOptions) -> list[str]:

@@ -9,7 +9,7 @@ from predictor.allocation.sizes import kernel_sizes
 PAPER_SCENARIOS = ("ichikawa", "ichikawa-two-switches")  # the NP-T paper's cluster, with one switch and with two
 
 
-def default_limits(app: str, platform: Platform, scenario: str | None) -> Limits:
+def default_limits(app: str, platform: Platform, scenario: str | None, *, by_cores: bool = False) -> Limits:
     """Return the default limits of a search.
 
     For the paper's benchmarks on the paper's cluster they are the paper's limits.  Otherwise they allow all nodes, with
@@ -19,6 +19,7 @@ def default_limits(app: str, platform: Platform, scenario: str | None) -> Limits
         app: Name of the kernel.
         platform: The platform.
         scenario: Name of the scenario of which the platform was made; None: a platform file.
+        by_cores: Allow at least as many processes on a node as it has cores.
     """
     clusters, sizes = platform.clusters, kernel_sizes(app)
     paper = None if sizes is None else sizes.limits
@@ -27,7 +28,9 @@ def default_limits(app: str, platform: Platform, scenario: str | None) -> Limits
     slowest = min(cluster.speed_flops for cluster in clusters)
     return Limits(
         tuple(len(cluster.hosts) for cluster in clusters),
-        tuple(1 if cluster.speed_flops == slowest else 2 for cluster in clusters),
+        tuple(
+            max(cluster.cores if by_cores else 1, 1 if cluster.speed_flops == slowest else 2) for cluster in clusters
+        ),
     )
 
 

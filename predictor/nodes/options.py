@@ -5,29 +5,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from apps.options.dry_run import DryRunOption
+from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions
-from apps.options.settings import KernelSettingsOptions
-from apps.programs.kernel import sized_names
-from platforms.command.common import JsonOption
+from apps.options.settings import SettingsOptions
+from platforms.command.common import JsonOption, WideOption
 from platforms.command.parser import any_case
 from platforms.command.request import option
 from platforms.options import PlatformOptions
 from predictor.nodes.names import FORMS, GLITCH_FACTOR, GLITCH_SHARE, OBJECTIVES, OUTLIERS, SEARCHES
-from predictor.registry import PREDICTORS, help_text
+from predictor.registry import PREDICTORS, SELF_CHECKS, help_text
 
 FIRST_OPTIONS = (  # in the short help
-    *("--simulate", "--scenario", "--platform", "--app", "--size", "--predictor", "--nodes", "--processes"),
+    *("--simulate", "--scenario", "--platform", "--app", "--size", "--program", "--nodes", "--processes"),
     *("--objective", "--dry-run", "--write-hostfile"),
 )
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchOptions(PlatformOptions, KernelSettingsOptions, DryRunOption, RunnerOptions):
+class SearchOptions(PlatformOptions, ProgramOptions, SettingsOptions, DryRunOption, RunnerOptions):
     """A search for the configuration of a program on a platform."""
 
-    app: str | None = option(None, "NAME", f"one of {', '.join(sized_names())}", parse=str.lower)
-    size: int | None = option(None, "N", "the size of the problem")
-    param: tuple[str, ...] = option((), "KEY=VALUE", "another parameter of the problem")
+    app: str | None = option(None, "NAME", "a kernel, such as hpl", parse=str.lower)
     nodes: str | None = option(
         None,
         "P1,P2,...",
@@ -36,13 +34,15 @@ class SearchOptions(PlatformOptions, KernelSettingsOptions, DryRunOption, Runner
     processes: str | None = option(
         None,
         "M1,M2,...",
-        "most processes on a node of each cluster (default: 1 on the slowest clusters, 2 on the others)",
+        "most processes on a node of each cluster (default: its cores; on nodes of one core 2, on the slowest 1; with "
+        "models of measured runs 1 or 2)",
     )
-    predictor: str = option(
-        "npt",
+    predictor: str | None = option(
+        None,
         "NAME",
-        f"models that drive the search: {', '.join(FORMS)}; or a predictor, {help_text(but=FORMS)} (default: npt)",
-        parse=any_case(*FORMS, *PREDICTORS),
+        f"models that drive the search: {', '.join(FORMS)}; or a predictor, {help_text(but=FORMS)} (default: "
+        "dpgraph:known; npt for kernels with a size where the network between clusters is like the one inside them)",
+        parse=any_case(*FORMS, *PREDICTORS, *SELF_CHECKS),
     )
     fit: str | None = option(None, "nnls|ls", "how models are fitted (default: nnls)")
     weights: str | None = option(
@@ -80,8 +80,8 @@ class SearchOptions(PlatformOptions, KernelSettingsOptions, DryRunOption, Runner
         None,
         "K",
         "run a few iterations on the K configurations of distinct numbers of processes that are estimated to be "
-        "best, and choose among them (default: 3 where the program has iterations, otherwise 0: none; given, it runs "
-        "a program without iterations whole)",
+        "best, and choose among them (default: 3 where measured models choose for a program with iterations, or the "
+        "graph for a program of your own without, which is run whole; otherwise 0: none)",
     )
     bootstrap: int | None = option(
         None, "B", "resample the measurements B times, and give the share in which the choice is the best (default: 0)"
@@ -109,7 +109,7 @@ class SearchOptions(PlatformOptions, KernelSettingsOptions, DryRunOption, Runner
 
 
 @dataclass(frozen=True, kw_only=True)
-class NodesRequest(SearchOptions, JsonOption):
+class NodesRequest(SearchOptions, WideOption, JsonOption):
     """A program for which nodes are chosen."""
 
     then: int = option(0, "K", "search K times more, each on the nodes that remain (default: 0)")

@@ -71,6 +71,10 @@ def check_probes(count: int, where: str) -> None:
 
 def short(problem: Problem, nranks: int) -> Problem:
     """Return the problem with at most ITERATIONS iterations; a program without iterations is left as it is."""
+    if problem.program is not None:
+        iterations = problem.program.iterations
+        fewer = iterations if iterations is None else min(ITERATIONS, iterations)
+        return replace(problem, program=replace(problem.program, iterations=fewer))
     parameter = named_kernel(problem.name).iterations_parameter
     if parameter is None or problem.iterations_on(nranks) <= ITERATIONS:
         return problem

@@ -26,6 +26,9 @@ MOST_RANKS = 16384
 class Study:
     """A program, its platform, and the limits of its configurations.
 
+    A kernel with a free size is studied at several sizes N; with ``fixed``, the program is this one problem, and all
+    sizes stand for it.
+
     Raises:
         UserError: The limits exceed the platform, MOST_PROCESSES or MOST_RANKS.
     """
@@ -34,6 +37,7 @@ class Study:
     platform: Platform
     limits: Limits
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)  # of the problems, besides N
+    fixed: Problem | None = None  # a kernel's class, or the user's own program
 
     def __post_init__(self) -> None:
         clusters = self.platform.clusters
@@ -59,6 +63,8 @@ class Study:
 
     def problem(self, size: int) -> Problem:
         """Return the problem of size N = ``size``."""
+        if self.fixed is not None:
+            return self.fixed
         return sized_problem(self.app, size, **self.parameters)
 
     @property

@@ -21,11 +21,11 @@ from platforms.options import placement_from_request, platform_from_request
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import prose_lines
 from predictor.registry import predictor
-from predictor.scale.counts import counts
 from predictor.scale.curve import Row, best_row, knee_row, rows_of
 from predictor.scale.points import Asked, points
 from predictor.scale.request import Growth, ScaleRequest, growth_from_request, problems
 from predictor.scale.text import notes, sentences, table
+from predictor.series.counts import counts
 
 FIRST = (
     "--program", "--app", "--class", "--platform", "--scenario", "--ranks", "--weak", "--predictor", "--plot", "--out",

@@ -87,7 +87,9 @@ def _run(request: GraphComparisonRequest) -> int:
         runner.start([spec])
         iterations = made.iterations or target.iterations
         simulate = simulation(runner.timed(spec), iterations, time_limit_s=wall_limit_from_request(request))
-        comparison = compared(made, changed, simulate, runner.record(spec).time_s)
+        comparison = compared(
+            made, changed, simulate, lambda target: runner.record(replace(spec, target=target)).time_s
+        )
     write_pictures(request, made)
     if request.json:
         print(json.dumps({**analysis_json(made), **compared_json(comparison), "cautions": said.lines()}))

@@ -29,6 +29,7 @@ class Compared:
     predicted: Elements
     simulated: Elements
     whole_s: float  # simulated time of all iterations
+    asked_s: float  # simulated time that the gains are of: of all iterations, or of the recorded ones
     gains: tuple[Gain, ...]
 
     @property
@@ -37,23 +38,27 @@ class Compared:
         return list(self.analysis.timed.clusters)
 
 
-def compared(analysis: Analysis, changed: Sequence[Changed], simulate: Simulate, whole_s: float) -> Compared:
+def compared(
+    analysis: Analysis, changed: Sequence[Changed], simulate: Simulate, whole_s: Callable[[Target], float]
+) -> Compared:
     """Simulate the program on its platform and on the changed ones.
 
     Args:
         analysis: The prediction.
         changed: The rows of the what-if table to simulate.
         simulate: Returns a recording, with clocks, of a run on a target's own platform.
-        whole_s: The simulated time of all iterations.
+        whole_s: Returns the simulated time of all iterations on a target's own platform.
     """
 
     def elements(target: Target) -> Elements:
         recording = simulate(target)
         return simulated_elements(recording, places_of(target.problem, recording.paths))
 
-    now = elements(analysis.target)
-    gained = gains(changed, analysis.target, now.time_s, lambda target: elements(target).time_s)
-    return Compared(analysis, elements_of_analysis(analysis), now, whole_s, tuple(gained))
+    now, run_s = elements(analysis.target), whole_s(analysis.target)
+    of_run = analysis.answers is not None and analysis.answers.iterations
+    now_s, time_of = (run_s, whole_s) if of_run else (now.time_s, lambda target: elements(target).time_s)
+    gained = gains(changed, analysis.target, now_s, time_of)
+    return Compared(analysis, elements_of_analysis(analysis), now, run_s, now_s, tuple(gained))
 
 
 def simulation(spec: RunSpec, iterations: int, *, time_limit_s: float | None) -> Simulate:

@@ -1,4 +1,4 @@
-"""Predicted gains of faster links, nodes and clusters beside those of simulations on platforms that are changed so."""
+"""Predicted gains of faster parts of a platform beside those of simulations on platforms that are changed so."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from apps.spec.target import Target
 from platforms.model.platform import Platform
 from platforms.read.changed import changed_platform
 from platforms.read.routes import routes_between
-from predictor.graph.faster import DeclaredNetwork, MeasuredNetwork, Network
+from predictor.graph.faster import WHOLE, DeclaredNetwork, MeasuredNetwork, Network
 from predictor.graph.what_if import Answers, WhatIf
 
-PLATFORM_KINDS = ("link", "node", "cluster")  # the others are changes of the program
+PLATFORM_KINDS = ("network", "link", "node", "cluster")  # the others are changes of the program
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ def gains(changed: Sequence[Changed], target: Target, now_s: float, simulate: Ca
 
 def _changed(target: Target, network: Network, answer: WhatIf, factor: float) -> Platform | None:
     hosts = list(dict.fromkeys(target.placement))
-    if answer.kind == "link":
+    if answer.kind in ("network", "link"):
         links = _links(target, network, answer.name)
         return changed_platform(target.platform, hosts, faster_links=dict.fromkeys(links, factor)) if links else None
     named = [host for host in hosts if target.platform.cluster_of(host).name == answer.name]
@@ -77,7 +77,7 @@ def _changed(target: Target, network: Network, answer: WhatIf, factor: float) ->
 def _links(target: Target, network: Network, part: str) -> frozenset[str]:
     """Return SimGrid's names of the links that a part of a network stands for."""
     if isinstance(network, DeclaredNetwork):
-        return network.links[part]
+        return frozenset().union(*network.links.values()) if part == WHOLE else network.links[part]
     assert isinstance(network, MeasuredNetwork)
     hosts = list(dict.fromkeys(target.placement))
     pairs = [(a, b) for a in hosts for b in hosts if a != b]
@@ -85,6 +85,8 @@ def _links(target: Target, network: Network, part: str) -> frozenset[str]:
         (route.source, route.destination): frozenset(route.link_names)
         for route in routes_between(target.platform, pairs)
     }
+    if part == WHOLE:
+        return frozenset().union(*links.values())
     return _only_on(links, network.crossing(part))
 
 

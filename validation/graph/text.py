@@ -11,7 +11,7 @@ from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, percent
 from platforms.terminal.table import Cell, table_lines
 from platforms.wording import number_of
-from predictor.graph.timed_text import UNKNOWN_LATENCY
+from predictor.graph.timed_text import UNKNOWN_LATENCY, answers_title
 from validation.graph.compare import Compared, by_cluster
 from validation.graph.elements import Element
 from validation.presentation.tables import error_cell
@@ -128,12 +128,11 @@ def _clusters(comparison: Compared, *, wide: bool) -> list[str]:
 def _gains(comparison: Compared, *, rows: int, wide: bool) -> list[str]:
     answers = comparison.analysis.answers
     assert answers is not None
-    title = f"What if one of them were {answers.factor:g} times as fast, the largest predicted saving first"
     bounded = any(answer.otherwise_saved_s is not None for answer in answers.answers)
     least = ["or"] if bounded else []
     table: list[_Row] = [["what", "which", "saves", *least, "simulated", "%", "simulated"]]
     for gain in comparison.gains:
-        now_s = comparison.simulated.time_s
+        now_s = comparison.asked_s
         saved = [duration(gain.answer.saved_s), duration(gain.saved_s)]
         if bounded:
             known_s = gain.answer.otherwise_saved_s
@@ -141,7 +140,7 @@ def _gains(comparison: Compared, *, rows: int, wide: bool) -> list[str]:
         shares = (percent(100 * share, signed=True) for share in (gain.answer.saved_share, gain.saved_s / now_s))
         table.append([gain.answer.kind, gain.answer.name, *saved, *shares])
     said = f"the first {number_of(rows, 'row')} that {'changes' if rows == 1 else 'change'} the platform"
-    lines = [title, *table_lines(table, left={0, 1}, wide=wide)]
+    lines = [*answers_title(answers), *table_lines(table, left={0, 1}, wide=wide)]
     if bounded:
         lines += prose_lines(UNKNOWN_LATENCY)
     if len(comparison.gains) < rows:

@@ -14,12 +14,14 @@ from platforms.errors import UserError
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration, significant
 from predictor.nodes.arguments import (
+    asked_size,
     check_choice_arguments,
     objective_cautions,
     plan_from_request,
     probing_from_request,
     search_from_request,
     study_from_request,
+    with_models,
 )
 from predictor.nodes.command import driver_from_request, driver_name, said_of, search, settings_to_json
 from predictor.nodes.predictor_driver import brokers
@@ -42,24 +44,23 @@ def run(request: NodesComparisonRequest) -> int:
         return run_campaign(request)
     if request.out is not None:
         raise UserError(f"--out {request.out}", "needs a campaign file or --paper", "Leave it out, or give one")
-    study = study_from_request(request)
-    if request.size is None:
-        raise UserError("--size", "not given", "Give the N to choose a configuration for")
+    request, study, why = with_models(request, study_from_request(request))
+    size = asked_size(request)
     how = search_from_request(request, study.platform)
     settings = settings_from_request(request)
     check_choice_arguments(request, study)
-    space = study.space(request.size)  # raises an error for impossible options before anything runs
-    study.check_iterations((request.size, ranks) for ranks in space.ranks)
+    space = study.space(size)  # raises an error for impossible options before anything runs
+    study.check_iterations((size, ranks) for ranks in space.ranks)
     general = objective_cautions(request, study.platform)
     said = Cautions()
     said.say(*general)
     if request.dry_run:
         return print_plan(request, plan_from_request(request, study, settings, truths=True))
     with runner_from_request(request, cautions=said) as runner:
-        driver = driver_from_request(request, study, settings, runner)
+        driver = driver_from_request(request, study, settings, runner, how.objective)
         probing = probing_from_request(request, study, brokers(settings, runner)(()))
-        outcome = search(driver, study, request.size, how, probing, resamplings=request.bootstrap or 0)
-        truth = simulate_space(study, request.size, settings, runner)
+        outcome = search(driver, study, size, how, probing, resamplings=request.bootstrap or 0)
+        truth = simulate_space(study, size, settings, runner)
     judged = judge(outcome.choice, truth, how.objective, how.slack)
     spent = driver.gathered.cost + outcome.probes.cost
     if request.json:
@@ -68,9 +69,8 @@ def run(request: NodesComparisonRequest) -> int:
         notes = {"cautions": [*general, *runner.cautions.lines()]}
         print(json.dumps({**asked, **_to_json(judged), "evidence": asdict(spent), **took, **notes}))
         return 0
-    print(
-        "\n".join(folded_lines([f"{study.problem(request.size)} on {study.platform.name}, by {driver_name(request)}"]))
-    )
+    print("\n".join(folded_lines([f"{study.problem(size)} on {study.platform.name}, by {driver_name(request)}"])))
+    print_lines([why] if why else [])
     print(text(judged))
     print_lines(said_of(outcome, request))
     evidence = (

@@ -107,10 +107,10 @@ class Plan:
             memory_s = on.memory_s(path)
             return memory_s / ideal_s, (on.time_s(path) - memory_s) / ideal_s - 1
 
-        return Surface(_of_whole(lambda q, p: terms(q, p)[0]), _of_whole(lambda q, p: terms(q, p)[1]), overlap, SOURCE)
+        return Surface(of_whole(lambda q, p: terms(q, p)[0]), of_whole(lambda q, p: terms(q, p)[1]), overlap, SOURCE)
 
 
-def _of_whole(function: Callable[[int, int], float]) -> Callable[[npt.ArrayLike, npt.ArrayLike], np.ndarray]:
+def of_whole(function: Callable[[int, int], float]) -> Callable[[npt.ArrayLike, npt.ArrayLike], np.ndarray]:
     """Return a function of whole numbers as one of arrays."""
     each = np.vectorize(lambda q, p: function(round(q), round(p)), otypes=[float])
     return lambda q, p: each(q, p)

@@ -37,7 +37,7 @@ def test_parts_are_those_that_messages_use_the_busiest_first():
 
 def test_what_joins_two_clusters_has_the_latency_that_their_nodes_leave():
     # At most 7 - 1 - 1 s, at least 7 - 2 - 2 s; half of it remains.
-    most, least = network().faster("between a and b", 2.0)
+    most, least = network().faster("between a and b", 2.0, 2.0)
     assert (latency_s(most, "a0", "b1"), latency_s(least, "a0", "b1")) == pytest.approx((4.5, 5.5))
     assert most.ways["a0", "b1"].bound_Bps == pytest.approx(80)
     assert most.capacity_Bps["a to b"] == most.capacity_Bps["b to a"] == 80
@@ -45,7 +45,7 @@ def test_what_joins_two_clusters_has_the_latency_that_their_nodes_leave():
 
 
 def test_a_link_of_a_node_has_half_of_the_latency_to_its_neighbour_or_none():
-    most, least = network().faster("of a0", 2.0)
+    most, least = network().faster("of a0", 2.0, 2.0)
     expected_s = {
         ("a0", "a1"): (1.5, 2),
         ("a1", "a0"): (1.5, 2),
@@ -62,12 +62,12 @@ def test_a_link_of_a_node_has_half_of_the_latency_to_its_neighbour_or_none():
 
 
 def test_a_way_slower_than_its_known_links_is_limited_by_what_joins_the_clusters():
-    (most, _) = network(between_Bps=np.inf).faster("between a and b", 2.0)
+    (most, _) = network(between_Bps=np.inf).faster("between a and b", 2.0, 2.0)
     assert most.ways["a0", "b0"].bound_Bps == pytest.approx(80)
-    (most, _) = network(between_Bps=np.inf).faster("between a and b", 10.0)
+    (most, _) = network(between_Bps=np.inf).faster("between a and b", 10.0, 10.0)
     assert most.ways["a0", "b0"].bound_Bps == pytest.approx(100)  # that of the nodes
 
 
 def test_a_slower_link_slows_messages_down():
-    most, _ = network().faster("of a0", 0.5)
+    most, _ = network().faster("of a0", 0.5, 0.5)
     assert (latency_s(most, "a0", "a1"), most.ways["a0", "a1"].bound_Bps) == pytest.approx((3, 50))

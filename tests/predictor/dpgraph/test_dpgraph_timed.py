@@ -18,6 +18,7 @@ from apps.runs.record_events import record_events
 from apps.runs.simulate import simulate
 from apps.spec.settings import Settings
 from apps.spec.target import Target
+from platforms.grids.grid import Wire
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.model.platform import Cluster, Host, Platform
@@ -37,6 +38,7 @@ from predictor.graph.places import places_of
 from predictor.graph.timed import timed
 from predictor.graph.what_if import Setting, what_if
 
+JACOBI = Path(__file__).parents[3] / "examples" / "jacobi" / "jacobi.c"
 LATENCY_S, BANDWIDTH_BPS = 0.5, 100.0  # of every message by hand, without an envelope
 SPEED_FLOPS = 1e9
 
@@ -240,7 +242,46 @@ def test_what_if_says_what_a_simulation_with_faster_nodes_gains():
     )
     assert cluster.saved_s == pytest.approx(before_s - after_s, rel=0.01)
     assert [one.saved_s for one in found.answers] == sorted((one.saved_s for one in found.answers), reverse=True)
-    assert {"link", "node", "cluster", "call", "computation"} == {one.kind for one in found.answers}
+    assert {"network", "link", "node", "cluster", "call", "computation"} == {one.kind for one in found.answers}
+
+
+def test_what_is_saved_is_that_of_the_whole_run_and_of_bandwidth_and_latency_apart():
+    # Three of 20 iterations are recorded.  Simulated are platforms whose links have twice the bandwidth, half of the
+    # latency, or both.
+    grid = named_grid("grid2x2", None, [40e9, 60e9])
+    jacobi = own_problem(read_program(str(JACOBI), "200 {iterations} charged", 20))
+    asked = Target(jacobi, materialise(grid), block(materialise(grid), 4))
+    recording = record_events(Settings().spec(asked), 3)
+    routes = routes_between(asked.platform, [(a, b) for a in asked.placement for b in asked.placement if a != b])
+    places = places_of(asked.problem, recording.paths)
+    sections = Sections(recording)
+    found = what_if(Setting(owned_graph(recording).program, asked, declared(asked, routes), places, sections), 2.0)
+    assert found.iterations == 20
+    (network,) = [answer for answer in found.answers if answer.kind == "network"]
+
+    def run_s(platform):
+        return simulate(Settings(iterations="full").spec(replace(asked, platform=platform))).time_s
+
+    def changed(bandwidth, latency):
+        def wire(known):
+            return Wire(known.bandwidth_Bps * bandwidth, known.latency_s / latency)
+
+        clusters = tuple(replace(c, node=wire(c.node), backbone=wire(c.backbone)) for c in grid.clusters)
+        links = tuple(replace(link, wire=wire(link.wire)) for link in grid.wan_links)
+        return materialise(replace(grid, clusters=clusters, wan_links=links))
+
+    now_s = run_s(asked.platform)
+    assert found.time_s == pytest.approx(now_s, rel=1e-3)
+    for saved_s, platform in (
+        (network.saved_s, changed(2, 2)),
+        (network.bandwidth_saved_s, changed(2, 1)),
+        (network.latency_saved_s, changed(1, 2)),
+    ):
+        assert saved_s == pytest.approx(now_s - run_s(platform), rel=0.01, abs=1e-3 * now_s)
+    (work,) = [answer for answer in found.answers if answer.kind == "computation"][:1]
+    # By hand: half of 6 operations for each of 100 x 100 points in each of 20 iterations, on a slow or a fast node.
+    saved_flops = 20 * 6 * 100 * 100 / 2
+    assert 0.95 * saved_flops / 60e9 < work.saved_s < 1.05 * saved_flops / 40e9
 
 
 def test_parts_that_are_not_tried_are_counted(integer_sort):

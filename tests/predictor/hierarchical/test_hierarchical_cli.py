@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 
 import pytest
 from matplotlib.image import imread
@@ -30,7 +31,7 @@ batch = "slurm"
 @pytest.fixture
 def ask(capsys):
     def asked(*arguments):
-        assert main([*arguments, "--json"]) == 0
+        assert main([*map(str, arguments), "--json"]) == 0
         return json.loads(capsys.readouterr().out)
 
     return asked
@@ -402,3 +403,58 @@ def test_the_bytes_of_a_nas_kernel_are_those_of_whole_nodes(ask):
     (several,) = cautions_about(found, "several cores per node")
     assert "compact part" in several
     assert not cautions_about(found, "simulate fewer nodes")
+
+
+JACOBI = Path(__file__).parents[3] / "examples" / "jacobi" / "jacobi.c"
+
+
+def test_a_program_of_ones_own_is_counted_in_recordings(ask, own, computing):
+    found = ask("--system", own, "--program", computing, "--program-args", "33.1e11", "--ranks", "1,4,6", "--no-store")
+    # By hand: a core of the machine computes 33.1 Gflop/s, so that 33.1e11 operations take 100 s on one core; on six of
+    # them a sixth, and a barrier of microseconds.
+    assert found["counts"]["operations"] == pytest.approx(33.1e11)
+    assert found["recorded_ranks"] == [1, 4, 6]
+    assert found["best_cores_per_node"] * found["best_nodes"] == 6
+    assert found["best_time_s"] == pytest.approx(100 / 6, rel=1e-3)
+    assert found["speedup_over_one_core"] == pytest.approx(6, rel=1e-3)
+
+
+def test_what_a_node_sends_is_that_of_the_recorded_messages(ask, own):
+    words = ["--program", JACOBI, "--program-args", "400 {iterations} charged", "--program-iterations", "20"]
+    found = ask("--system", own, *words, "--ranks", "2", "--cores-per-node", "1", "--nodes", "2", "--no-store")
+    # By hand: each of two ranks sends an edge of 400 numbers and agrees on one, in each of 20 iterations; it does 6
+    # operations for each of 400 x 400 points.
+    assert found["counts"]["link_bytes"] == pytest.approx(20 * (400 * 8 + 8), rel=0.01)
+    assert found["counts"]["operations"] == 20 * 6 * 400 * 400
+
+
+def test_the_memory_of_a_recorded_program_is_that_of_the_option(ask, own, computing):
+    asked = ["--system", own, "--program", computing, "--program-args", "33.1e11", "--ranks", "4", "--no-store"]
+    fast = ask(*asked, "--cores-per-node", "4", "--nodes", "1")
+    slow = ask(*asked, "--cores-per-node", "4", "--nodes", "1", "--bytes-per-flop", "2")
+    # By hand: 6.62e12 bytes over a memory of 89 Gbyte/s, after 25 s of computation.
+    assert fast["time_s"] == pytest.approx(25, rel=1e-3)
+    assert slow["time_s"] == pytest.approx(25 + 6.62e12 / 89e9, rel=1e-3)
+    assert any("#b is not known" in caution for caution in fast["cautions"])
+
+
+def test_a_kernel_of_a_size_is_recorded_too(ask, own):
+    found = ask(
+        "--system", own, "--app", "himeno", "--size", "16", "--param", "niter=2", "--ranks", "1,2", "--no-store"
+    )
+    assert (found["app"], found["class"], found["recorded_ranks"]) == ("himeno", "16 niter=2", [1, 2])
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["--program", "PROGRAM", "--program-args", "0", "--ranks", "1"], "it computes nothing in its recordings"),
+        (["--program", "PROGRAM", "--program-args", "1e9", "--n", "3"], "--n 3: goes with the programs of the paper"),
+        (["--program", "PROGRAM", "--program-args", "1e9", "--ranks", "1,2", "--nodes", "3"], "was recorded on 1, 2"),
+        (["--app", "cg", "--class", "S", "--ranks", "4"], "--ranks: goes with a program that is recorded"),
+    ],
+)
+def test_options_that_do_not_go_with_a_recorded_program_are_refused(words, reason, own, computing, capsys):
+    named = [str(computing) if word == "PROGRAM" else word for word in words]
+    assert main(["--system", str(own), *named]) == 2
+    assert reason in " ".join(capsys.readouterr().err.split())

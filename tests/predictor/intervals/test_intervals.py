@@ -118,7 +118,8 @@ def test_the_interval_is_the_time_times_the_expected_errors(target, monkeypatch)
     module.calibration_of.cache_clear()
     made = with_interval(Prediction(5.0), "p", target, []).interval
     module.calibration_of.cache_clear()
-    assert (made.low_s, made.high_s) == pytest.approx((10.0, 10.0), rel=2e-4)  # twice it
+    # The truth was always twice it; one of the three digits that are shown to either side.
+    assert (made.low_s, made.high_s) == (pytest.approx(9.9), pytest.approx(10.1))
     assert (made.level, made.cases, made.made_of) == (0.9, 60, ("cg",))
 
 
@@ -160,6 +161,15 @@ def test_a_recording_that_needs_a_caution_gives_no_interval(target, doubtful):
     made = with_interval(Prediction(1.0, evidence=("doubtful",)), "dpgraph", target, evidence)
     assert (made.interval, made.no_interval) == (None, "calibrated with recordings that need no caution")
     assert with_interval(Prediction(1.0, evidence=("sound",)), "dpgraph", target, evidence).interval is not None
+
+
+def test_the_spread_of_measured_computation_widens_the_interval(target):
+    request = EvidenceRequest("recording", target)
+    evidence = [Evidence(request, replace(recording(), spread_rel=0.05), "it", Cost())]
+    wide = with_interval(Prediction(1.0, {"compute_s": 0.5}), "dpgraph", target, evidence).interval
+    # By hand: sqrt(2) x 5 % of the half that is computation, to either side; dpgraph's own errors are below 0.2 %.
+    assert (wide.low_s, wide.high_s) == (pytest.approx(0.96464, abs=2e-3), pytest.approx(1.03536, abs=2e-3))
+    assert "computation timed within 5 %" in wide.made_of
 
 
 def test_an_extrapolation_beyond_the_calibrated_ones_has_none(target, record_of):

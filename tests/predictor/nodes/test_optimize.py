@@ -154,6 +154,7 @@ def test_json_has_the_documented_keys(pretend, capsys):
     one = {
         *("chosen", "ranks", "estimated_s", "value", "configurations", "examined", "search_s", "gather_s", "flags"),
         *("nodes", "hostfile", "probed", "probability_best"),
+        *("searched", "front", "knee", "second", "second_s", "sbatch"),
     }
     asked = {
         *("app", "size", "params", "platform", "platform_hash", "most_nodes", "most_processes", "predictor"),
@@ -175,7 +176,7 @@ def test_json_has_the_documented_keys(pretend, capsys):
             "seed",
         ),
     }
-    assert set(data) == one | asked | {"then", "ended", "evidence", "cautions"}
+    assert set(data) == one | asked | {"then", "ended", "evidence", "cautions", "predictor_chosen_because"}
     assert set(data["then"][0]) == one
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from platforms.errors import UserError
-from predictor.scale.counts import counts
+from predictor.series.counts import counts
 
 
 @pytest.mark.parametrize(
