@@ -25,7 +25,7 @@ from apps.options.timeline import TIMELINE, TimelineOption, timelines
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import print_cautions
 from apps.results.record import RunRecord
-from apps.spec.choices import MODES
+from apps.spec.choices import MODES, RECORDED, REPLAY
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.addons import provided
@@ -241,7 +241,7 @@ def _check_of_machine(request: ProgramRequest) -> None:
 
 def _check_store(request: ProgramRequest, spec: RunSpec) -> None:
     """Refuse the options of a store where nothing is kept."""
-    if spec.machine is not None or spec.compute == "measured":
+    if spec.machine is not None or spec.compute in ("measured", RECORDED):
         return
     for name, given in (("--store", request.store is not None), ("--no-store", request.no_store)):
         if given:
@@ -249,12 +249,12 @@ def _check_store(request: ProgramRequest, spec: RunSpec) -> None:
 
 
 def _simulated(request: ProgramRequest, spec: RunSpec, time_limit_s: float | None) -> RunRecord:
-    """Return the record of a simulation, whose measured computation is kept in the store."""
+    """Return the record of a simulation, whose measured computation or recording is kept in the store."""
     # Imported here for a quick start: they are slow to import.
     from apps.runs.simulate import simulate
     from apps.store import Store
 
-    if request.no_store or spec.compute != "measured":
+    if request.no_store or (spec.compute != "measured" and spec.engine != REPLAY):
         return simulate(spec, time_limit_s=time_limit_s)
     with Store(Path(request.store) if request.store is not None else None) as store:
         return simulate(spec, time_limit_s=time_limit_s, store=store)

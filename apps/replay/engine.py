@@ -13,16 +13,19 @@ from typing import Any
 
 from apps.child.process import Finished
 from apps.machines.this_computer import processor
+from apps.recording.events import Recording
 from apps.recording.recorder.library import real_recorder_hash, recorder_hash
 from apps.replay.files import write_files
 from apps.results.energy import counted
 from apps.results.inputs import Inputs
 from apps.results.record import RunRecord
+from apps.results.timed import Timed
 from apps.runs.native_recording import native_recording
 from apps.runs.record_events import scaled
 from apps.smpi.engine import noted
 from apps.smpi.launch import Launch
 from apps.smpi.user_run import run_user_iterations
+from apps.spec.choices import RECORDED
 from apps.spec.run_spec import RunSpec
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.compiling import compile_once
@@ -54,11 +57,14 @@ def run_iterations(
     Its inputs are those of the run that was recorded.
     """
     energy = counted(spec.target.platform)
-    with _recorded(spec, time_limit_s, stop, energy=energy) as (started, inputs):
+    with _recorded(spec, time_limit_s, stop, energy=energy) as (started, recording, inputs):
         record = run_user_iterations(
             spec, iterations, identity=identity, time_limit_s=time_limit_s, stop=stop, started=started
         )
-    return replace(record, inputs=inputs)
+    timed = None
+    if spec.compute == RECORDED:
+        timed = Timed(replayed=True, spread_rel=recording.spread_rel, kept=recording.replayed)
+    return replace(record, inputs=inputs, timed=timed, command=())  # the files of the recording are gone
 
 
 def note_events(
@@ -71,7 +77,7 @@ def note_events(
     stop: threading.Event | None = None,
 ) -> Finished:
     """Replay the recording under the recorder; see apps.runs.engines.Engine."""
-    with _recorded(spec, time_limit_s, stop) as (started, inputs):
+    with _recorded(spec, time_limit_s, stop) as (started, _, inputs):
         done = noted(spec, started, notes, "yes", what=what, time_limit_s=time_limit_s, stop=stop)
     return replace(done, inputs=inputs)
 
@@ -79,15 +85,19 @@ def note_events(
 @contextmanager
 def _recorded(
     spec: RunSpec, time_limit_s: float | None, stop: threading.Event | None, *, energy: tuple[str, ...] = ()
-) -> Iterator[tuple[Launch, Inputs | None]]:
-    """Yield the launch of the replayer with the recording of the spec's program, and what that has read."""
+) -> Iterator[tuple[Launch, Recording, Inputs | None]]:
+    """Yield the launch of the replayer, the recording of the spec's program, and what that has read."""
     check_simgrid()
     recording, inputs = native_recording(spec, time_limit_s=time_limit_s, stop=stop)
     program = compile_once("replayer", [_SOURCE], compiler=["smpicc"], flags=_FLAGS, headers=[_HEADER])
     with scratch_folder("replay") as folder:
         size_bytes = write_files(scaled(recording, spec.flop_scale), folder)
         arguments = (str(folder), str(size_bytes))
-        yield Launch(program, arguments, privatize=False, finds_input=False, energy=energy), inputs
+        all_iterations = spec.target.iterations
+        started = Launch(
+            program, arguments, privatize=False, finds_input=False, iterations=all_iterations, energy=energy
+        )
+        yield started, recording, inputs
 
 
 @cache

@@ -40,6 +40,7 @@ def native_recording(
 
     The program runs once, with as many ranks as the target has; the recording is taken from ``store`` and kept there.
     All that this process asks for are one recording, so that a replay and a prediction have the same computation.
+    Where calls repeat, their computation is the median (apps/recording/smoothed.py).
 
     Raises:
         KernelError: So many ranks do not fit here, or the program makes calls that a recording cannot represent.
@@ -61,8 +62,10 @@ def native_recording(
         if store is not None and not store.unchanged("recording", identity):
             from apps.recording.files import to_bytes  # imported here because NumPy is slow to import
 
-            events = sum(map(len, recording.events))
-            store.put_bytes("recording", identity, to_bytes(recording), inputs=inputs, summary=f"{events} events")
+            events, kept = sum(map(len, recording.events)), replace(recording, replayed=True)
+            if store.put_bytes("recording", identity, to_bytes(kept), inputs=inputs, summary=f"{events} events"):
+                recording = kept
+                _recordings[key] = recording, inputs
     return recording, inputs
 
 
@@ -98,6 +101,7 @@ def _made(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | Non
     """Run the program, and return its recording without dates, and its inputs."""
     # Imported here for a quick start: it is slow to import.
     from apps.recording.iterations import without_marks
+    from apps.recording.smoothed import smoothed
 
     problem, nranks = spec.target.problem, spec.target.nranks
     assert problem.program is not None and problem.program.native is not None  # the spec's engine is for such programs
@@ -111,4 +115,4 @@ def _made(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | Non
     with doing(f"running {what}, to record it"):
         recording = run_recorded(here, target.iterations, what=what, time_limit_s=time_limit_s, read=read, stop=stop)
     recording = replace(without_marks(undated(recording)), measured=True)
-    return recording, read[0]
+    return smoothed(recording, spec.host_speed_flops, target.iterations), read[0]

@@ -44,6 +44,7 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
             "kernel_hash": problem.program.content_hash,
             "arguments": list(problem.program.arguments),
             "full_iterations": problem.program.iterations,
+            **({"shares": list(problem.shares)} if problem.shares else {}),
             "host_speed_flops": spec.host_speed_flops,
             "processor": processor(),
             "app": problem.name,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from apps.results.energy import counted
 from apps.smpi.launch import launch, repeatable
+from apps.spec.choices import REPLAY
 from platforms import make as generate
 from platforms.command.values import parsed
 from platforms.errors import UserError
@@ -130,7 +131,7 @@ def commands(run: ListedRun, file: PlatformFile | None) -> tuple[str, ...]:
 
 def _command(run: ListedRun) -> Sequence[str]:
     spec = run.spec
-    if spec.engine == "s4u":
+    if spec.engine in ("s4u", REPLAY):  # a replay has none: the page's own command makes it again
         return run.command
     return repeatable(spec, launch(spec, run.iterations, energy=counted(spec.target.platform)))
 
