@@ -6,6 +6,7 @@ They depend on the program and its number of ranks only: all platforms share the
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -56,6 +57,7 @@ def noted_in_full(
     spec: RunSpec,
     *,
     marked: bool,
+    settle_inputs: Callable[[Inputs | None], Inputs | None] = lambda inputs: inputs,
     store: Store | None = None,
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
@@ -99,13 +101,14 @@ def noted_in_full(
             calls, moments = read_notes(folder, spec.target.nranks)
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log) from err
-    notes = Notes(tuple(call[:0] for call in calls) if marked else calls, moments, done.inputs)
+    inputs = settle_inputs(done.inputs)
+    notes = Notes(tuple(call[:0] for call in calls) if marked else calls, moments, inputs)
     if events is not None and read is not None:
         read.append(done.inputs)
     if store is not None:
         items = sum(map(len, notes.moments if marked else notes.calls))
         content = to_bytes(notes.calls, notes.moments)
-        store.put_bytes("fingerprints", identity, content, inputs=merged([done.inputs]), summary=f"{items} hashes")
+        store.put_bytes("fingerprints", identity, content, inputs=merged([inputs]), summary=f"{items} hashes")
     return notes
 
 

@@ -151,11 +151,9 @@ def _full(spec: RunSpec, marked: bool, cuts: Any, limits: dict[str, Any]) -> Fin
     iterations = spec.full_iterations
     if not marked and cuts is None:
         raise NotShown("their boundaries were not found")
-    settle_inputs = limits["settle_inputs"]
-    limits = {name: value for name, value in limits.items() if name != "settle_inputs"}
     try:
         notes = noted_in_full(spec, marked=marked, **limits)
-        _check_asks(settle_inputs(notes.inputs))
+        _check_asks(notes.inputs)
         full = notes.fingerprints(cuts)
     except Stopped:
         raise
