@@ -192,6 +192,7 @@ def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Fin
         peak_memory_bytes=done.peak_memory_bytes,
         command=repeatable(spec, started),
         inputs=done.inputs,
+        look_s=tuple(float(change["looked_s"]) for change in whole),
         seen=None if timeline is None else Seen(timeline),
         timed=_timed(spec),
         **energy_fields(noted.energy, spec.target.platform, () if timeline is None else timeline.energy_j),

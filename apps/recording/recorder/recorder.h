@@ -55,6 +55,7 @@ typedef struct {
   uint64_t hash;   /* of all calls and injected computation since the mark before, in their order (hashes.c) */
   int64_t timed;   /* observations of the time on which the program's course may depend (hashes.c) */
   int64_t clocks;  /* those among them that are readings of a clock */
+  double looked_s; /* simulated time that looks for messages have taken, which SMPI charges for each (looks.c) */
 } Moment;
 
 /* A communicator, described in the same way on all its members. */
@@ -225,6 +226,7 @@ void write_comms(const char *path, bool hashes); /* one per line, with hashes: e
 #define SITE __builtin_return_address(0)
 void looked_at(Rank *r, int style, bool found, int count, const MPI_Request *handles, const void *site);
 #define WILD(from, tag) ((from == MPI_ANY_SOURCE) + 2 * (tag == MPI_ANY_TAG))
+void charged_look(Rank *r); /* after a look that does not wait, in its call */
 void looked_for(Rank *r, bool found, int wild, const Comm *comm, const MPI_Status *status, const void *site);
 
 /* --- requests.c --- */
