@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from platforms.command.command import Command
 from platforms.command.request import option
 from platforms.files.writing import write_text
-from platforms.grids.xml import platform_xml
-from platforms.options import ScenarioOptions, grid_from_request, system_from_request
-from platforms.system.convert import platform_file
+from platforms.options import ScenarioOptions, platform_file_from_request
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,8 +19,7 @@ class MakeRequest(ScenarioOptions):
 
 
 def _run(request: MakeRequest) -> int:
-    system = system_from_request(request) if request.frequency is None else None
-    content = platform_xml(grid_from_request(request)) if system is None else platform_file(system)
+    content = platform_file_from_request(request)
     if request.output == "-":
         sys.stdout.write(content.decode())
     else:

@@ -8,21 +8,28 @@ import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar
+from typing import Any, ClassVar
 
+from platforms.addons import provided
 from platforms.command.parser import any_case
 from platforms.command.request import Request, given, option
 from platforms.errors import PlatformError, UserError, known_names, printable
 from platforms.grids.grid import Grid
 from platforms.grids.network import DEFAULT_NETWORK, FACTORS, network_names, with_factors
-from platforms.grids.scenario import NAMED, SCENARIOS, named_grid, read_grid, with_frequencies
+from platforms.grids.scenario import (
+    NAMED,
+    SCENARIOS,
+    is_system_file,
+    named_grid,
+    names_file,
+    read_grid,
+    with_frequencies,
+)
+from platforms.grids.xml import platform_xml
 from platforms.model.frequency import parse_frequency
 from platforms.model.placement import MAPPINGS, Placement, RanksPerHost, places, read_host_file
 from platforms.model.platform import Platform
 from platforms.read.clusters import parse_clusters, regroup
-
-if TYPE_CHECKING:
-    from platforms.system.model import System
 
 
 def _any_scenario(text: str) -> str:
@@ -156,16 +163,12 @@ def at_frequency(grid: Grid, text: str) -> Grid:
     return grid.at(parse_frequency(text, levels))
 
 
-def system_from_request(request: ScenarioOptions) -> System | None:
-    """Return the system that --scenario and --hardware describe, or None if --scenario is not a system file.
+def system_file(request: ScenarioOptions) -> str | None:
+    """Return the system file that --scenario names, or None if it names no system file.
 
     Raises:
         UserError: The options contradict each other, or the file is wrong.
     """
-    # Imported here for a quick start: they are slow to import.
-    from platforms.system.description import is_system_file
-    from platforms.system.named import names_file, system_named
-
     is_file = request.scenario and names_file(request.scenario)
     if is_file and request.speeds is not None:
         raise UserError("--speeds", "does not go with a scenario file", "Write speeds into the file")
@@ -176,18 +179,30 @@ def system_from_request(request: ScenarioOptions) -> System | None:
     for name in ("network", "factors"):
         if getattr(request, name) is not None:
             raise UserError(f"--{name}", "does not go with a system file", "Write it into the file")
-    return system_named(given(request.scenario), hardware=request.hardware)
+    return request.scenario
+
+
+def _systems() -> Any:
+    """Return what makes platforms of systems (platforms/system/convert.py)."""
+    return provided("platforms.system.convert")
+
+
+def platform_file_from_request(request: ScenarioOptions) -> bytes:
+    """Return the SimGrid platform file of the scenario or system that a request names."""
+    system = system_file(request) if request.frequency is None else None
+    if system is not None:
+        content: bytes = _systems().content_of_file(system, request.hardware)
+        return content
+    return platform_xml(grid_from_request(request))
 
 
 def _grid(request: ScenarioOptions) -> Grid:
-    # Imported here for a quick start: it is slow to import.
-    from platforms.system.named import names_file
-
     if not request.scenario:
         raise UserError("--scenario", "is missing", f"Give one of {', '.join(NAMED)}, or a scenario file")
-    system = system_from_request(request)
+    system = system_file(request)
     if system is not None:
-        return _grid_of(system)
+        grid: Grid = _systems().grid_of_file(system, request.hardware)
+        return grid
     speeds_flops = None if request.speeds is None else _speeds_flops(request.speeds)
     if names_file(request.scenario):
         return read_grid(request.scenario, request.network)
@@ -234,19 +249,29 @@ def read_platforms(files: Sequence[str | Path], clusters: str = "") -> list[Plat
     Raises:
         UserError: A file or the patterns are wrong.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here for a quick start: it is slow to import.
     from platforms.read.read import read_platform
-    from platforms.system.convert import materialise_file
 
     patterns = parse_clusters(clusters) if clusters.strip() else ()
     paths = [Path(file) for file in dict.fromkeys(map(str, files))]
     stems = [path.stem for path in paths]
     names = [printable(path.stem if stems.count(path.stem) == 1 else str(path)) for path in paths]
     read = [
-        replace(materialise_file(path), name=name) if is_grid_file(path) else read_platform(path, name)
+        replace(_of_grid_file(path), name=name) if is_grid_file(path) else read_platform(path, name)
         for path, name in zip(paths, names, strict=True)
     ]
     return [regroup(platform, patterns) for platform in read] if patterns else read
+
+
+def _of_grid_file(path: Path) -> Platform:
+    """Return the platform of a scenario file or system file."""
+    # Imported here for a quick start: it is slow to import.
+    from platforms.read.read import materialise
+
+    if not is_system_file(path):
+        return materialise(read_grid(path))
+    platform: Platform = _systems().platform_of_file(str(path), ())
+    return platform
 
 
 def _files(texts: Sequence[str]) -> list[str]:
@@ -263,12 +288,10 @@ def _platform_of_scenario(request: PlatformOptions) -> Platform:
 
     if not request.scenario:
         raise UserError("platform", "none is given", "Give --scenario NAME or --platform FILE")
-    system = system_from_request(request)
+    system = system_file(request)
     if system is not None and request.frequency is None:
-        # Imported here for a quick start: it is slow to import.
-        from platforms.system.convert import materialise_system
-
-        return materialise_system(system)
+        platform: Platform = _systems().platform_of_file(system, request.hardware)
+        return platform
     return materialise(grid_from_request(request))
 
 
@@ -369,17 +392,6 @@ def _placement(request: PlacementOptions, platform: Platform, nranks: int | None
             problem = f"it would take {nranks} ranks to fill it, and a simulation would take long to start them"
             raise UserError(f"platform {platform.name}", problem, "Give the number of ranks with --ranks")
     return MAPPINGS[mapping](platform, nranks, ranks_per_host)
-
-
-def _grid_of(system: System) -> Grid:
-    # Imported here for a quick start: it is slow to import.
-    from platforms.system.grids import as_grid
-
-    grid = as_grid(system)
-    if grid is None:
-        problem = "not a grid of clusters, each of a single kind of node with one compute unit"
-        raise UserError(f"system {system.name!r}", problem, "Use a command that takes any platform")
-    return grid
 
 
 def _speeds_flops(text: str) -> list[float]:

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeVar, runtime_checkable
 
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.network.measure import Measurement, NetworkPlan
+from apps.probes.plan import Measurement
+from apps.probes.plan import Plan as ExperimentPlan
 from apps.recording.events import Recording
 from apps.results.record import RunRecord
 from apps.spec.target import Target
@@ -43,7 +43,7 @@ class EvidenceRequest:
     kind: str
     target: Target
     iterations: int | None = None  # number of recorded iterations; only for kind "recording"
-    plan: NetworkPlan | BlockPlan | None = None  # only for the kinds "exchange" and "blocks"
+    plan: ExperimentPlan | None = None  # only for the kinds "exchange" and "blocks"
     efficiency: float | None = None  # only for kind "simulation"
 
 

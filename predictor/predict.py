@@ -16,7 +16,7 @@ from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.machines import MachineOptions, machine_from_request, machines_platform
 from apps.options.programs import ProgramOptions
-from apps.options.runner import RunnerOptions, runner_from_request
+from apps.options.runner import RunnerOptions, evidence_limit_from_request, runner_from_request
 from apps.options.settings import settings_from_request
 from apps.options.shares import SharesOption, with_asked_shares
 from apps.results.cautions import Cautions
@@ -144,7 +144,9 @@ def answer(request: PredictRequest) -> Predictions | int:
         from predictor.evidence.plan import planned
 
         asked = models or (lambda target: [_best(target, settings)])
-        return print_plan(request, planned([(settings, targets)], asked, truths=False))
+        return print_plan(
+            request, planned([(settings, targets)], asked, truths=False, limit=evidence_limit_from_request(request))
+        )
     return predictions(request, settings, targets, models, said, given=given, write_to=request.write_hostfile)
 
 

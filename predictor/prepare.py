@@ -21,8 +21,8 @@ from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
 from platforms.simgrid.installed import check_simgrid
 from predictor.dpgraph import fluid
+from predictor.factorisation import evaluate
 from predictor.structural import contention as sharing
-from predictor.structural.factorisation import evaluate
 
 _COMPILERS = 2  # at a time
 # The longest first.

@@ -12,7 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("platforms", "apps", "predictor", "validation")
-MOST_CORE_LINES = 45_000
+MOST_CORE_LINES = 53_900
+COUNTED = {".py", ".c", ".h", ".cpp", ".hpp", ".toml", ".j2", ".css", ".js"}  # program text; tables of data are not
 
 
 def contract():
@@ -20,12 +21,18 @@ def contract():
     return next(one for one in contracts if one["name"] == "The core imports no add-on")
 
 
-ADD_ONS = contract()["forbidden_modules"]
+CORE, ADD_ONS = contract()["source_modules"], contract()["forbidden_modules"]
+# Packages and rooms that have both: what stands directly in them is listed, and they themselves are not.
+DIVIDED = {room.rpartition(".")[0] for room in (*CORE, *ADD_ONS)}
 
 
 def files_of(room):
+    """Return the files of a room that belong to no room inside it."""
     path = ROOT.joinpath(*room.split("."))
-    return sorted(path.rglob("*.py")) if path.is_dir() else [path.with_suffix(".py")]
+    files = path.rglob("*") if path.is_dir() else [path.with_suffix(".py")]
+    inner = [ROOT.joinpath(*name.split(".")) for name in (*CORE, *ADD_ONS, *DIVIDED) if name.startswith(f"{room}.")]
+    inside = {part for path in inner for part in (path, path.with_suffix(".py"))}
+    return sorted(file for file in files if file.suffix in COUNTED and inside.isdisjoint([file, *file.parents]))
 
 
 def without(folder, rooms):
@@ -65,19 +72,19 @@ def whole(tmp_path_factory):
 
 def test_every_room_is_of_the_core_or_an_add_on():
     rooms = {
-        f"{package}.{path.stem}"
-        for package in PACKAGES
-        for path in (ROOT / package).iterdir()
+        f"{divided}.{path.stem}"
+        for divided in DIVIDED
+        for path in ROOT.joinpath(*divided.split(".")).iterdir()
         if (path.suffix == ".py" and path.stem != "__init__") or (path / "__init__.py").exists()
     }
-    assert {*contract()["source_modules"], *ADD_ONS} == rooms
+    assert {*CORE, *ADD_ONS} == rooms - DIVIDED
 
 
 def test_the_core_is_small():
-    lines = [
-        len(file.read_text("utf-8").splitlines()) for room in contract()["source_modules"] for file in files_of(room)
-    ]
-    assert sum(lines) <= MOST_CORE_LINES
+    lines = {
+        room: sum(len(file.read_text("utf-8").splitlines()) for file in files_of(room)) for room in (*CORE, *DIVIDED)
+    }
+    assert sum(lines.values()) <= MOST_CORE_LINES, lines
 
 
 def test_the_main_job_needs_no_add_on(tmp_path, whole):

@@ -22,7 +22,8 @@ from apps.options.runner import RunnerOptions, checked_runner, runner_from_reque
 from apps.programs.kernel import kernel_names
 from apps.programs.problem import Problem, problem
 from apps.results.cautions import Cautions
-from apps.runs.plan import refusals_text, rough_duration, wall_s
+from apps.runs.limits import rough_duration
+from apps.runs.plan import refusals_text, wall_s
 from apps.spec.choices import AUTO
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target

@@ -12,7 +12,7 @@ from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.machines import MachineOptions, machine_from_request, machines_platform
 from apps.options.programs import ProgramOptions
-from apps.options.runner import RunnerOptions, runner_from_request
+from apps.options.runner import RunnerOptions, evidence_limit_from_request, runner_from_request
 from apps.options.settings import settings_from_request
 from apps.options.shares import SharesOption, with_asked_shares
 from apps.options.timeline import TIMELINE, TimelineOption, timelines
@@ -132,7 +132,9 @@ def run(request: RunRequest) -> int:
     if request.dry_run:
         if request.no_target and request.predictor is None:  # as predictor.predict: the best one of each target
             series = replace(series, predictors=_best_alone)
-        plan = series.plan(truths=request.truth is None and not request.no_target)
+        plan = series.plan(
+            truths=request.truth is None and not request.no_target, limit=evidence_limit_from_request(request)
+        )
         return print_plan(request, plan if request.timeline is None else _with_timeline(plan))
     if request.no_target:
         # Imported here for a quick start: it is slow to import.

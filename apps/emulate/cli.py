@@ -18,9 +18,8 @@ from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
 from platforms.grids.grid import Grid
-from platforms.grids.scenario import named_grid, read_grid
+from platforms.grids.scenario import named_grid, names_file, read_grid
 from platforms.grids.xml import platform_xml
-from platforms.system.named import names_file
 
 _DESCRIPTION = """Run a command, such as mpirun of Open MPI, on a grid that this machine emulates: every node is a
 network name space with its own address, packets take the rates and delays of the grid's links, and ranks compute no

@@ -25,6 +25,7 @@ from apps.machines.machine_file import PROGRAM, SCRIPT, Machine, without_placeho
 from platforms.errors import UserError, nearest
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.child import clean_environment
+from platforms.simgrid.compiling import compiler_stamps, find_compiler
 
 _NAMED = re.compile(r"[\w./-]+: ")  # such as "ssh: " and "/usr/bin/env: "
 _COMPLAINT = re.compile(
@@ -246,6 +247,16 @@ def find_launcher(machine: Machine) -> Path:
         remedy = "Install it, or correct the command"
         raise UserError(f"{machine.path}, launcher", f"command {name!r} is not found", remedy)
     return Path(path).absolute()
+
+
+def tool_stamps(machine: Machine) -> list[str]:
+    """Return what tells the versions of the machine's C compiler and launcher apart.
+
+    Raises:
+        UserError: One of them is missing.
+    """
+    tools = [*compiler_stamps(find_compiler(machine.compilers.c)), *compiler_stamps(find_launcher(machine))]
+    return [str(tool) for tool in tools]
 
 
 def _check(machine: Machine, hosts: Sequence[str]) -> None:

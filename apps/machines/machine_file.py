@@ -107,6 +107,11 @@ class Machine:
         return tuple(host for cluster in self.clusters for host in cluster.hosts)
 
     @property
+    def described(self) -> str:
+        """Its name and the launcher's command, for readers."""
+        return f"{self.name}: {', '.join(self.launcher.command)}"
+
+    @property
     def compiled_folder(self) -> Path | None:
         """Folder in which executables for the machine are kept; None: the cache folder, which all its hosts see."""
         return None if self.folder is None else self.folder / "compiled"

@@ -61,13 +61,3 @@ def _environment() -> tuple[tuple[str, str], ...]:
     """
     threads = () if "OMP_NUM_THREADS" in os.environ else (("OMP_NUM_THREADS", "1"),)
     return (*threads, ("PYTHONDONTWRITEBYTECODE", "1"), ("RECORDER_CLOCK", "thread"))
-
-
-def processor() -> str:
-    """Return the name of this computer's processor, on which times of computation depend."""
-    try:
-        lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
-    except OSError:
-        lines = []
-    named = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "")
-    return f"{named or os.uname().nodename} {os.uname().machine}"

@@ -23,10 +23,13 @@ from apps.measuring.compiling import code_hash, kernel_executable, layer_library
 from apps.measuring.notes import FILE, VARIABLE, Notes, collectives, parse_notes
 from apps.programs.kernel import named_kernel
 from apps.programs.own_program import check_unchanged
-from apps.recording.recorder.library import INPUTS, RECORDED, real_recorder_library
+from apps.recording.recorder.library import INPUTS, RECORDED, THREADS, real_recorder_library
 from apps.results.measured import Measured, far_repeats, median_repeat
 from apps.results.record import RunRecord, from_kernel
 from apps.spec.run_spec import RunSpec
+
+# Processor time that other threads of a rank may take unnoticed, as a share and s: MPI has some, which poll and wait.
+_THREADS_REL, _THREADS_S = 0.1, 0.05
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,7 @@ def note_events(
             environment={"RECORDER_FOLDER": "{folder}", "RECORDER_SPEED_FLOPS": speeds},
             preload=[real_recorder_library([machine.compilers.c], machine.compiled_folder)],
             collect=[
-                *(f"{rank}.{collector}" for rank in range(nranks) for collector in RECORDED),
+                *(f"{rank}.{collector}" for rank in range(nranks) for collector in (*RECORDED, THREADS)),
                 "communicators",  # of one rank
                 INPUTS,
             ],
@@ -117,6 +120,7 @@ def note_events(
     check_recorded(finished, what)
     if not done.succeeded:
         raise SimulationError(f"{what} on machine {machine.name}: {done.why}", done.stderr)
+    _check_threads(done, what)
     for name, content in done.files.items():
         (notes / name).write_bytes(content)
     if machine.hosts != (HOST,):  # the files of others cannot be looked at here
@@ -126,8 +130,18 @@ def note_events(
     return replace(finished, inputs=noted_inputs(notes / INPUTS, folder=done.folder, work=done.folder / WORK))
 
 
+def _check_threads(done: Launched, what: str) -> None:
+    """Refuse a program whose other threads compute where only the time of the one that calls MPI is recorded."""
+    for name, content in done.files.items():
+        if name.endswith(f".{THREADS}"):
+            all_s, own_s = map(float, content.split())
+            if all_s - own_s > _THREADS_REL * own_s + _THREADS_S:
+                problem = f"other threads compute for {all_s - own_s:.2g} s, which the time of a rank leaves out"
+                raise KernelError(what, problem, "Give it one thread for each rank: OMP_NUM_THREADS=1")
+
+
 def _machine(spec: RunSpec) -> Machine:
-    assert spec.machine is not None  # RunSpec checks that the engine and the machine go together
+    assert isinstance(spec.machine, Machine)  # RunSpec checks that the engine and the machine go together
     return spec.machine
 
 

@@ -30,7 +30,7 @@ def planned_run(spec: RunSpec, time_limit_s: float | None = None) -> list[str]:
         UserError: The launcher or a compiler is missing.
     """
     machine, problem = spec.machine, spec.target.problem
-    assert machine is not None  # RunSpec checks that the engine and the machine go together
+    assert isinstance(machine, Machine)  # RunSpec checks that the engine and the machine go together
     iterations, program = spec.full_iterations, problem.program
     if program is None:
         words = [_PROGRAM, *kernel_arguments(spec, iterations)]

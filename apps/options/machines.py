@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from apps.errors import OptionError
-from apps.machines.machine_file import read_machine
 from apps.options.runner import RunnerOptions
 from apps.options.settings import SettingsOptions
 from apps.spec.choices import MOST_REPEATS, REPEATS
+from platforms.addons import provided
 from platforms.command.request import option
 from platforms.options import PlatformOptions, platform_from_request
 
 if TYPE_CHECKING:
-    from apps.machines.machine_file import Machine
+    from apps.spec.real_machine import RealMachine
     from platforms.model.platform import Platform
 
 _OF_PLATFORM = ("scenario", "hardware", "network", "factors", "speeds", "frequency")
@@ -35,7 +35,7 @@ class MachineOptions(PlatformOptions, SettingsOptions):
     )
 
 
-def machine_from_request(request: MachineOptions) -> Machine | None:
+def machine_from_request(request: MachineOptions) -> RealMachine | None:
     """Return the machine that --machine names; None without the option.
 
     Raises:
@@ -61,22 +61,22 @@ def machine_from_request(request: MachineOptions) -> Machine | None:
         raise OptionError(
             f"--repeats {request.repeats}", f"not between 1 and {MOST_REPEATS}", "Give a number in that range"
         )
-    return read_machine(request.machine)
+    machine: RealMachine = provided("apps.machines.machine_file:read_machine")(request.machine)
+    return machine
 
 
-def machines_platform(request: MachineOptions, machine: Machine) -> Platform:
+def machines_platform(request: MachineOptions, machine: RealMachine) -> Platform:
     """Return the platform of a machine: the one that --platform gives, else its hosts with its nominal network.
 
     Raises:
         UserError: A file is wrong, or the platform has not the machine's hosts.
     """
-    # Imported here for a quick start: it is slow to import.
-    from apps.machines.machine_platform import check_hosts, machine_platform
-
+    of_machines = provided("apps.machines.machine_platform")
     if not request.platform:
         if request.clusters:
             raise OptionError("--clusters", "goes with --platform", "The machine's file names its clusters")
-        return machine_platform(machine)
+        nominal: Platform = of_machines.machine_platform(machine)
+        return nominal
     platform = platform_from_request(request)
-    check_hosts(machine, platform)
+    of_machines.check_hosts(machine, platform)
     return platform

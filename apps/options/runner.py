@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from apps.options.settings import WallLimitOption, wall_limit_from_request
 from apps.results.cautions import Cautions
+from apps.runs.limits import MEMORY_GB, TIME_S, EvidenceLimit
 from apps.runs.run_progress import RunProgress
 from platforms.command.request import Request, option
 from platforms.errors import UserError
@@ -42,7 +44,21 @@ def _jobs_help(request: type[Request]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RunnerOptions(PoolOptions, WallLimitOption):
-    """Options for the number of simulations at a time, the store of their records, and their time limit."""
+    """Options for the number of simulations at a time, the store of their records, and their limits."""
+
+    evidence_time: float = option(
+        TIME_S,
+        "S",
+        "wall time that the recordings and messages of a prediction may take; 0: any; not on a machine (default "
+        f"{TIME_S:g} s)",
+        unit="s",
+    )
+    evidence_memory: float = option(
+        MEMORY_GB,
+        "GB",
+        f"memory that the messages of a prediction may take; 0: any; not on a machine (default {MEMORY_GB:g} GB)",
+        unit="GB",
+    )
 
 
 def checked_pool(request: PoolOptions) -> int:
@@ -59,6 +75,18 @@ def checked_pool(request: PoolOptions) -> int:
     if request.store == "":
         raise UserError("--store", "an empty name", "Name a folder")
     return jobs
+
+
+def evidence_limit_from_request(request: RunnerOptions) -> EvidenceLimit:
+    """Return the limit of the evidence of a prediction.
+
+    Raises:
+        UserError: A value is negative or infinite.
+    """
+    for name, value in (("--evidence-time", request.evidence_time), ("--evidence-memory", request.evidence_memory)):
+        if not 0 <= value < math.inf:
+            raise UserError(f"{name} {value:g}", "not a limit", "Give a positive number, or 0 for any")
+    return EvidenceLimit(request.evidence_time or math.inf, request.evidence_memory * 1e9 or math.inf)
 
 
 def checked_runner(request: RunnerOptions) -> tuple[int, float | None]:
@@ -131,6 +159,7 @@ def _quiet_runner(request: RunnerOptions, scheduler: str | None, cautions: Cauti
     from apps.runs.simulate import simulate
 
     jobs, limit_s = checked_runner(request)
+    limit = evidence_limit_from_request(request)
     progress = RunProgress()
     with ExitStack() as stack:
         stack.callback(progress.close)
@@ -146,5 +175,13 @@ def _quiet_runner(request: RunnerOptions, scheduler: str | None, cautions: Cauti
             jobs = max(1, 2 * cluster.places)  # so that no place waits for the next run
             bounded = partial(cluster.simulate, time_limit_s=limit_s)
         yield stack.enter_context(
-            Runner(jobs=jobs, store=store, simulate=bounded, progress=progress, time_limit_s=limit_s, cautions=cautions)
+            Runner(
+                jobs=jobs,
+                store=store,
+                simulate=bounded,
+                progress=progress,
+                time_limit_s=limit_s,
+                cautions=cautions,
+                evidence_limit=limit,
+            )
         )

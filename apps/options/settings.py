@@ -15,7 +15,7 @@ from platforms.command.request import Request, option
 from platforms.errors import UserError
 
 if TYPE_CHECKING:
-    from apps.machines.machine_file import Machine
+    from apps.spec.real_machine import RealMachine
 
 WALL_LIMIT_S = 4 * 3600.0  # the longest single runs of class D take a tenth of it
 WALL_LIMIT_HELP = (
@@ -126,7 +126,7 @@ def check_timed(request: ComputeOptions) -> None:
 
 
 def settings_from_request(
-    request: SettingsOptions, machine: Machine | None = None, repeats: int | None = None
+    request: SettingsOptions, machine: RealMachine | None = None, repeats: int | None = None
 ) -> Settings:
     """Return the settings that a request asks for.
 

@@ -1,4 +1,4 @@
 """Small C programs that time a network, disks and nodes.
 
-Public faces: ``network.measure.measure``, ``carry_out.carry_out``.
+Public faces: ``network.measure.measure``, ``plan.carry_out``.
 """

@@ -138,9 +138,16 @@ def mpi_of_script(path: Path) -> NativeMpi:
     raise KernelError(where, f"it imports mpi4py, which {' and '.join(tried) or 'no Python here'} lacks", remedy)
 
 
-def _interpreters(script: Path) -> Iterator[str]:
+def python_with_mpi4py() -> tuple[str, str, str] | None:
+    """Return the Python that runs scripts without a first line of their own, and its versions of mpi4py and MPI."""
+    said = next((said for said in map(_said_by, _interpreters(None)) if said is not None), None)
+    return None if said is None else said[:3]
+
+
+def _interpreters(script: Path | None) -> Iterator[str]:
     """Yield the interpreters that may run a script, each once."""
-    first = script.read_bytes().partition(b"\n")[0].decode("utf-8", "replace")
+    content = b"" if script is None else script.read_bytes()
+    first = content.partition(b"\n")[0].decode("utf-8", "replace")
     named = first[2:].split() if first.startswith("#!") else []
     known = [named[0]] if named and os.path.isabs(named[0]) and not named[0].endswith("/env") else []
     known += [name for name in named[1:2] if named[0].endswith("/env")]

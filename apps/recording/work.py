@@ -19,12 +19,22 @@ import numpy.typing as npt
 
 from apps.recording.files import by_rank
 
-STEP = np.dtype([("time_s", "f8"), ("check", "u8")])  # as in recorder/work.c
+STEP = np.dtype(
+    [
+        ("time_s", "f8"),
+        ("check", "u8"),  # hash of the calls before and after
+        ("apart", "f8"),  # 1: the rank's caches held what it uses (recorder/apart.c); 0: they held what others used
+    ]
+)  # as in recorder/work.c
 _LEAST_REPEATS = 4  # of an iteration: fewer are no base of a median
 _LEAST_SHARE = 0.5  # of a rank's calls that repeat
 _LAGS_TRIED = 4096
-_TRIMMED = 0.05  # share of the longest iterations that are left out of a mean
+LONG_S = 0.05  # computation above which the first state of the caches does not matter, as in recorder/apart.c
+_LEAST_APART = 3  # computations at a place that were timed apart
+_APART_REL, _APART_S = 0.1, 5e-8  # by which a correction may be wrong: a share of it, and the way back in the copy
+_FAR, _FAR_S = 1.5, 2e-5  # an iteration's computation is far above the median by this much of it, and this time
 _VARIES = 0.10  # relative change of the iterations' computation above which they are not alike
+_DRIFT_S = 2e-7  # by which a computation may drift while the computer does other things
 _BLOCKS = 8  # of iterations, whose medians are compared
 _ONCE_REL = 0.03  # by which a time that was measured once may be wrong, where nothing else shows it
 _ALIKE_REL, _ALIKE_S = 0.05, 5e-8  # by which computations of several ranks differ that are the same
@@ -52,6 +62,8 @@ class Work:
     repeats: tuple[Repeat, ...]  # by rank
     iterations: int  # of the run that was timed; 1: a program without iterations
     spread_rel: float  # by which the computation of a rank may be wrong, as far as its repetition shows, as a share
+    folded_rel: float = 0.0  # share of computation that others' use of the caches may have made longer
+    uniform: bool = True  # every rank computes the same in all iterations but the first
     kept: bool = True  # in the store
 
     def of(self, iterations: int) -> tuple[npt.NDArray[np.void], ...]:
@@ -89,58 +101,126 @@ def _whole(repeat: Repeat, iterations: int) -> int:
 
 
 def measured_work(steps: Sequence[npt.NDArray[np.void]], iterations: int) -> Work:
-    """Return the computation to be replayed, from the steps of one run of so many iterations; 1: it has none."""
+    """Return the computation to be replayed, from the steps of one run of so many iterations; 1: it has none.
+
+    At places where some computations were timed apart, those of all ranks that call alike take as much less as these:
+    what others do to a rank's caches is an effect of the simulation.
+    """
     repeats = [_repeat(row["check"], iterations) for row in steps]
     rows = [row.copy() for row in steps]
     errors = [np.full(len(row), np.nan) for row in rows]  # standard error of each step, s; nan: measured once
-    off_s = [_smoothed(row, repeat, error) for row, repeat, error in zip(rows, repeats, errors, strict=True)]
+    made = [_smoothed(row, repeat, error) for row, repeat, error in zip(rows, repeats, errors, strict=True)]
+    off_s, middles = [off for off, _ in made], [middle for _, middle in made]
     alike = defaultdict(list)
     for rank, repeat in enumerate(repeats):
         alike[len(rows[rank]), repeat].append(rank)
+    apart_s = [np.zeros(len(row), bool) for row in rows]  # whether each step is known apart
     for ranks in alike.values():
+        _unfold(ranks, steps, rows, repeats, middles, off_s, apart_s)
         _share(ranks, rows, errors, off_s)
     totals_s = [float(row["time_s"].sum()) for row in rows]
     longest_s = max(totals_s, default=0.0)
     spread_rel = max(off_s) / longest_s if longest_s > 0 else 0.0
-    return Work(tuple(rows), tuple(repeats), iterations, spread_rel)
+    folded_s = sum(
+        float(row["time_s"][~known & (row["time_s"] < LONG_S)].sum()) for row, known in zip(rows, apart_s, strict=True)
+    )
+    folded_rel = folded_s / sum(totals_s) if len(rows) > 1 and sum(totals_s) > 0 else 0.0
+    repeats_all = all(middle is not None for middle in middles)
+    return Work(tuple(rows), tuple(repeats), iterations, spread_rel, folded_rel, repeats_all)
 
 
-def _smoothed(row: npt.NDArray[np.void], repeat: Repeat, error: npt.NDArray[np.float64]) -> float:
+def _smoothed(
+    row: npt.NDArray[np.void], repeat: Repeat, error: npt.NDArray[np.float64]
+) -> tuple[float, npt.NDArray[np.float64] | None]:
     """Put the medians over the iterations into a rank's steps, and their standard errors into ``error``.
 
     Returns:
-        By how much the rank's computation may be wrong, s.
+        By how much the rank's computation may be wrong, s, and its medians by place; None: it has none.
     """
     begin, end = repeat.first, repeat.first + repeat.count * repeat.lag
-    once_s = float(row["time_s"].sum() - row["time_s"][begin:end].sum())
+    total_s = float(row["time_s"].sum())
     if repeat.count < _LEAST_REPEATS:
-        return _ONCE_REL * float(row["time_s"].sum())
-    table = row["time_s"][begin:end].reshape(repeat.count, repeat.lag)
-    middle = np.median(table[1:], axis=0)
-    if _varies(table[1:], middle):
-        return _ONCE_REL * float(row["time_s"].sum())
-    scatter = 1.4826 * np.median(np.abs(table[1:] - middle), axis=0)
-    halves = [np.median(half, axis=0).sum() for half in np.array_split(table[1:], 2)]
-    off_s = abs(halves[0] - halves[1]) / 2 * repeat.count
-    error[begin + repeat.lag : end] = np.tile(1.2533 * scatter / np.sqrt(repeat.count - 1), repeat.count - 1)
-    row["time_s"][begin + repeat.lag : end] = np.tile(middle, repeat.count - 1)
-    return float(off_s + _ONCE_REL * (once_s + table[0].sum()))
+        return _ONCE_REL * total_s, None
+    once_s = total_s - float(row["time_s"][begin + repeat.lag : end].sum())
+    table = row["time_s"][begin + repeat.lag : end].reshape(repeat.count - 1, repeat.lag).copy()
+    table[row["apart"][begin + repeat.lag : end].reshape(table.shape) > 0] = np.nan
+    missing = np.isnan(table).all(axis=0)
+    table[:, missing] = row["time_s"][begin + repeat.lag : end].reshape(table.shape)[:, missing]
+    middle = np.nanmedian(table, axis=0)
+    if _varies(table, middle):
+        return _ONCE_REL * total_s, None
+    scatter = 1.4826 * np.nanmedian(np.abs(table - middle), axis=0)
+    tile = repeat.count - 1
+    error[begin + repeat.lag : end] = np.tile(1.2533 * scatter / np.sqrt(tile), tile)
+    row["time_s"][begin + repeat.lag : end] = np.tile(middle, tile)
+    return float(_drift_s(table, middle) * tile + _ONCE_REL * once_s), middle
+
+
+def _drift_s(table: npt.NDArray[np.float64], middle: npt.NDArray[np.float64]) -> float:
+    """Return by how much the medians of an iteration's places may be wrong, s: half of what its halves differ by."""
+    halves = []
+    for half in np.array_split(table, 2):
+        known = ~np.isnan(half).all(axis=0)
+        halves.append(np.where(known, np.nanmedian(np.where(known, half, 0.0), axis=0), middle).sum())
+    return abs(float(halves[0] - halves[1])) / 2
 
 
 def _varies(table: npt.NDArray[np.float64], middle: npt.NDArray[np.float64]) -> bool:
     """Tell whether the computation of the iterations changes by more than their measurement scatters.
 
-    It does where the medians of successive blocks of iterations drift apart, or where many iterations take longer than
-    the median of all.
+    It does where the medians of successive blocks of iterations drift apart, where some iterations take several times
+    the median, or where many take longer.
     """
     total_s = float(middle.sum())
     if total_s <= 0:
         return False
-    blocks = [np.median(block, axis=0).sum() for block in np.array_split(table, min(_BLOCKS, len(table) // 2))]
-    if len(table) >= 2 * _BLOCKS and max(blocks) - min(blocks) > 2 * _VARIES * total_s:
+    if len(table) >= 2 * _BLOCKS:
+        blocks = [float(np.nanmedian(block.sum(axis=1))) for block in np.array_split(np.nan_to_num(table), _BLOCKS)]
+        if max(blocks) - min(blocks) > 2 * _VARIES * total_s + _DRIFT_S * table.shape[1]:
+            return True
+    above_s = np.nan_to_num(table - middle)
+    far = (above_s > _FAR * middle) & (above_s > _FAR_S)
+    if above_s[far].sum() > _VARIES * total_s * len(table):
         return True
-    kept = np.sort(table, axis=0)[: max(1, int((1 - _TRIMMED) * len(table)))]
-    return bool(abs(kept.mean(axis=0).sum() - total_s) > _VARIES * total_s)
+    return bool(abs(above_s[~far].sum()) > 2 * _VARIES * total_s * len(table) + _FAR_S * table.size)
+
+
+def _unfold(
+    ranks: Sequence[int],
+    steps: Sequence[npt.NDArray[np.void]],
+    rows: Sequence[npt.NDArray[np.void]],
+    repeats: Sequence[Repeat],
+    middles: Sequence[npt.NDArray[np.float64] | None],
+    off_s: list[float],
+    known: Sequence[npt.NDArray[np.bool_]],
+) -> None:
+    """Take from the computation of ranks that call alike what others add to it by their use of the caches.
+
+    ``known`` is set for the steps of which that is known.
+    """
+    repeat = repeats[ranks[0]]
+    begin, end = repeat.first, repeat.first + repeat.count * repeat.lag
+    seen: list[list[float]] = [[] for _ in range(repeat.lag)]
+    for rank in ranks:
+        middle = middles[rank]
+        if middle is None:
+            continue
+        for at in np.flatnonzero(steps[rank]["apart"][begin:end]):
+            place = int(at % repeat.lag)
+            if middle[place] > 0:
+                seen[place].append(float(steps[rank]["time_s"][begin + at] / middle[place]))
+    for place, ratios in enumerate(seen):
+        if len(ratios) < _LEAST_APART:
+            continue
+        ratio = min(1.0, float(np.median(ratios)))
+        for rank in ranks:
+            if middles[rank] is None:
+                continue
+            times_s = rows[rank]["time_s"][begin + repeat.lag + place : end : repeat.lag]
+            left_s = _APART_REL * (1 - ratio) * times_s + (_APART_S if ratio < 1 else 0.0)
+            off_s[rank] += float(np.minimum(left_s, (1 - ratio) * times_s).sum())
+            times_s *= ratio
+            known[rank][begin + place : end : repeat.lag] = True
 
 
 def _share(
@@ -214,6 +294,8 @@ def to_bytes(work: Work) -> bytes:
         repeats=np.array([(each.first, each.count, each.lag) for each in work.repeats], np.int64),
         iterations=work.iterations,
         spread_rel=work.spread_rel,
+        folded_rel=work.folded_rel,
+        uniform=work.uniform,
     )
     return file.getvalue()
 
@@ -227,10 +309,11 @@ def from_bytes(content: bytes, *, nranks: int) -> Work:
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as file:
             everything = np.empty(len(file["time_s"]), STEP)
-            everything["time_s"], everything["check"] = file["time_s"], file["check"]
+            everything["time_s"], everything["check"], everything["apart"] = file["time_s"], file["check"], 0
             steps = np.split(everything, file["ends"][:-1])
             repeats = tuple(Repeat(*map(int, row)) for row in file["repeats"])
-            made = Work(tuple(steps), repeats, int(file["iterations"]), float(file["spread_rel"]))
+            shares = float(file["spread_rel"]), float(file["folded_rel"])
+            made = Work(tuple(steps), repeats, int(file["iterations"]), *shares, uniform=bool(file["uniform"]))
     except (ValueError, KeyError, TypeError, IndexError, OSError, EOFError, zipfile.BadZipFile) as err:
         raise ValueError(f"not a measured computation: {err}") from err
     if len(made.steps) != nranks or len(repeats) != nranks:

@@ -12,20 +12,20 @@ from pathlib import Path
 from typing import Any
 
 from apps.child.process import Finished
-from apps.machines.this_computer import processor
 from apps.recording.events import Recording
 from apps.recording.recorder.library import real_recorder_hash, recorder_hash
 from apps.replay.files import write_files
+from apps.replay.native_recording import native_recording
 from apps.results.energy import counted
 from apps.results.inputs import Inputs
 from apps.results.record import RunRecord
 from apps.results.timed import Timed
-from apps.runs.native_recording import native_recording
 from apps.runs.record_events import scaled
 from apps.smpi.engine import noted
 from apps.smpi.launch import Launch
 from apps.smpi.user_run import run_user_iterations
 from apps.spec.choices import RECORDED
+from apps.spec.machine_speed import processor_model
 from apps.spec.run_spec import RunSpec
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.compiling import compile_once
@@ -40,7 +40,7 @@ def program_hash(spec: RunSpec) -> str:
     """Return the identity of the program, of the processor it was recorded on, and of what records and replays it."""
     program = spec.target.problem.program
     assert program is not None  # RunSpec checks that a replay is one of a program
-    parts = (program.content_hash, processor(), real_recorder_hash(), recorder_hash(), _replayer_hash())
+    parts = (program.content_hash, processor_model(), real_recorder_hash(), recorder_hash(), _replayer_hash())
     return hashlib.sha256(repr(parts).encode()).hexdigest()
 
 

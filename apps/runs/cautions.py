@@ -10,8 +10,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.network.measure import NetworkPlan
+from apps.probes.plan import Plan
 from apps.programs.own_program import UserProgram
 from apps.recording.events import Kind, Mark, Recording
 from apps.results.cautions import MEASURED
@@ -27,6 +26,7 @@ _LOCKED = (
     "one-sided calls wait for their own messages (locks, flushes or MPI_Accumulate): SimGrid lets ranks wait for each "
     "other at a window, which predictions from a recording leave out"
 )
+FOLDED_REL = 0.2  # share of measured computation that may be too long without a word
 SPREAD_REL = 0.05  # share by which measured computation may be wrong without a word
 _LOOKS_MATTER = 0.05  # share of the time above which the charge for looks is a caution
 CHARGED = (
@@ -68,12 +68,11 @@ def target_cautions(target: Target) -> tuple[str, ...]:
     return (*_changes(target.changes), *_repairs(simgrid_identity()))
 
 
-def experiments_cautions(plan: NetworkPlan | BlockPlan) -> tuple[str, ...]:
+def experiments_cautions(plan: Plan) -> tuple[str, ...]:
     """Return what a reader of results from experiments with messages or blocks must know."""
     if plan.machine is not None:  # neither the platform nor SimGrid took part
         return ()
-    changes = plan.platform.changes_for(plan.hosts) if isinstance(plan, NetworkPlan) else plan.platform.changes
-    return (*_changes(changes), *_repairs(simgrid_identity()))
+    return (*_changes(plan.changes), *_repairs(simgrid_identity()))
 
 
 def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
@@ -114,12 +113,18 @@ def _of_timed(timed: Timed) -> Iterator[str]:
         yield MEASURED
     elif not timed.kept:
         yield f"{MEASURED}, because the store does not keep what was timed"
-    if timed.spread_rel > SPREAD_REL:
-        yield _spread(timed.spread_rel)
+    yield from _spread(timed.spread_rel, timed.folded_rel)
 
 
-def _spread(spread_rel: float) -> str:
-    return f"the program's computation was timed on this computer and may be wrong by {100 * spread_rel:.2g} %"
+def _spread(spread_rel: float, folded_rel: float) -> Iterator[str]:
+    """Yield how far measured computation may be wrong, and how much of it may be too long."""
+    if folded_rel > FOLDED_REL:
+        yield (
+            f"{100 * folded_rel:.2g} % of the computation is in short pieces that could not be timed apart from the "
+            "other ranks, whose use of the caches makes them longer than on a machine"
+        )
+    if spread_rel > SPREAD_REL:
+        yield f"the program's computation was timed on this computer and may be wrong by {100 * spread_rel:.2g} %"
 
 
 def _of_measured(measured: Measured, ranks: int) -> Iterator[str]:
@@ -148,8 +153,7 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
         )
     elif recording.timed:
         yield MEASURED
-    if recording.spread_rel > SPREAD_REL:
-        yield _spread(recording.spread_rel)
+    yield from _spread(recording.spread_rel, recording.folded_rel)
     computing = any(
         ((events["kind"] == Kind.COMPUTE) | (events["kind"] == Kind.ELAPSE)).any() for events in recording.events
     )

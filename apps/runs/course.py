@@ -105,7 +105,11 @@ def _on_slower(
             if with_looks:
                 other = without_marks(without_clocks(read_events(notes, target.nranks, measured=False)))
                 other = replace(
-                    other, measured=recording.measured, replayed=recording.replayed, spread_rel=recording.spread_rel
+                    other,
+                    measured=recording.measured,
+                    replayed=recording.replayed,
+                    spread_rel=recording.spread_rel,
+                    folded_rel=recording.folded_rel,
                 )
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}") from err

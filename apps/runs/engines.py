@@ -62,6 +62,7 @@ class Engine(Protocol):
         """Return the identity of the code that the spec's run executes."""
 
 
+NATIVE = "apps.replay.native_recording:native_recording"  # makes the recordings of programs of an ordinary MPI
 ENGINES = {
     "smpi": "apps.smpi.engine",
     "s4u": "apps.s4u.engine",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from apps.machines.this_computer import processor
 from apps.programs.compile import kernel_hash
 from apps.programs.kernel import named_kernel
 from apps.recording.recorder.library import real_recorder_hash, recorder_hash
 from apps.results.steady.growth import REPETITION_RULE
 from apps.runs.engines import engine_named
 from apps.spec.choices import REPLAY
+from apps.spec.machine_speed import processor_model
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import default_engine
 from platforms.addons import provided
@@ -46,7 +46,7 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
             "full_iterations": problem.program.iterations,
             **({"shares": list(problem.shares)} if problem.shares else {}),
             "host_speed_flops": spec.host_speed_flops,
-            "processor": processor(),
+            "processor": processor_model(),
             "app": problem.name,
             "ranks": spec.target.nranks,
             "recorder_hash": real_recorder_hash(),

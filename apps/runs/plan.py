@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.network.measure import NetworkPlan
+from apps.probes.plan import Plan as ExperimentPlan
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.results.record import RunRecord
 from apps.runs.engines import run_identity
+from apps.runs.limits import EXPERIMENT_S, EvidenceLimit, rough_duration
 from apps.runs.neutral import recording_identity
 from apps.spec.run_spec import RunSpec
 from apps.store import Store
@@ -18,7 +18,6 @@ from apps.store.identity import identity_hash
 from platforms.read.visible_resources import part_hash
 from platforms.wording import number_of
 
-_EXPERIMENT_S = 2e-4  # rough wall time of an experiment with messages or blocks
 _USUAL_MESSAGES = 100  # of a rank in an iteration of a program that does not say how many it sends
 _RECORDING = 2  # a run with the recorder takes about so many times as long as one without
 
@@ -45,10 +44,12 @@ class Plan:
     evidence: tuple[RunSpec, ...] = ()  # those that predictors ask for at first; some ask for more when they see them
     truths: tuple[RunSpec, ...] = ()  # those of the targets
     recordings: tuple[tuple[RunSpec, int], ...] = ()  # evidence too, each with its number of iterations
-    experiments: tuple[NetworkPlan | BlockPlan, ...] = ()  # evidence too: measurements of messages and of blocks
+    experiments: tuple[ExperimentPlan, ...] = ()  # evidence too: measurements of messages and of blocks
     others: tuple[Other, ...] = ()
     askers: tuple[str, ...] = ()  # predictors that ask for recordings and experiments
     refused: int = 0  # predictions without an answer, whose evidence is refused, such as a run of the target itself
+    beyond: tuple[str, ...] = ()  # reasons of other predictions without an answer, whose evidence is beyond the limit
+    limit: EvidenceLimit | None = None  # of the evidence of a prediction
     remark: str = ""  # about simulations that are not known yet
 
     @property
@@ -68,6 +69,7 @@ class Plan:
             recordings=tuple(dict.fromkeys((*self.recordings, *other.recordings))),
             experiments=tuple(dict.fromkeys((*self.experiments, *other.experiments))),
             askers=tuple(dict.fromkeys((*self.askers, *other.askers))),
+            beyond=tuple(dict.fromkeys((*self.beyond, *other.beyond))),
             refused=self.refused + other.refused,
         )
 
@@ -87,7 +89,8 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
     """
     known = {spec: record for spec in plan.specs if (record := _kept(spec, store)) is not None}
     evidence = [*_recordings(plan.recordings, store), *_experiments(plan.experiments, store)]
-    lines = [] if (evidence or plan.others) and not plan.specs else [_runs_text(plan, known, jobs)]
+    told = evidence or plan.others or plan.beyond
+    lines = [] if told and not plan.specs else [_runs_text(plan, known, jobs)]
     lines += _costs(plan, known)
     for others, asker in ((evidence, ", ".join(plan.askers)), (plan.others, "")):
         if others:
@@ -96,6 +99,9 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
             time = f", about {rough_duration(time_s)}" if time_s else ""
             lines.append(f"{'besides these, ' if lines else ''}{listed}{time}")
     lines += [refusals_text(plan.refused)] if plan.refused else []
+    lines += [f"no answer: {reason}" for reason in plan.beyond]
+    if plan.limit is not None and (plan.recordings or plan.experiments or plan.beyond):
+        lines.append(f"limit of a prediction's evidence: {plan.limit} (--evidence-time, --evidence-memory)")
     return "\n".join([*lines, *([plan.remark] if plan.remark else [])])
 
 
@@ -150,18 +156,17 @@ def _recordings(wanted: Sequence[tuple[RunSpec, int]], store: Store | None) -> I
         yield Other("recording", "recordings", len(wanted), time_s, len(wanted) - len(missing))
 
 
-def _experiments(wanted: Sequence[NetworkPlan | BlockPlan], store: Store | None) -> Iterator[Other]:
-    """Yield the measurements of messages and those of blocks, if there are any."""
-    for kind, name in ((NetworkPlan, "messages"), (BlockPlan, "blocks")):
-        experiments = [experiment for experiment in wanted if isinstance(experiment, kind)]
+def _experiments(wanted: Sequence[ExperimentPlan], store: Store | None) -> Iterator[Other]:
+    """Yield the measurements of messages and those of other kinds, if there are any."""
+    for name in dict.fromkeys(plan.measured for plan in wanted):
+        experiments = [plan for plan in wanted if plan.measured == name]
         missing = [
             plan for plan in experiments
             if store is None or store.get("probe", identity_hash(plan.identity())) is None
         ]  # fmt: skip
-        if experiments:
-            time_s = sum(0.1 + _EXPERIMENT_S * len(experiment.experiments) for experiment in missing)
-            names = f"measurement of {name}", f"measurements of {name}"
-            yield Other(*names, len(experiments), time_s, len(experiments) - len(missing))
+        time_s = sum(0.1 + EXPERIMENT_S * len(experiment.experiments) for experiment in missing)
+        names = f"measurement of {name}", f"measurements of {name}"
+        yield Other(*names, len(experiments), time_s, len(experiments) - len(missing))
 
 
 def _kept(spec: RunSpec, store: Store | None) -> RunRecord | None:
@@ -175,18 +180,6 @@ def wall_s(specs: Iterable[RunSpec], jobs: int) -> float:
     from the kernels' patterns, within a factor of about two; steady runs are assumed to take five iterations.
     """
     return sum(_run_s(spec) for spec in specs) / jobs
-
-
-def rough_duration(time_s: float) -> str:
-    """Return a rough time in words.
-
-    >>> rough_duration(5), rough_duration(600)
-    ('5 s', '10 minutes')
-    """
-    for unit, seconds in (("hours", 3600), ("minutes", 60)):
-        if time_s >= 2 * seconds:
-            return f"{time_s / seconds:.0f} {unit}"
-    return f"{max(1, time_s):.0f} s"
 
 
 def same_run(spec: RunSpec) -> tuple[object, ...]:

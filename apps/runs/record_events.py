@@ -13,8 +13,7 @@ from apps.recording.events import Elapse, Kind, Recording
 from apps.results.inputs import Inputs, merged
 from apps.runs.cautions import retimed
 from apps.runs.computation import with_work
-from apps.runs.engines import engine_named
-from apps.runs.native_recording import native_recording
+from apps.runs.engines import NATIVE, engine_named
 from apps.runs.neutral import kept_options, neutral_platform, recording_identity
 from apps.runs.recorded_run import run_recorded, undated, with_source
 from apps.spec.choices import REPLAY
@@ -23,6 +22,7 @@ from apps.spec.settings import default_engine
 from apps.spec.target import Target
 from apps.store import Store
 from apps.store.identity import identity_hash
+from platforms.addons import provided
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.installed import check_simgrid
 
@@ -41,7 +41,7 @@ def record_events(
     """Return a recording of ``iterations`` iterations of the spec's problem on the number of ranks of its target.
 
     A spec with a machine is recorded there, on the target's hosts, and its computation is measured; one for a replay is
-    recorded in full under this computer's own MPI (native_recording.py).  For all others
+    recorded in full under this computer's own MPI (apps/replay).  For all others
     only the number of ranks of the target matters: the program runs on a neutral platform with one rank per host and
     hardly any network, kernels in mode skeleton.  The flops are those that the spec injects, its efficiency included.
     Measured computation is timed once and replayed while the events are recorded (computation.py).  The recording is
@@ -63,7 +63,7 @@ def record_events(
         problem = "a recording has the computation, but not the data moved between cores and memory"
         raise KernelError(f"recording of {spec.target.problem}, --memory-bus", problem, "Leave it out")
     if spec.engine == REPLAY:
-        recording, _ = native_recording(spec, store=store, time_limit_s=time_limit_s, stop=stop)
+        recording, _ = provided(NATIVE)(spec, store=store, time_limit_s=time_limit_s, stop=stop)
         return scaled(recording, spec.flop_scale)
     identity = recording_identity(spec, iterations)
     if store is not None and store.unchanged("recording", identity):

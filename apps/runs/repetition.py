@@ -74,7 +74,7 @@ def _extrapolated(
     iterations = spec.full_iterations
     if iterations < 2 * FIRST_TRY:
         raise NotShown("there are few of them")
-    if spec.compute == "measured" and spec.work is None:
+    if spec.compute == "measured" and (spec.work is None or not spec.work.uniform):
         raise NotShown("measured computation varies from one to the next")
     first = _run(run, FIRST_TRY)
     if first.seen is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
@@ -11,9 +12,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from apps.errors import Stopped
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.carry_out import carry_out
-from apps.probes.network.measure import Measurement, NetworkPlan
+from apps.probes.plan import Measurement, carry_out
+from apps.probes.plan import Plan as ExperimentPlan
 from apps.programs.problem import Problem
 from apps.recording.events import Recording
 from apps.results.cautions import Cautions
@@ -22,6 +22,7 @@ from apps.results.record import RunRecord, misfit
 from apps.runs.cautions import experiments_cautions, recording_cautions, run_cautions
 from apps.runs.computation import with_work
 from apps.runs.engines import run_identity
+from apps.runs.limits import EvidenceLimit
 from apps.runs.neutral import recording_identity
 from apps.runs.record_events import record_events
 from apps.runs.run_progress import RunProgress
@@ -35,6 +36,7 @@ from platforms.terminal.progress import doing
 
 if TYPE_CHECKING:
     from apps.recording.totals import Totals  # NumPy, which it needs, is slow to import
+    from apps.spec.real_machine import RealMachine
 
 _RECORDINGS_KEPT = 8  # in memory
 _STEP_S = 0.1  # interval between two checks while waiting for a run
@@ -57,6 +59,7 @@ class Runner:
         progress: Display of the runs; None: none.
         time_limit_s: Limit of the wall time of a recording or a measurement; None: none.
         cautions: Collects the cautions about all results that are returned; None: the runner's own collection.
+        evidence_limit: What the evidence of a prediction may take; it also ends a recording or a measurement here.
     """
 
     def __init__(
@@ -69,7 +72,9 @@ class Runner:
         progress: RunProgress | None = None,
         time_limit_s: float | None = None,
         cautions: Cautions | None = None,
+        evidence_limit: EvidenceLimit | None = None,
     ):
+        self.evidence_limit = EvidenceLimit() if evidence_limit is None else evidence_limit
         self.cautions = Cautions() if cautions is None else cautions
         self._pool = ThreadPoolExecutor(jobs, thread_name_prefix="simulation")
         self._store = store
@@ -157,7 +162,7 @@ class Runner:
         if key not in self._recordings:
             with doing(f"recording {spec.target}"), self._alone("recording", key):
                 self._recordings[key] = record_events(
-                    spec, iterations, store=self._store, time_limit_s=self._time_limit_s, stop=self._stop
+                    spec, iterations, store=self._store, time_limit_s=self._evidence_s(spec.machine), stop=self._stop
                 )
             if len(self._recordings) > _RECORDINGS_KEPT:
                 self._recordings.popitem(last=False)
@@ -172,18 +177,17 @@ class Runner:
         self.cautions.add(f"recording of {spec.target.problem.on(spec.target.nranks)}", said, key=key)
         return recording
 
-    def measure(self, plan: NetworkPlan | BlockPlan) -> Measurement:
+    def measure(self, plan: ExperimentPlan) -> Measurement:
         """Wait for the result of experiments with messages or blocks and return it."""
         identity = plan.identity()
         key = identity_hash(identity)
-        what = "messages" if isinstance(plan, NetworkPlan) else "blocks"
         if key not in self._measurements:
-            with doing(f"measuring {what} on {plan.platform.name}"), self._alone("probe", key):
+            with doing(f"measuring {plan.measured} on {plan.platform.name}"), self._alone("probe", key):
                 self._measurements[key] = self._measured(plan, key, identity)
-        self.cautions.add(f"{what} on {plan.platform.name}", experiments_cautions(plan), key=key)
+        self.cautions.add(f"{plan.measured} on {plan.platform.name}", experiments_cautions(plan), key=key)
         return self._measurements[key]
 
-    def _measured(self, plan: NetworkPlan | BlockPlan, key: str, identity: dict[str, Any]) -> Measurement:
+    def _measured(self, plan: ExperimentPlan, key: str, identity: dict[str, Any]) -> Measurement:
         """Return the result of a plan from the store, or carry it out now."""
         known = self._store.get("probe", key) if self._store is not None else None
         if known is not None and self._store is not None:
@@ -194,11 +198,17 @@ class Runner:
                 self._store.refuse("probe", key, str(err))
             else:
                 return measured
-        made = carry_out(plan, time_limit_s=self._time_limit_s, stop=self._stop)
+        made = carry_out(plan, time_limit_s=self._evidence_s(plan.machine), stop=self._stop)
         if self._store is not None:
             summary = f"{len(plan.experiments)} experiments"
             self._store.put("probe", key, identity, as_fields(made), summary=summary)
         return made
+
+    def _evidence_s(self, machine: RealMachine | None) -> float | None:
+        """Return the wall time that a recording or a measurement may take, s; None: any."""
+        limits = [self._time_limit_s, None if machine is not None else self.evidence_limit.time_s]
+        least = min((limit for limit in limits if limit is not None), default=math.inf)
+        return None if math.isinf(least) else least
 
     @contextmanager
     def _alone(self, kind: str, key: str) -> Iterator[None]:

@@ -13,11 +13,11 @@ from apps.results.record import NOT_SHOWN, UNIFORM, RunRecord
 from apps.results.steady.settle import extrapolate, settle
 from apps.runs.cautions import run_cautions
 from apps.runs.computation import with_work
-from apps.runs.engines import run_identity, run_iterations
-from apps.runs.native_recording import native_recording
+from apps.runs.engines import NATIVE, run_identity, run_iterations
 from apps.spec.choices import REPLAY
 from apps.spec.run_spec import RunSpec
 from apps.store import Store
+from platforms.addons import provided
 
 
 def simulate(
@@ -72,7 +72,7 @@ def _simulated(
     from apps.runs.surroundings import settled
 
     if spec.engine == REPLAY:  # what is replayed comes from the store where that has it
-        native_recording(spec, store=store, time_limit_s=time_limit_s, stop=stop)
+        provided(NATIVE)(spec, store=store, time_limit_s=time_limit_s, stop=stop)
     official, problem = spec.full_iterations, spec.target.problem
     uniform = problem.program is None and named_kernel(problem.name).uniform
     read: list[Inputs | None] = []

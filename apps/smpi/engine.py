@@ -158,17 +158,20 @@ def note_work(
     iterations: int,
     notes: Path,
     *,
+    apart: bool,
     what: str,
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
 ) -> Finished:
     """Run a number of iterations, and leave the times of the ranks' computation in the folder ``notes``.
 
+    ``apart``: some computations are carried out again, to time them with the caches that a rank alone finds.
+
     Raises:
         SimulationError: The run does not succeed.
         Stopped: ``stop`` was set.
     """
-    started, timing = launch(spec, iterations), {"RECORDER_WORK": "time"}
+    started, timing = launch(spec, iterations), {"RECORDER_WORK": "apart" if apart else "time"}
     return noted(spec, started, notes, "no", what=what, time_limit_s=time_limit_s, stop=stop, settings=timing)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apps.errors import KernelError, OptionError
-from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
 from apps.spec.choices import (
     ENGINES,
@@ -17,6 +16,7 @@ from apps.spec.choices import (
     REPLAY,
 )
 from apps.spec.engine_options import check_host_names
+from apps.spec.real_machine import RealMachine
 from apps.spec.s4u_limits import check_limits
 from apps.spec.target import Target
 from platforms.errors import known_names
@@ -152,7 +152,7 @@ def check_engine(engine: str, target: Target, *, mode: str, compute: str, option
         check_host_names(target.placement)
 
 
-def check_machine(engine: str, machine: Machine | None, target: Target, *, repeats: int) -> None:
+def check_machine(engine: str, machine: RealMachine | None, target: Target, *, repeats: int) -> None:
     """Refuse an engine ``machine`` without a machine, a machine with another engine, and hosts that it has not.
 
     Raises:

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
 from apps.results.steady.growth import REPETITION_RULE, RULE
 from apps.spec import checks
 from apps.spec.choices import COMPUTE, MACHINE, MODES, MOST_ITERATIONS, RECORDED, REPEATS
 from apps.spec.engine_options import ENGINE_OPTIONS, check_options
 from apps.spec.machine_speed import processor_model
+from apps.spec.real_machine import RealMachine
 from apps.spec.target import Target
 
 
@@ -40,7 +40,7 @@ class RunSpec:
     # None: the bytes that the kernel declares.
     memory_bus: float | str | None = None
     bytes_per_flop: float | None = None
-    machine: Machine | None = None  # the real machine that runs it; for the engine "machine", and only for that
+    machine: RealMachine | None = None  # the real machine that runs it; for the engine "machine", and only for that
     repeats: int = REPEATS  # on a machine
     # Which of the measurements of a program's computation the run replays: those of the truth and of the evidence are
     # two.  ``work`` is that measurement itself (apps/runs/computation.py); None: each run is timed while it is made.
@@ -179,7 +179,7 @@ class RunSpec:
             "processor": processor_model(),
         }
 
-    def _identity_on(self, machine: Machine) -> dict[str, Any]:
+    def _identity_on(self, machine: RealMachine) -> dict[str, Any]:
         problem, program = self.target.problem, self.target.problem.program
         settings = (
             {} if program is None else {"arguments": list(program.arguments), "full_iterations": program.iterations}

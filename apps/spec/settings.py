@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from apps.errors import OptionError
-from apps.machines.machine_file import Machine
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.spec.checks import check_efficiency
@@ -22,6 +21,7 @@ from apps.spec.choices import (
 from apps.spec.computation import resolved_compute
 from apps.spec.machine_speed import host_speed_flops, measured_efficiency
 from apps.spec.platform_efficiency import platform_efficiency
+from apps.spec.real_machine import RealMachine
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 
@@ -38,7 +38,7 @@ class Settings:
     engine: str | None = None  # None: s4u for a program in Python, smpi for all others
     memory_bus: float | str | None = None  # as in RunSpec
     bytes_per_flop: float | None = None
-    machine: Machine | None = None  # the real machine on which runs are made; None: they are simulated
+    machine: RealMachine | None = None  # the real machine on which runs are made; None: they are simulated
     repeats: int = REPEATS  # of a run on a machine
     measurement: int = 0  # as in RunSpec
 
@@ -64,7 +64,7 @@ class Settings:
             measurement=self.measurement if compute == "measured" else 0,
         )
 
-    def _on_machine(self, target: Target, machine: Machine) -> RunSpec:
+    def _on_machine(self, target: Target, machine: RealMachine) -> RunSpec:
         """Return the run on the machine, in full and with arithmetic; the efficiency is one of simulations."""
         return RunSpec(
             target=target,

@@ -1,7 +1,7 @@
 """Activities of the ranks in a run on its own platform, with the messages between them.
 
-The run is repeated with the recorder loaded, which takes no simulated time (apps/runs/timeline.py).  All calls of MPI
-that begin at the same moment are one activity, because only the last of them takes time.
+The run is repeated with the recorder loaded, which takes no simulated time (apps/timelines/timeline.py).  All calls of
+MPI that begin at the same moment are one activity, because only the last of them takes time.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import pandas as pd
 from apps.recording.events import Kind, Mark, Op
 from apps.recording.iterations import marked_iterations
 from apps.runs.recorded_run import run_recorded
-from apps.runs.timeline import marks_s, with_iterations
+from apps.timelines.timeline import marks_s, with_iterations
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -22,6 +22,6 @@ for _ in range(steps):
     hottest = comm.allreduce(float(u[1:-1].max()), op=MPI.MAX)
 
 means = comm.gather({"rank": comm.rank, "mean": float(u[1:-1].mean())}, root=0)
-if comm.rank == 0:
+if means is not None:  # on rank 0
     print(f"after {steps} steps on {comm.size} ranks: at most {hottest:.4g}, the means are")
     print(", ".join(f"{mean['mean']:.4g}" for mean in means))

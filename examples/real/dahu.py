@@ -29,8 +29,8 @@ from apps.options.exit_status import exit_status
 from apps.probes.segments import Curve
 from platforms.command.parser import CommandParser
 from platforms.errors import UserError
-from predictor.structural.factorisation.evaluate import BROADCASTS, SWAPS, Problem, evaluate
-from predictor.structural.factorisation.machine import Curves, Machine
+from predictor.factorisation.evaluate import BROADCASTS, SWAPS, Problem, evaluate
+from predictor.factorisation.machine import Curves, Machine
 
 HERE = Path(__file__).parent
 P2P = HERE.parent / "calibration" / "p2p-grid5000.csv"

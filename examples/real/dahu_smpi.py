@@ -25,8 +25,8 @@ from platforms.command.parser import CommandParser
 from platforms.model.placement import block
 from platforms.model.platform import Platform
 from platforms.read.read import read_platform
-from predictor.structural.factorisation.evaluate import BROADCASTS, Problem, evaluate
-from predictor.structural.factorisation.machine import Curves, Machine
+from predictor.factorisation.evaluate import BROADCASTS, Problem, evaluate
+from predictor.factorisation.machine import Curves, Machine
 
 FREE_LOOKS = (("smpi/iprobe", "0"),)  # a look for a panel that fails takes 0.1 ms otherwise
 
@@ -41,7 +41,7 @@ def simulated(args: argparse.Namespace, platform: Platform) -> float:
 
 
 def followed(args: argparse.Namespace, platform: Platform) -> float:
-    """Return the time of the same messages and operations as predictor.structural.factorisation follows them, s."""
+    """Return the time of the same messages and operations as predictor.factorisation follows them, s."""
     n, ranks = args.size, args.rows * args.columns
     shape, link_Bps = curves()
     hosts = Curves(shape.between, shape.between, shape.sender, shape.receiver, shape.eager_bytes)

@@ -1,5 +1,6 @@
 """Grids by name (those of ``scenarios.toml``, any grid{N}x{M}) and from users' own TOML files."""
 
+import os
 import re
 import tomllib
 from collections.abc import Sequence
@@ -7,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from platforms.errors import PlatformError, known_names, matching
-from platforms.files.checked_toml import CheckedTable, read_checked
+from platforms.files.checked_toml import CheckedTable, read_checked, read_toml
 from platforms.grids.grid import WAN_SHAPES, Grid, GridCluster, WanLink, Wire, wan_ends
 from platforms.grids.network import DEFAULT_NETWORK, named_network
 from platforms.grids.wan_links import wan_links
@@ -32,6 +33,23 @@ _KEYS = {
     "power": ("idle_w", "full_w"),
     "wire": WIRE_KEYS,
 }
+
+
+def names_file(text: str) -> bool:
+    """Return whether a text is the name of a file and not the name of a scenario."""
+    return (text.endswith(".toml") or os.path.isfile(text)) and not GRID_NAME.fullmatch(text)
+
+
+def is_system_file(path: str | Path) -> bool:
+    """Return whether a TOML file describes a system of levels and not a grid of clusters.
+
+    Raises:
+        PlatformError: The file cannot be read or is not TOML.
+    """
+    top = read_toml(Path(path), "scenario or system file")
+    wan = top.get("wan")
+    above = isinstance(wan, dict) and ("lan" in wan or "wan" in wan)  # a scenario's [wan] contains no levels
+    return "clusters" not in top and ("lan" in top or above)
 
 
 def named_grid(name: str, network: str | None = None, speeds_flops: Sequence[float] | None = None) -> Grid:

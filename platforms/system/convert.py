@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 
-from platforms.errors import PlatformError
-from platforms.grids.scenario import read_grid
+from platforms.errors import PlatformError, UserError
+from platforms.grids.grid import Grid
+from platforms.grids.scenario import is_system_file, read_grid
 from platforms.grids.xml import platform_xml
 from platforms.model.platform import Cluster, Platform
 from platforms.read.read import kept_file, materialise, read_platform
-from platforms.system.description import is_system_file
 from platforms.system.grids import as_grid
 from platforms.system.model import System
 from platforms.system.named import system_named
@@ -60,3 +61,27 @@ def materialise_file(path: str | Path, network: str | None = None) -> Platform:
     if not is_system_file(path):
         return materialise(read_grid(path, network))
     return materialise_system(system_named(str(path), network=network))
+
+
+def grid_of_file(path: str, hardware: Iterable[str | Path]) -> Grid:
+    """Return the grid that is the same machine as the system in a file.
+
+    Raises:
+        UserError: No grid describes the system, or a file is wrong.
+    """
+    system = system_named(path, hardware=hardware)
+    grid = as_grid(system)
+    if grid is None:
+        problem = "not a grid of clusters, each of a single kind of node with one compute unit"
+        raise UserError(f"system {system.name!r}", problem, "Use a command that takes any platform")
+    return grid
+
+
+def platform_of_file(path: str, hardware: Iterable[str | Path]) -> Platform:
+    """Return the platform of the system in a file, with further hardware files."""
+    return materialise_system(system_named(path, hardware=hardware))
+
+
+def content_of_file(path: str, hardware: Iterable[str | Path]) -> bytes:
+    """Return the SimGrid platform file of the system in a file, with further hardware files."""
+    return platform_file(system_named(path, hardware=hardware))

@@ -8,7 +8,7 @@ from itertools import count
 from pathlib import Path
 
 from platforms.errors import Place, PlatformError
-from platforms.files.checked_toml import CheckedTable, read_checked, read_toml
+from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.grid import WAN_SHAPES, WanLink, Wire
 from platforms.grids.network import named_network
 from platforms.grids.scenario import WIRE_KEYS, wire_of
@@ -35,18 +35,6 @@ _KEYS = {
     "wire": ("network", *WIRE_KEYS),
     "values": WIRE_KEYS,
 }
-
-
-def is_system_file(path: str | Path) -> bool:
-    """Return whether a TOML file describes a system of levels and not a grid of clusters.
-
-    Raises:
-        PlatformError: The file cannot be read or is not TOML.
-    """
-    top = read_toml(Path(path), "scenario or system file")
-    wan = top.get("wan")
-    above = isinstance(wan, dict) and ("lan" in wan or "wan" in wan)  # a scenario's [wan] contains no levels
-    return "clusters" not in top and ("lan" in top or above)
 
 
 def read_system(path: str | Path, hardware: Iterable[str | Path] = ()) -> System:

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from pathlib import Path
 
 from platforms.errors import PlatformError
-from platforms.grids.scenario import GRID_NAME, named_grid, read_grid
-from platforms.system.description import is_system_file, read_system
+from platforms.grids.scenario import is_system_file, named_grid, names_file, read_grid
+from platforms.system.description import read_system
 from platforms.system.grids import of_grid
 from platforms.system.model import System
-
-
-def names_file(text: str) -> bool:
-    """Return whether a text is the name of a file and not the name of a scenario."""
-    return (text.endswith(".toml") or os.path.isfile(text)) and not GRID_NAME.fullmatch(text)
 
 
 def system_named(text: str, *, network: str | None = None, hardware: Iterable[str | Path] = ()) -> System:

@@ -13,6 +13,7 @@ from platforms.terminal.quantities import percent
 from predictor.answers.energy import with_energy
 from predictor.answers.platform_changes import with_changes
 from predictor.answers.regime import with_error_range
+from predictor.answers.use import cores_note, slowest_cluster_note
 from predictor.base import Evidence, Gatherer, Model, ModelOfMany, OutOfRange, Prediction, Predictor, takes
 from predictor.families import knowing_shares
 from predictor.intervals.interval import with_interval
@@ -91,8 +92,15 @@ def complete(prediction: Prediction, predictor: str, target: Target, evidence: S
         OutOfRange: The energy of the target cannot be told.
     """
     prediction = with_error_range(with_energy(prediction, target), predictor, target)
-    prediction = with_bottleneck(with_changes(prediction, target))
+    prediction = _with_notes(with_bottleneck(with_changes(prediction, target)), target)
     return with_interval(prediction, predictor, target, evidence)
+
+
+def _with_notes(prediction: Prediction, target: Target) -> Prediction:
+    """Return the prediction with the notes on the use of the nodes among its remarks."""
+    busy_s = {host: load.busy_low_s for host, load in (prediction.loads or {}).items()}
+    notes = (cores_note(target), slowest_cluster_note(target, busy_s, prediction.time_s))
+    return replace(prediction, remarks=(*prediction.remarks, *(note for note in notes if note is not None)))
 
 
 def answers_or_reasons(model: Predictor, targets: Sequence[Target], broker: Gatherer) -> list[Answer]:

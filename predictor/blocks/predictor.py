@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 
 from apps.probes.blocks.measure import BlockPlan, Experiment
-from apps.probes.network.measure import Measurement
+from apps.probes.plan import Measurement
 from apps.programs.problem import Problem
 from apps.results.record import RunRecord
 from apps.spec.target import Target

@@ -18,7 +18,8 @@ from itertools import combinations, permutations
 
 import numpy as np
 
-from apps.probes.network.measure import Exchange, Measurement
+from apps.probes.network.measure import Exchange
+from apps.probes.plan import Measurement
 from apps.recording.events import Mode
 from platforms.model.platform import Platform
 from predictor.dpgraph.evaluate import execute

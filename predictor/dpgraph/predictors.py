@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from apps.probes.network.measure import Measurement
+from apps.probes.plan import Measurement
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.recording.events import Elapse, Recording

@@ -10,12 +10,13 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.carry_out import carry_out
-from apps.probes.network.measure import Measurement, NetworkPlan
+from apps.errors import SimulationError
+from apps.probes.plan import Measurement, carry_out
+from apps.probes.plan import Plan as ExperimentPlan
 from apps.recording.events import Elapse, Kind, Recording
 from apps.results.record import RunRecord
 from apps.runs.engines import run_identity
+from apps.runs.limits import EvidenceLimit, rough_duration
 from apps.runs.neutral import recording_identity
 from apps.runs.record_events import record_events
 from apps.spec.run_spec import RunSpec
@@ -32,6 +33,10 @@ if TYPE_CHECKING:
 
 class RefusedEvidence(UserError):
     """A predictor asked for evidence that it may not have, such as a run of the target itself."""
+
+
+class BeyondLimit(RefusedEvidence):
+    """The evidence takes more time or memory than it may."""
 
 
 class Broker:
@@ -52,10 +57,11 @@ class Broker:
         *,
         record: Callable[[RunSpec], RunRecord],
         recording: Callable[[RunSpec, int], Recording] = record_events,
-        measure: Callable[[NetworkPlan | BlockPlan], Measurement] = carry_out,
+        measure: Callable[[ExperimentPlan], Measurement] = carry_out,
         identify: Callable[[RunSpec], dict[str, Any]] = run_identity,
         start: Callable[[list[RunSpec]], None] | None = None,
         given: Given | None = None,
+        limit: EvidenceLimit | None = None,
     ):
         # The truth and its predictions never share a measurement of the computation.
         self.settings = replace(settings, measurement=1)
@@ -66,6 +72,8 @@ class Broker:
         self._identify = identify
         self._start = start
         self._given = given
+        self._limit = EvidenceLimit() if limit is None else limit
+        self._spent_s = 0.0  # on evidence so far
 
     @classmethod
     def of(cls, settings: Settings, targets: Sequence[Target], runner: Runner, given: Given | None = None) -> Broker:
@@ -73,7 +81,7 @@ class Broker:
 
         ``given`` is as for the constructor.
         """
-        return cls(settings, targets, record=runner.record, given=given).on(runner)
+        return cls(settings, targets, record=runner.record, given=given, limit=runner.evidence_limit).on(runner)
 
     def on(self, runner: Runner) -> Broker:
         """Return this broker with a runner that makes its evidence."""
@@ -93,7 +101,31 @@ class Broker:
         specs = self.specs(requests)
         if self._start is not None:
             self._start(specs)
-        return [_ANSWERS[request.kind](self, request) for request in requests]
+        return [self._within_limit(request) for request in requests]
+
+    def _within_limit(self, request: EvidenceRequest) -> Evidence:
+        """Return one piece of evidence, unless all evidence together takes longer than it may."""
+        answer = _ANSWERS[request.kind]
+        if self.settings.machine is not None or request.kind not in _LIMITED:
+            return answer(self, request)
+        started = time.perf_counter()
+        try:
+            if self._spent_s < self._limit.time_s:
+                return answer(self, request)
+        except SimulationError as err:
+            if self._spent_s + time.perf_counter() - started < self._limit.time_s:
+                raise
+            raise self._late(request) from err
+        finally:
+            self._spent_s += time.perf_counter() - started
+        raise self._late(request)
+
+    def _late(self, request: EvidenceRequest) -> BeyondLimit:
+        return BeyondLimit(
+            str(request.target),
+            f"its evidence takes longer than the limit of {rough_duration(self._limit.time_s)}",
+            "Raise it (--evidence-time), use a predictor with less evidence, or simulate the run",
+        )
 
     def specs(self, requests: Sequence[EvidenceRequest]) -> list[RunSpec]:
         """Return the runs that the requests need.
@@ -108,6 +140,13 @@ class Broker:
     def _check(self, request: EvidenceRequest) -> None:
         if request.kind not in _ANSWERS:
             raise UserError(f"evidence {request.kind!r}", "no such kind of evidence", f"Known: {', '.join(_ANSWERS)}")
+        excess = None if request.plan is None or self.settings.machine else self._limit.excess(request.plan)
+        if excess is not None:
+            raise BeyondLimit(
+                str(request.target),
+                f"its {excess}, and the limit is {self._limit}",
+                "Use dpgraph:known, which measures nothing, or raise the limit (--evidence-time, --evidence-memory)",
+            )
         program = request.target.problem.program
         if request.kind == "run" and program is not None and program.recorded:
             raise RefusedEvidence(
@@ -190,6 +229,8 @@ class Broker:
         return Evidence(request, declared, identity_hash({"options": options}), Cost())
 
 
+_LIMITED = ("recording", "exchange", "blocks")  # kinds of evidence that EvidenceLimit is about
+
 # The method that gathers each kind of evidence; EvidenceRequest describes the kinds.
 _ANSWERS = {
     "run": Broker._run,
@@ -211,10 +252,9 @@ def _essence(target: Target) -> tuple[Hashable, ...]:
     return problem.name, problem.params, problem.program, target.platform.content_hash, hosts
 
 
-def as_carried_out(plan: NetworkPlan | BlockPlan, settings: Settings) -> NetworkPlan | BlockPlan:
+def as_carried_out(plan: ExperimentPlan, settings: Settings) -> ExperimentPlan:
     """Return a plan under the settings: on their machine, unless the platform was calibrated from one.
 
     A calibrated platform has the messages of the machine already, without their noise.
     """
-    plan = replace(plan, options=settings.options)
-    return plan if plan.platform.calibrated else replace(plan, machine=settings.machine)
+    return plan.under(settings.options, plan.machine if plan.platform.calibrated else settings.machine)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.network.measure import NetworkPlan
+from apps.probes.plan import Plan as ExperimentPlan
+from apps.runs.limits import EvidenceLimit
 from apps.runs.neutral import recording_identity
 from apps.runs.plan import Plan, same_run
 from apps.runs.simulate import simulate
@@ -14,7 +14,7 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.store.identity import identity_hash
 from predictor.base import EvidenceRequest, Predictor, takes
-from predictor.evidence.broker import Broker, RefusedEvidence, as_carried_out
+from predictor.evidence.broker import BeyondLimit, Broker, RefusedEvidence, as_carried_out
 
 
 def planned(
@@ -23,6 +23,7 @@ def planned(
     *,
     truths: bool = True,
     remark: str = "",
+    limit: EvidenceLimit | None = None,
 ) -> Plan:
     """Return the simulations that the models and their comparison with the truth need.
 
@@ -31,24 +32,29 @@ def planned(
         models: The predictors, of every target or by target.
         truths: The targets themselves are run too.
         remark: A line about simulations that are not known yet.
+        limit: Limit of the evidence of a prediction; None: the usual one.
     """
     evidence: dict[tuple[object, ...], RunSpec] = {}
     targeted: dict[tuple[object, ...], RunSpec] = {}
     recordings: dict[str, tuple[RunSpec, int]] = {}
-    experiments: dict[str, NetworkPlan | BlockPlan] = {}
+    experiments: dict[str, ExperimentPlan] = {}
     askers: dict[str, None] = {}
-    refused = 0
+    refused, beyond = 0, dict[str, None]()
+    limit = limit or EvidenceLimit()
     for settings, targets in groups:
         for target in targets:
-            broker = Broker(settings, [target], record=simulate)
+            broker = Broker(settings, [target], record=simulate, limit=limit)
             for model in models(target) if callable(models) else models:
                 requests = model.requests([target]) if takes(model, target) else []
                 if any(request.kind not in ("run", "declared") for request in requests):
                     askers[model.name] = None
                 try:
                     specs = broker.specs(requests)
-                except RefusedEvidence:  # the reason is reported when this target is evaluated
-                    refused += 1
+                except RefusedEvidence as err:  # the reason is reported when this target is evaluated
+                    if isinstance(err, BeyondLimit):
+                        beyond[f"{model.name}, {err}"] = None
+                    else:
+                        refused += 1
                     continue
                 evidence |= {same_run(spec): spec for spec in specs}
                 recordings |= _recordings(settings, requests)
@@ -63,6 +69,8 @@ def planned(
         tuple(experiments.values()),
         askers=tuple(askers),
         refused=refused,
+        beyond=tuple(beyond),
+        limit=limit,
         remark=remark,
     )
 
@@ -89,7 +97,7 @@ def _recordings(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict
     return recordings
 
 
-def _experiments(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict[str, NetworkPlan | BlockPlan]:
+def _experiments(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict[str, ExperimentPlan]:
     """Return the experiments that are asked for, keyed by their identity."""
     plans = (as_carried_out(request.plan, settings) for request in requests if request.plan is not None)
     return {identity_hash(plan.identity()): plan for plan in plans}

@@ -18,7 +18,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
-from apps.probes.network.measure import Exchange, LateReceive, Measurement, NetworkPlan
+from apps.probes.network.measure import Exchange, LateReceive, NetworkPlan
+from apps.probes.plan import Measurement
 from apps.programs.problem import Problem
 from apps.recording.events import Kind, Mode, Op, Recording
 from apps.spec.target import Target

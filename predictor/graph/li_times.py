@@ -10,7 +10,8 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-from apps.probes.network.measure import Measurement, NetworkPlan
+from apps.probes.network.measure import NetworkPlan
+from apps.probes.plan import Measurement
 from apps.recording.events import Kind, Mode, Recording
 from apps.spec.target import Target
 from predictor.base import OutOfRange

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from apps.options.settings import check_timed
-from apps.probes.network.measure import Measurement, NetworkPlan
+from apps.probes.network.measure import NetworkPlan
+from apps.probes.plan import Measurement
 from apps.programs.problem import Problem
 from apps.recording.events import Recording
 from apps.runs.plan import Plan

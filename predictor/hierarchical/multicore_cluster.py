@@ -191,8 +191,8 @@ def _sustained(machine: MulticoreCluster, efficiency: float | None) -> Multicore
 def _of_platforms(name: str, is_file: bool, memory_Bps: Fraction | float | None) -> MulticoreCluster:
     """Read a scenario by name or file, or a file of a system of levels."""
     # Imported here for a quick start: they are slow to import.
-    from platforms.grids.scenario import NAMED, named_grid, read_grid
-    from platforms.system.description import is_system_file, read_system
+    from platforms.grids.scenario import NAMED, is_system_file, named_grid, read_grid
+    from platforms.system.description import read_system
 
     if is_file and is_system_file(name):
         return _from_levels(read_system(name), memory_Bps)

@@ -6,7 +6,8 @@ import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from apps.probes.network.measure import Exchange, Measurement
+from apps.probes.network.measure import Exchange
+from apps.probes.plan import Measurement
 from predictor.network.distances import Distances
 from predictor.network.mesh import Mesh, hops
 from predictor.network.shared_links import Flow, SharingExperiment, SharingTimes, Structure, packed

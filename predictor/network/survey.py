@@ -12,14 +12,15 @@ distance gets ping-pongs of its own, and further experiments find the links that
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations, permutations
 
 import numpy as np
 
-from apps.probes.network.measure import Exchange, LateReceive, Measurement, NetworkPlan
+from apps.probes.network.measure import Exchange, ExperimentsLater, LateReceive, NetworkPlan
+from apps.probes.plan import Measurement
 from platforms.model.platform import Platform
 from predictor.base import OutOfRange
 from predictor.network.crossing import Crossing
@@ -150,10 +151,8 @@ def next_plan(platform: Platform, placement: Sequence[str], results: Sequence[Me
     """
     where = layout(platform, placement)
     if not results:
-        experiments: list[tuple[Exchange, ...]] = []
-        for a, b in where.series.values():
-            experiments += _ping_pongs(a, b, sizes_bytes())
-        return NetworkPlan(platform, (*experiments, *loads(where).values(), *_pings(first_pairs(where.hosts))))
+        key = ("first experiments", *where.hosts.items())
+        return NetworkPlan(platform, ExperimentsLater(_first_count(where), key, lambda: _first_experiments(where)))
     survey = Survey(where, results)
     if survey.distance_experiments:
         return NetworkPlan(platform, survey.distance_experiments)
@@ -163,6 +162,25 @@ def next_plan(platform: Platform, placement: Sequence[str], results: Sequence[Me
     narrower += survey.late_experiments()
     further = narrower or survey.crossing.experiments()
     return NetworkPlan(platform, tuple(further)) if further else None
+
+
+def _first_experiments(where: HostsByCluster) -> Iterator[Experiment]:
+    """Yield the experiments that every network needs."""
+    for a, b in where.series.values():
+        yield from _ping_pongs(a, b, sizes_bytes())
+    yield from loads(where).values()
+    yield from _pings(first_pairs(where.hosts))
+
+
+def _first_count(where: HostsByCluster) -> int:
+    """Return the number of these experiments, which on many clusters are too many to be made."""
+    sizes, clusters = [len(hosts) for hosts in where.hosts.values()], len(where.hosts)
+    several, pairs = sum(size > 1 for size in sizes), clusters * (clusters - 1) // 2
+    ping_pongs = (several + pairs + clusters) * (1 + len(sizes_bytes()))
+    alone = sum(2 * (size > 1) + 3 * (size > 2) for size in sizes)
+    outside = sum((size == 1) + 1 + (size == 2) for size in sizes) if clusters > 1 else 0
+    between = several * (clusters - 1) + 3 * pairs
+    return ping_pongs + alone + outside + between + 2 * len(first_pairs(where.hosts))
 
 
 def _ping_pongs(a: str, b: str, sizes: Sequence[int]) -> list[tuple[Exchange, ...]]:

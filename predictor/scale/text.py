@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from platforms.terminal.quantities import duration, percent, range_text, significant
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
+from predictor.answers.use import cores_note
 from predictor.scale.curve import Row, best_row, knee_row
 
 
@@ -70,6 +71,9 @@ def sentences(rows: Sequence[Row], grows: str | None) -> Iterator[str]:
             f"on {number_of(best.ranks, 'rank')}, {held_by.name} takes {percent(100 * held_by.share)} % of the "
             f"critical path{call}"
         )
+    note = cores_note(best.target)
+    if note is not None:
+        yield f"on {number_of(best.ranks, 'rank')}, {note}"
     speeds = {row.target.platform.host(host).speed_flops for row in timed for host in set(row.target.placement)}
     if len(speeds) > 1:
         yield "nodes differ in speed: efficiency counts ranks, not speed, and may exceed 100 % where faster nodes join"

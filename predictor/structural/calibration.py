@@ -14,7 +14,7 @@ from itertools import combinations
 import numpy as np
 
 from apps.probes.network.measure import Exchange as Message
-from apps.probes.network.measure import Measurement
+from apps.probes.plan import Measurement
 from apps.traffic.steps import Exchange
 from predictor.network.survey import HostsByCluster
 from predictor.structural.contention import share

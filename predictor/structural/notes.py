@@ -1,7 +1,7 @@
 """Notes for this predictor in the file ``structural.toml`` in the folder of a kernel.
 
-``form = "panels"``: the kernel is followed panel by panel (panels.py), and not by declared steps.  ``refused``: why the
-kernel is not predicted, in words.
+``form = "panels"``: the kernel is followed panel by panel (predictor/factorisation), and not by declared steps.
+``refused``: why the kernel is not predicted, in words.
 """
 
 from __future__ import annotations
@@ -45,6 +45,11 @@ def _of(name: str) -> Notes:
     if form not in ("", PANELS):
         raise UserError(str(path), f"form = {form!r} is unknown", f"Give {PANELS!r}, or leave it out")
     return Notes(form == PANELS, table.text("refused", "") or None)
+
+
+def follows(problem: Problem) -> bool:
+    """Return whether a problem is followed panel by panel."""
+    return notes(problem).panels
 
 
 def panel_names() -> tuple[str, ...]:

@@ -3,7 +3,7 @@
 Evidence: a run on one node per cluster, as for HCF, which shows the time of an operation on each cluster's nodes;
 messages between a few of the target's nodes, which show latency and rate of each kind of path and the shared links; and
 messages of the program's own sizes between two nodes.  No run has as many ranks as the target.  HPL is followed panel
-by panel instead (panels.py).
+by panel instead, by an add-on (predictor/factorisation/panels.py).
 """
 
 from __future__ import annotations
@@ -13,26 +13,38 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from apps.errors import KernelError
 from apps.probes.network.measure import LateReceive, NetworkPlan
 from apps.programs.problem import Problem
 from apps.spec.target import Target
 from apps.traffic import accepts, describes, known_names, traffic
+from platforms.addons import is_there, provided
 from platforms.model.placement import probe_placement
 from platforms.model.platform import Platform
 from platforms.wording import number_of
 from predictor.base import Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import in_range, one_per_platform
-from predictor.structural.notes import notes, panel_names
-from predictor.structural.panels import PanelSetting, alone, check_panels, few, follows, line_request
+from predictor.structural.notes import follows, notes, panel_names
 
 if TYPE_CHECKING:  # NumPy takes long to import
     from predictor.structural.setting import Setting
 
 NAME = "structural"
 _RECORD = "Use a predictor that records, such as dpgraph"
+_PANELS = "predictor.factorisation.panels"  # an add-on
+
+
+class Followed(Protocol):
+    """The evidence on a program that is followed panel by panel (predictor/factorisation/panels.py)."""
+
+    def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
+        """Return the predicted time of a target."""
+
+
+def _panels() -> Any:
+    return provided(_PANELS)
 
 
 @dataclass(frozen=True)
@@ -41,7 +53,7 @@ class StructuralModel:
 
     name: str
     settings: Mapping[tuple[Problem, str], Setting]
-    panels: Mapping[tuple[Problem, str], PanelSetting]  # by the problem of the probe
+    panels: Mapping[tuple[Problem, str], Followed]  # by the problem of the probe
 
     def predict(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
         """Return the predicted time of a target.
@@ -64,7 +76,7 @@ class StructuralModel:
         return self.settings.get((problem, platform)) or self.settings[problem.evenly, platform]
 
     def _followed(self, target: Target, slowdown: Mapping[str, float] | None = None) -> Prediction:
-        return self.panels[alone(target.problem), target.platform.content_hash].predict(target, slowdown)
+        return self.panels[_panels().alone(target.problem), target.platform.content_hash].predict(target, slowdown)
 
     def predict_many(self, targets: Sequence[Target]) -> list[Prediction | OutOfRange]:
         """Return the predictions of many targets; OutOfRange is returned, not raised.
@@ -99,7 +111,10 @@ def check_range(target: Target) -> None:
     """
     where = f"{NAME}, {target.problem.on(target.nranks)}"
     if follows(target.problem):
-        check_panels(target, where)
+        if not is_there(_PANELS):
+            problem = f"{target.problem.name} is followed panel by panel, and the add-on for that is not installed"
+            raise OutOfRange(where, problem, _RECORD)
+        _panels().check_panels(target, where)
     else:
         _check_traffic(target, where)
     for host, ranks in Counter(target.placement).items():
@@ -170,10 +185,11 @@ class Structural:
         lines: dict[str, list[Evidence]] = {}
         for line in filter(_is_line, evidence):
             lines.setdefault(_platform(line).content_hash, []).append(line)
-        settings, panels = {}, {}
+        settings: dict[tuple[Problem, str], Setting] = {}
+        panels: dict[tuple[Problem, str], Followed] = {}
         for key, probe in probes.items():
             if follows(key[0]):
-                panels[key] = PanelSetting(probe, tuple(lines.get(key[1], ())), networks.get(key[1]))
+                panels[key] = _panels().PanelSetting(probe, tuple(lines.get(key[1], ())), networks.get(key[1]))
             else:
                 settings[key] = Setting(probe, networks.get(key[1]), sizes.get(key), key[0])
         for (problem, platform), measured in sizes.items():
@@ -187,7 +203,10 @@ def _described(targets: Sequence[Target]) -> list[Target]:
 
 
 def _probed(problem: Problem) -> Problem:
-    return alone(problem) if follows(problem) else problem.evenly
+    if not follows(problem):
+        return problem.evenly
+    alone: Problem = _panels().alone(problem)
+    return alone
 
 
 def _networks(known: Sequence[Target]) -> list[Target]:
@@ -198,7 +217,7 @@ def _networks(known: Sequence[Target]) -> list[Target]:
     together = [sampled(target) for target in one_per_platform([t for t in known if not follows(t.problem)])]
     measured = {target.platform.content_hash for target in together}
     panels = one_per_platform([target for target in known if follows(target.problem)])
-    return together + [few(target) for target in panels if target.platform.content_hash not in measured]
+    return together + [_panels().few(target) for target in panels if target.platform.content_hash not in measured]
 
 
 def _line_requests(known: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
@@ -208,7 +227,7 @@ def _line_requests(known: Sequence[Target], evidence: Sequence[Evidence]) -> lis
     for key, target in first.items():
         lines = [e for e in evidence if _platform(e).content_hash == key and _is_line(e)]
         with suppress(OutOfRange):  # predict raises it again
-            asked.append(line_request(target, lines))
+            asked.append(_panels().line_request(target, lines))
     return [request for request in asked if request is not None]
 
 

@@ -8,7 +8,8 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from apps.probes.network.measure import LateReceive, Measurement
+from apps.probes.network.measure import LateReceive
+from apps.probes.plan import Measurement
 from apps.programs.problem import Problem
 from apps.spec.target import Target
 from apps.traffic import traffic

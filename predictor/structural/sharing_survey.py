@@ -15,7 +15,8 @@ from itertools import islice
 
 import numpy as np
 
-from apps.probes.network.measure import Exchange, LateReceive, Measurement, NetworkPlan
+from apps.probes.network.measure import Exchange, LateReceive, NetworkPlan
+from apps.probes.plan import Measurement
 from apps.spec.target import Target
 from platforms.model.platform import Platform
 from predictor.base import OutOfRange

@@ -12,11 +12,10 @@ from platforms.errors import UserError
 from platforms.options import (
     PlacementOptions,
     PlatformOptions,
-    _grid_of,
     placement_from_request,
     platform_from_request,
 )
-from platforms.system.named import system_named
+from platforms.system.convert import grid_of_file
 from tests.verbs import asked
 
 MERPSYS = Path(__file__).parents[2] / "examples" / "systems" / "merpsys.toml"
@@ -124,4 +123,4 @@ def test_the_options_cost_no_heavy_import():
 
 def test_a_system_of_several_kinds_of_units_is_no_grid():
     with pytest.raises(UserError, match=re.escape("not a grid of clusters, each of a single kind of node")):
-        _grid_of(system_named(str(MERPSYS)))
+        grid_of_file(str(MERPSYS), ())

@@ -12,6 +12,10 @@ from typing import Any, TypeAlias
 Row: TypeAlias = Mapping[str, Any]
 
 
+# Columns that identify a case.
+CASE = ("scenario", "platform_hash", "network", "app", "class", "ranks", "mapping", "clusters", "efficiency")
+
+
 def column(rows: Iterable[Row], name: str) -> list[Any]:
     """Return the values of a column.
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from apps.machines.machine_file import read_machine
+from apps.programs.native import OPEN_MPI, python_with_mpi4py
 from apps.store import Store, StoreError
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder
@@ -83,6 +84,19 @@ def _compilers() -> Iterator[Finding]:
     yield _program("smpif90", "programs in Fortran", INSTALL, needed=False)
     yield _program("gfortran", "the compiler behind smpif90", "Run: apt-get install gfortran", needed=False)
     yield _program("valgrind", "used by slow tests only", "Run: apt-get install valgrind", needed=False)
+
+
+def _native() -> Iterator[Finding]:
+    purpose = "records finished executables and scripts with mpi4py"
+    yield _program("mpirun", purpose, f"Run: apt-get install {OPEN_MPI.packages}", needed=False)
+    said = python_with_mpi4py()
+    if said is None:
+        remedy = "Run: apt-get install python3-mpi4py, or python3 -m pip install mpi4py"
+        yield Finding("mpi4py", False, "no Python here has it; for scripts that use it", needed=False, remedy=remedy)
+    else:
+        executable, version, library = said
+        text = f"{version} ({executable}), with {' '.join(library.split())[:40].partition(', ')[0]}"
+        yield Finding("mpi4py", True, text, needed=False)
 
 
 def _program(name: str, purpose: str, remedy: str, *, needed: bool = True) -> Finding:
@@ -194,4 +208,12 @@ def _size(count: float) -> str:
     return f"{count:.3g} GB"
 
 
-_PARTS: tuple[Callable[[], Iterator[Finding]], ...] = (_python, _simgrid, _compilers, _modules, _extrap, _folders)
+_PARTS: tuple[Callable[[], Iterator[Finding]], ...] = (
+    _python,
+    _simgrid,
+    _compilers,
+    _native,
+    _modules,
+    _extrap,
+    _folders,
+)

@@ -6,26 +6,37 @@ import json
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from apps.results.cautions import Cautions
+from platforms.addons import is_there, provided
 from platforms.files.writing import write_csv, written_into
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import prose_lines
 from validation.comparison.dataframes import numbers_known, records
 from validation.comparison.metrics import SUMMARY_COLUMNS, published_errors, summary_rows
-from validation.comparison.rows import Row, distinct, rows_by
+from validation.comparison.rows import CASE, Row, distinct, rows_by
 from validation.output.fail_above import TOO_WRONG, too_wrong
 from validation.series.output import SeriesOutput
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from apps.results.record import RunRecord
     from apps.spec.settings import Settings
-    from validation.comparison.compare import Witness
-    from validation.ranking.evidence_costs import EvidenceCosts
+    from predictor.answers.answers import Answer
+    from validation.comparison.compare import Result, Witness
 
+_LEAGUE = "validation.ranking.output"  # an add-on
 LEAGUE_FROM = 4  # predictors; the three of HCF are variants of one model and make no league
+
+
+class DecisionCosts(Protocol):
+    """Costs of the evidence for all candidates of choices (validation/ranking/evidence_costs.py)."""
+
+    @property
+    def witness(self) -> Witness:
+        """Adds up the costs of each answer's evidence."""
 
 
 class Output(SeriesOutput):
@@ -57,17 +68,29 @@ class Output(SeriesOutput):
         energy: bool = False,
         wide: bool = False,
         fail_above: float | None = None,
-        decision_costs: EvidenceCosts | None = None,
+        decision_costs: DecisionCosts | None = None,
         cautions: Cautions | None = None,
     ):
         super().__init__(folder, as_json=as_json, wide=wide, cautions=cautions)
         self._figures, self._energy = figures, energy
         self._fail_above, self._too_wrong = fail_above, False
         self._decision_costs = decision_costs
+        self._notes: dict[str, None] = {}  # on the use of the nodes, each once
 
     def witness(self, settings: Settings) -> Witness | None:
-        """Return the witness that adds up the costs of the evidence, where choices are compared."""
-        return None if self._decision_costs is None else self._decision_costs.witness
+        """Return the witness that notes how the nodes are used, or adds up the costs where choices are compared."""
+        return self._note if self._decision_costs is None else self._decision_costs.witness
+
+    def _note(self, answer: Answer, truth: RunRecord, result: Result) -> None:
+        # Imported here for a quick start: it is slow to import.
+        from predictor.answers.use import cores_note, slowest_cluster_note
+
+        target, busy_s = answer.target, dict[str, float]()
+        for host, compute_s in zip(target.placement, truth.compute_s, strict=True):
+            busy_s[host] = max(compute_s, busy_s.get(host, 0.0))
+        slowest = slowest_cluster_note(target, busy_s, truth.time_s)
+        said = (cores_note(target), None if slowest is None else f"{target.problem}: {slowest}")
+        self._notes |= dict.fromkeys(note for note in said if note is not None)
 
     @property
     def status(self) -> int:
@@ -104,12 +127,10 @@ class Output(SeriesOutput):
     def _league(self) -> dict[str, pd.DataFrame]:
         """Return the tables of the league, or none if no league is wanted."""
         of_choices = self._decision_costs is not None
-        if not self.rows or not (of_choices or _rivals(self.rows) >= LEAGUE_FROM):
+        if not self.rows or not is_there(_LEAGUE) or not (of_choices or _rivals(self.rows) >= LEAGUE_FROM):
             return {}
-        # Imported here for a quick start: it is slow to import.
-        from validation.ranking.output import league_tables
-
-        return league_tables(self.results(), self._decision_costs)
+        tables: dict[str, pd.DataFrame] = provided(_LEAGUE).league_tables(self.results(), self._decision_costs)
+        return tables
 
     def _as_text(self, summary: Sequence[Row], league: Mapping[str, pd.DataFrame]) -> str:
         """Return what is printed: one JSON object, or the tables and the closing sentences."""
@@ -125,17 +146,14 @@ class Output(SeriesOutput):
             parts.append(results_text(self.rows, energy=self._energy, wide=self.wide))
             parts.append(summary_text(summary, published_errors(self.rows), energy=self._energy, wide=self.wide))
         if league:
-            # Imported here for a quick start: it is slow to import.
-            from validation.ranking.output import league_text
-
-            parts.append(league_text(league, wide=self.wide))
+            parts.append(provided(_LEAGUE).league_text(league, wide=self.wide))
         if self._decision_costs is None and self.rows:
             # Imported here for a quick start: they are slow to import.
             from validation.presentation.coverage_text import interval_sentence
-            from validation.ranking.sentences import closing_sentences
+            from validation.presentation.sentences import closing_sentences
 
             covered = None if league else interval_sentence(self.rows)  # the league has a table
-            sentences = [*closing_sentences(self.rows), *([] if covered is None else [covered])]
+            sentences = [*closing_sentences(self.rows), *([] if covered is None else [covered]), *self._notes]
             parts.append("\n".join(line for said in sentences for line in prose_lines(said)))
         return "\n\n".join(filter(None, parts))
 
@@ -154,15 +172,9 @@ class Output(SeriesOutput):
                 with doing("drawing the figures"):
                     write_figures(results, folder, energy=self._energy)
             if league:
-                # Imported here for a quick start: it is slow to import.
-                from validation.ranking.output import write_league
-
-                write_league(league, folder)
+                provided(_LEAGUE).write_league(league, folder)
 
 
 def _rivals(results: Sequence[Row]) -> int:
     """Return the largest number of predictors that one target has; by default it depends on the target."""
-    # Imported here for a quick start: it is slow to import.
-    from validation.ranking.standing import CASE
-
     return max(len(distinct(rows, "predictor")) for rows in rows_by(results, *CASE).values())

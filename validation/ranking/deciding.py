@@ -14,7 +14,8 @@ import numpy as np
 import pandas as pd
 
 from validation.comparison.metrics import ALL_APPS, mean
-from validation.ranking.standing import CASE, simulated
+from validation.comparison.rows import CASE
+from validation.ranking.standing import simulated
 
 if TYPE_CHECKING:
     import numpy.typing as npt

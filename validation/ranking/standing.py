@@ -6,14 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from validation.comparison.metrics import SEED, mean, statistics
+from validation.comparison.rows import CASE
 
 if TYPE_CHECKING:
     import pandas as pd
 
 SIMULATE = "simulate"  # name of the row of the simulation itself, which is not a predictor
 LEAST_COVERAGE = 0.75  # a predictor that answers a smaller share of the cases is not ranked
-# Columns that identify a case.
-CASE = ("scenario", "platform_hash", "network", "app", "class", "ranks", "mapping", "clusters", "efficiency")
 RANKING_COLUMNS = (
     *("rank", "predictor", "cases", "answered", "counted", "mean_error_pct", "mean_abs_error_pct"),
     *("mean_abs_error_low_pct", "mean_abs_error_high_pct", "median_abs_error_pct", "max_abs_error_pct", "r2"),

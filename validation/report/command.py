@@ -37,7 +37,7 @@ def gathered_from(request: ReportRequest) -> Gathered:
     """
     # Imported here for a quick start: it is slow to import.
     from validation.comparison.kept import read_results, rows_of_results
-    from validation.ranking.standing import CASE
+    from validation.comparison.rows import CASE
 
     rows = [row for path in request.results for row in rows_of_results(read_results(path))]
     cases: dict[tuple[object, ...], int] = {}

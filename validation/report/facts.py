@@ -9,7 +9,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import fields
 from importlib.metadata import PackageNotFoundError, version
 
-from apps.machines.machine_file import Machine
 from apps.spec.engine_options import ENGINE_OPTIONS
 from apps.spec.settings import Settings
 from platforms.simgrid.installed import simgrid_version
@@ -57,8 +56,8 @@ def _setting(name: str, settings: Settings) -> str:
         return _DEFAULTS[name]
     if name == "repeats" and settings.machine is None:
         return "not used"
-    if isinstance(value, Machine):
-        return f"{value.name}: {', '.join(value.launcher.command)}"
+    if name == "machine" and settings.machine is not None:
+        return settings.machine.described
     if name == "options":
         return ", ".join(f"{key}:{text}" for key, text in value)
     if name == "memory_bus" and not isinstance(value, str):

@@ -13,11 +13,33 @@ from validation.ranking.front import COSTS, pareto
 from validation.ranking.plots import pareto_figure, regret_figure
 from validation.ranking.standing import SIMULATE, ranking
 from validation.report.errors import error_class
+from validation.report.gather import Gathered
 from validation.report.pictures import Picture
+from validation.report.sections import Progress, Section
 from validation.report.svg import inline_svg
 from validation.report.tables import NOTHING, Cell, Table, interval, number, numbers, table, words
 
 _COSTS = {"evidence_share": ("evidence, % of the full run", 100.0), "wall_s": ("seconds of this computer", 1.0)}
+
+
+def steps(gathered: Gathered) -> int:
+    """Return the number of steps that take long: none."""
+    return 0
+
+
+def script() -> str:
+    """Return the JavaScript that the section needs, which is none."""
+    return ""
+
+
+def sections(gathered: Gathered, results: pd.DataFrame, progress: Progress) -> list[Section]:
+    """Return the section of the league if there are at least two predictors."""
+    if results["predictor"].nunique() < 2:
+        return []
+    ranked, front, choices = league(results)
+    section = Section("league", "The league of predictors", league_text(ranked))
+    section.tables += league_tables(ranked, front, choices)
+    return [section.take(league_pictures(front, choices))]
 
 
 def league_text(ranked: pd.DataFrame) -> list[str]:

@@ -5,14 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 import shlex
-from collections.abc import Iterable
-from dataclasses import dataclass, field
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any
 
 from validation.comparison.metrics import summarise
 from validation.presentation.tables import truth_name
-from validation.report import errors, graph, league, pictures
+from validation.report import errors, pictures
 from validation.report.answers import answers_table, iterations_sentences
 from validation.report.expected import coverage_table
 from validation.report.facts import GLOSSARY, settings_facts, version_facts
@@ -21,34 +19,12 @@ from validation.report.lede import lede, title
 from validation.report.pictures import Picture
 from validation.report.platforms import platform_pictures
 from validation.report.runs import platform_files, repeated
-from validation.report.tables import Table
-from validation.report.timelines import Progress, timeline_pictures
+from validation.report.sections import Progress, Section, providers
 
 if TYPE_CHECKING:
     import pandas as pd
 
 _TEMPLATES = "validation.report", "templates"
-
-
-@dataclass
-class Section:
-    """A section of the page: text, tables and pictures, in this order."""
-
-    name: str  # id in the page
-    title: str
-    text: list[str] = field(default_factory=list)
-    tables: list[Table] = field(default_factory=list)
-    pictures: list[Picture] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
-
-    def take(self, drawn: Iterable[Picture | str]) -> Section:
-        """Add pictures, and notes on missing pictures."""
-        for picture in drawn:
-            if isinstance(picture, str):
-                self.notes.append(picture)
-            else:
-                self.pictures.append(picture)
-        return self
 
 
 def page(gathered: Gathered, *, progress: Progress) -> str:
@@ -64,7 +40,8 @@ def page(gathered: Gathered, *, progress: Progress) -> str:
 
 
 def _context(gathered: Gathered, progress: Progress) -> dict[str, Any]:
-    style, script = _resource("style.css"), _resource("script.js") + _resource("timeline.js")
+    scripts = (provider.script() for provider in providers())
+    style, script = _resource("style.css"), "".join((_resource("script.js"), *scripts))
     common = {
         "style": style,
         "script": script,
@@ -147,57 +124,14 @@ def _sections(gathered: Gathered, results: pd.DataFrame, progress: Progress) -> 
         share,
     ]
     costs = Section("costs", "Costs of the predictions", tables=[errors.costs_table(gathered)])
+    added = [made for provider in providers() for made in provider.sections(gathered, results, progress)]
     if gathered.kept:
-        return [*of_rows, *_league(results), costs]
+        return [*of_rows, *added, costs]
     return [
         Section("targets", "Targets", tables=[errors.targets_table(gathered)]),
         *of_rows,
         Section("parts", "Computation and communication").take(pictures.parts_pictures(gathered)),
-        _timelines(gathered, progress),
-        *_graphs(gathered, progress),
         Section("platforms", "Platforms").take(platform_pictures(gathered)),
-        *_league(results),
+        *added,
         costs,
     ]
-
-
-def _league(results: pd.DataFrame) -> list[Section]:
-    """Return the section of the league if there are at least two predictors."""
-    if results["predictor"].nunique() < 2:
-        return []
-    ranked, front, choices = league.league(results)
-    section = Section("league", "The league of predictors", league.league_text(ranked))
-    section.tables += league.league_tables(ranked, front, choices)
-    return [section.take(league.league_pictures(front, choices))]
-
-
-def _graphs(gathered: Gathered, progress: Progress) -> list[Section]:
-    """Return the section of what the graph predictors say about elements, if one of them has answered."""
-    if not gathered.graphs:
-        return []
-    section = Section("graph", "The predicted graph", list(graph.INTRODUCTION))
-    for place, note in enumerate(gathered.graphs[: graph.MOST_GRAPHS]):
-        progress(f"graph of {note.target}")
-        made = graph.graph_part(note, place)
-        if isinstance(made, str):
-            section.notes.append(made)
-            continue
-        section.text.append(made.text)
-        section.tables += made.tables
-        section.pictures.append(made.picture)
-        section.notes += made.notes
-    if len(gathered.graphs) > graph.MOST_GRAPHS:
-        names = (note.target.problem.name for note in gathered.graphs[graph.MOST_GRAPHS :])
-        section.notes.append(f"Not shown: {', '.join(names)}.")
-    return [section]
-
-
-def _timelines(gathered: Gathered, progress: Progress) -> Section:
-    section = Section("timelines", "Timelines of one iteration")
-    if gathered.interrupted is not None:
-        section.notes.append("Not recorded: the run was interrupted.")
-    elif all(case.measured for case in gathered.cases):
-        section.notes.append("Measured times have no timelines of the ranks.")
-    else:
-        section.take(timeline_pictures(gathered, progress=progress))
-    return section

@@ -44,7 +44,7 @@ class Picture:
     caption: str
     data: Table | None = None
     themed: bool = True  # drawn in the page's colours; otherwise on white
-    timeline: str = ""  # data with which the page's script draws the figure anew (validation/report/intervals.py)
+    timeline: str = ""  # data with which the page's script draws the figure (timelines/intervals.py)
 
     @property
     def width(self) -> str:

@@ -15,10 +15,8 @@ from apps.spec.choices import REPLAY
 from platforms import make as generate
 from platforms.command.values import parsed
 from platforms.errors import UserError
-from platforms.grids.xml import platform_xml
 from platforms.model.platform import Platform
-from platforms.options import grid_from_request, system_from_request
-from platforms.system.convert import platform_file as system_file
+from platforms.options import platform_file_from_request
 from validation.report.gather import ListedRun
 
 _NUMBERED = re.compile(r"^(.*?)(\d+)(\D*)$", re.DOTALL)
@@ -71,8 +69,7 @@ def _generates(words: Sequence[str], content: bytes) -> bool:
     """Return whether ``gridval platform make`` creates this file with these options."""
     try:
         request = parsed(generate.MakeRequest, generate.COMMAND.parser(), words)
-        system = system_from_request(request) if request.frequency is None else None
-        return content == (platform_xml(grid_from_request(request)) if system is None else system_file(system))
+        return content == platform_file_from_request(request)
     except (UserError, SystemExit):
         return False
 

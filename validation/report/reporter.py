@@ -147,16 +147,14 @@ class Reporter:
             self._gathered.interrupted = str(error) or kind.__name__
         self._gathered.run_cautions = self._cautions.lines()
         # Imported here for a quick start: they are slow to import.
-        from validation.report.graph import MOST_GRAPHS
         from validation.report.page import page
-        from validation.report.timelines import MOST_TIMELINES
+        from validation.report.sections import providers
 
         started = time.perf_counter()
         with closing(Progress()) as terminal:
             progress = self._progress or terminal
             steps = count()
-            total = 1 + min(MOST_TIMELINES, len({case.target.problem.name for case in self._gathered.cases}))
-            total += min(MOST_GRAPHS, len(self._gathered.graphs))
+            total = 1 + sum(provider.steps(self._gathered) for provider in providers())
             text = page(self._gathered, progress=lambda what: progress(f"report: {what}", next(steps), total))
         write_text(OPTION, self._path, text)
         size_kb = len(text.encode()) / 1000

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from validation.series.case import Case
 
 if TYPE_CHECKING:
+    from apps.runs.limits import EvidenceLimit
     from apps.runs.plan import Plan
     from apps.runs.runner import Runner
     from apps.spec.settings import Settings
@@ -49,14 +50,19 @@ class Series:
         """Number of predictions; one that a predictor refuses counts too."""
         return sum(len(self.asked(case.target)) for case in self.cases)
 
-    def plan(self, *, truths: bool = True) -> Plan:
-        """Return the simulations of the series, for --dry-run; ``truths``: also those of the targets."""
+    def plan(self, *, truths: bool = True, limit: EvidenceLimit | None = None) -> Plan:
+        """Return the simulations of the series, for --dry-run.
+
+        Args:
+            truths: Those of the targets count too.
+            limit: Limit of the evidence of a prediction; None: the usual one.
+        """
         # Imported here for a quick start: it is slow to import.
         from predictor.evidence.plan import planned
 
         groups = self._by_group(self.cases).values()
         alike = [(cases[0].settings, [case.target for case in cases]) for cases in groups]
-        return planned(alike, self.predictors, truths=truths)
+        return planned(alike, self.predictors, truths=truths, limit=limit)
 
     def start(self, runner: Runner, cases: Sequence[Case] | None = None) -> None:
         """Let the runner start on all runs of some cases, None: of all, that are known to be needed."""

@@ -4,27 +4,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+import threading
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, cast
 
 from apps.child.process import run_bounded
 from apps.child.run_folder import environment
 from apps.child.verdict import final_record
-from apps.machines.launch import find_launcher
+from apps.machines.launch import tool_stamps
 from apps.machines.machine_file import Machine
 from apps.probes.network.measure import HEADERS as NETWORK_HEADERS
-from apps.probes.network.measure import REAL_UNDER, SIMULATED_UNDER, Measurement, check_shape
+from apps.probes.network.measure import REAL_UNDER, SIMULATED_UNDER
+from apps.probes.plan import Measurement, check_shape
 from apps.probes.simulated import check_ready, run_simulated
 from apps.results.energy import counted
 from apps.spec.engine_options import ENGINE_OPTIONS, check_options
+from apps.spec.real_machine import RealMachine
+from platforms.addons import provided
 from platforms.files.scratch import scratch_folder
-from platforms.model.platform import Platform
+from platforms.model.platform import Change, Platform
 from platforms.read.content import loadable
-from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
+from platforms.simgrid.compiling import compile_once
 from platforms.simgrid.repairs import loaded_first, simgrid_identity
 
 MPI_BLOCKS = ("compute", "idle", "p2p", "send", "bcast", "scatter", "gather", "alltoall", "barrier")
@@ -82,13 +86,23 @@ class BlockPlan:
     platform: Platform
     experiments: tuple[Experiment, ...]
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg
-    machine: Machine | None = None  # the real machine that carries it out; None: it is simulated
+    machine: RealMachine | None = None  # the real machine that carries it out; None: it is simulated
+    measured: ClassVar[str] = "blocks"
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """All changes of the platform."""
+        return self.platform.changes
+
+    def under(self, options: tuple[tuple[str, str], ...], machine: RealMachine | None) -> BlockPlan:
+        """Return the same experiments under these options, or on this machine."""
+        return replace(self, options=options, machine=machine)
 
     def identity(self) -> dict[str, Any]:
         """Return the inputs that determine the result, as JSON values."""
         content = json.dumps([_as_text(experiment) for experiment in self.experiments])
         if self.machine is not None:
-            return self._identity_on(self.machine, content)
+            return self._identity_on(cast(Machine, self.machine), content)
         return {
             "platform_hash": self.platform.content_hash,
             "block_experiments": hashlib.sha256(content.encode()).hexdigest(),
@@ -98,18 +112,25 @@ class BlockPlan:
         }
 
     def _identity_on(self, machine: Machine, content: str) -> dict[str, Any]:
-        tools = [*compiler_stamps(find_compiler(machine.compilers.c)), *compiler_stamps(find_launcher(machine))]
         return {
             "source": "measurement",
             "machine": machine.content_hash,
             "block_experiments": hashlib.sha256(content.encode()).hexdigest(),
             "program_hash": _program_hash(_REAL_SOURCES),
-            "tools": [str(tool) for tool in tools],
+            "tools": tool_stamps(machine),
         }
 
     def check(self, measured: Measurement) -> None:
         """Raise ValueError if a result that was read from a file is not one of this plan."""
         check_shape(measured, [1] * len(self.experiments), energies=len(self.experiments))
+
+    def carry_out(self, *, time_limit_s: float | None = None, stop: threading.Event | None = None) -> Measurement:
+        """Carry out the plan, in simulation or on its machine; see apps/probes/plan.py."""
+        if self.machine is None:
+            return measure_blocks(self, time_limit_s=time_limit_s)
+        on_machine = provided("apps.measuring.blocks:measure_blocks_on_machine")
+        measurement: Measurement = on_machine(self, self.machine, time_limit_s=time_limit_s, stop=stop)
+        return measurement
 
 
 def measure_blocks(plan: BlockPlan, *, time_limit_s: float | None = None) -> Measurement:

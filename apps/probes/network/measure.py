@@ -3,29 +3,31 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import threading
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, overload
 
 from apps.child.verdict import final_record
-from apps.machines.launch import find_launcher
-from apps.machines.machine_file import Machine
+from apps.probes.plan import Measurement, check_shape
 from apps.probes.simulated import check_ready, run_simulated
 from apps.recording.events import Mode
-from platforms.model.platform import Platform
-from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
+from apps.spec.real_machine import RealMachine
+from platforms.addons import provided
+from platforms.model.platform import Change, Platform
+from platforms.simgrid.compiling import compile_once
 from platforms.simgrid.repairs import simgrid_identity
 
-REPEATS = 5  # of every experiment on a real machine: its times are medians
+_ON_MACHINE = "apps.measuring.messages"  # an add-on
 _HERE = Path(__file__).parent
 SIMULATED_UNDER = _HERE / "simulated.c"  # of under.h, also for other probes
 REAL_UNDER = (_HERE / "real.c", _HERE / "together.c")
 _SOURCES = (_HERE / "netprobe.c", _HERE / "together.c", SIMULATED_UNDER)
-_REAL_SOURCES = (_HERE / "netprobe.c", *REAL_UNDER)
+REAL_SOURCES = (_HERE / "netprobe.c", *REAL_UNDER)
 HEADERS = (_HERE / "under.h", _HERE / "together.h", _HERE.parents[1] / "common" / "checked.h")
-_FLAGS = ("-O2", "-std=gnu11")
+FLAGS = ("-O2", "-std=gnu11")
 
 
 @dataclass(frozen=True)
@@ -68,6 +70,44 @@ class Return:
 Experiment = tuple[Exchange, ...] | LateReceive | Return
 
 
+class ExperimentsLater(Sequence[Experiment]):
+    """Experiments that are made when they are first looked at; their number is known before.
+
+    Args:
+        count: Their number.
+        key: What they follow from: equal keys make equal experiments.
+        make: Makes them.
+    """
+
+    def __init__(self, count: int, key: Hashable, make: Callable[[], Iterable[Experiment]]):
+        self._count, self._key, self._make = count, key, make
+
+    @cached_property
+    def _made(self) -> tuple[Experiment, ...]:
+        return tuple(self._make())
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, at: int) -> Experiment: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Experiment]: ...
+    def __getitem__(self, at: int | slice) -> Experiment | Sequence[Experiment]:
+        return self._made[at]
+
+    def __iter__(self) -> Iterator[Experiment]:
+        return iter(self._made)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, ExperimentsLater):
+            return self._key == other._key
+        return self._made == other
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+
 @dataclass(frozen=True)
 class NetworkPlan:
     """Experiments, one after the other: exchanges that begin at the same moment, or one message by blocking calls.
@@ -76,9 +116,10 @@ class NetworkPlan:
     """
 
     platform: Platform
-    experiments: tuple[Experiment, ...]
+    experiments: Sequence[Experiment]  # a tuple, or ExperimentsLater
     options: tuple[tuple[str, str], ...] = ()  # SimGrid's --cfg
-    machine: Machine | None = None  # the real machine that carries it out; None: it is simulated
+    machine: RealMachine | None = None  # the real machine that carries it out; None: it is simulated
+    measured: ClassVar[str] = "messages"
 
     @cached_property
     def hosts(self) -> tuple[str, ...]:
@@ -88,17 +129,27 @@ class NetworkPlan:
         )
         return tuple(dict.fromkeys(ends))
 
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The changes that may affect the messages."""
+        return self.platform.changes_for(self.hosts)
+
+    def under(self, options: tuple[tuple[str, str], ...], machine: RealMachine | None) -> NetworkPlan:
+        """Return the same experiments under these options, or on this machine."""
+        return replace(self, options=options, machine=machine)
+
     def identity(self) -> dict[str, Any]:
         """Return the inputs that determine the result, as JSON values."""
         experiments = self._experiments_hash
         if self.machine is not None:
-            return self._identity_on(self.machine, experiments)
+            identity: dict[str, Any] = provided(_ON_MACHINE).identity_on(self, self.machine, experiments)
+            return identity
         return {
             "platform_hash": self.platform.content_hash,
             "host": list(self.hosts),
             "experiments": experiments,
             "options": dict(self.options),
-            "program_hash": _hash(_SOURCES),
+            "program_hash": program_hash(_SOURCES),
             "simgrid": simgrid_identity(),
         }
 
@@ -107,22 +158,18 @@ class NetworkPlan:
         content = "\n".join(self.lines(None if self.machine is None else self.second_ranks))
         return hashlib.sha256(content.encode()).hexdigest()
 
-    def _identity_on(self, machine: Machine, experiments: str) -> dict[str, Any]:
-        tools = [*compiler_stamps(find_compiler(machine.compilers.c)), *compiler_stamps(find_launcher(machine))]
-        return {
-            "source": "measurement",
-            "machine": machine.content_hash,
-            "host": list(self.hosts),
-            "experiments": experiments,
-            "repeats": REPEATS,
-            "program_hash": _hash(_REAL_SOURCES),
-            "tools": [str(tool) for tool in tools],
-        }
-
     def check(self, measured: Measurement) -> None:
         """Raise ValueError if a result that was read from a file is not one of this plan."""
         counts = [len(experiment) if isinstance(experiment, tuple) else 2 for experiment in self.experiments]
         check_shape(measured, counts, energies=0)
+
+    def carry_out(self, *, time_limit_s: float | None = None, stop: threading.Event | None = None) -> Measurement:
+        """Carry out the plan, in simulation or on its machine; see apps/probes/plan.py."""
+        if self.machine is None:
+            return measure(self, time_limit_s=time_limit_s)
+        on_machine = provided(_ON_MACHINE).measure_on_machine
+        measurement: Measurement = on_machine(self, self.machine, time_limit_s=time_limit_s, stop=stop)
+        return measurement
 
     @property
     def second_ranks(self) -> dict[str, int]:
@@ -156,27 +203,6 @@ class NetworkPlan:
         return lines
 
 
-@dataclass(frozen=True)
-class Measurement:
-    """The result of a plan."""
-
-    times_s: tuple[tuple[float, ...], ...]  # by experiment and exchange: from the start until the answer has arrived
-    node_s: float  # nodes held times their time: two nodes for a single message, else all of the plan
-    wall_s: float  # of this computer
-    energies_j: tuple[float | None, ...] = ()  # by experiment, of its first host; None: not counted; (): none counted
-
-
-def check_shape(measured: Measurement, counts: Sequence[int], *, energies: int) -> None:
-    """Raise ValueError unless a result has so many times of each experiment, and so many energies."""
-    nranks_seen = [len(times) for times in measured.times_s]
-    if nranks_seen != list(counts):
-        raise ValueError(
-            f"it has {sum(nranks_seen)} times of {len(nranks_seen)} experiments, not {sum(counts)} of {len(counts)}"
-        )
-    if len(measured.energies_j) != energies:
-        raise ValueError(f"it has {len(measured.energies_j)} energies, not {energies}")
-
-
 def measure(plan: NetworkPlan, *, time_limit_s: float | None = None) -> Measurement:
     """Carry out a plan in simulation.
 
@@ -185,7 +211,7 @@ def measure(plan: NetworkPlan, *, time_limit_s: float | None = None) -> Measurem
         SimulationError: The simulation does not succeed.
     """
     check_ready(plan.platform, plan.hosts)
-    program = compile_once("netprobe", _SOURCES, compiler=["smpicc"], flags=_FLAGS, headers=HEADERS)
+    program = compile_once("netprobe", _SOURCES, compiler=["smpicc"], flags=FLAGS, headers=HEADERS)
     lines = "".join(f"{line}\n" for line in plan.lines())
     done = run_simulated(
         program, ["plan"], plan.hosts, plan.platform, files={"plan": lines}, options=plan.options,
@@ -204,19 +230,9 @@ def node_seconds(plan: NetworkPlan, took_s: Sequence[float]) -> float:
     )
 
 
-def real_netprobe(machine: Machine) -> Path:
-    """Return the program that carries out plans under the machine's MPI.
-
-    Its argument is a file of ``NetworkPlan.lines``; rank i stands on the plan's i-th host.
-    """
-    return compile_once(
-        "real-netprobe", _REAL_SOURCES, compiler=[machine.compilers.c], flags=_FLAGS, headers=HEADERS,
-        folder=machine.compiled_folder,
-    )  # fmt: skip
-
-
 @cache
-def _hash(sources: tuple[Path, ...]) -> str:
+def program_hash(sources: tuple[Path, ...]) -> str:
+    """Return a hash of these sources of the probe and of its headers."""
     return hashlib.sha256(b"\0".join(path.read_bytes() for path in (*sources, *HEADERS))).hexdigest()
 
 

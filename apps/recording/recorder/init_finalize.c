@@ -39,6 +39,7 @@ void begin_rank(void)
   power_begin(r);
   mark(r, BEGIN);
   work_begin(r);
+  threads_begin();
   r->step = 0;
   if (r->work)
     work_restarts(r);
@@ -78,6 +79,7 @@ static void end_rank(Rank *r)
   write_array(r->rank, "moments", r->moments, sizeof *r->moments, r->nmoments);
   write_array(r->rank, "energies", r->energies_j, sizeof *r->energies_j, r->metered ? kept : 0);
   inputs_end();
+  threads_end(r->rank);
   if (++nfinished == ranks_of_process(nranks)) {
     bool alone = ranks_of_process(nranks) < nranks; /* other processes number their communicators otherwise */
     char path[4096], own[16] = "";

@@ -19,10 +19,11 @@ _COMMON = _HERE.parents[1] / "common"
 _FLAGS = ("-O2", "-std=gnu11", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
 _REAL_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", f"-I{_HERE / 'real'}")
 RECORDED = ("counts", "events", "communicators")  # the files of a rank under a real MPI, after its number and a dot
+THREADS = "threads"  # that of a rank with the processor times of all its threads and of the one that calls MPI, s
 INPUTS = "inputs"  # that of all ranks with what they have read
 # Files that know simulation alone; those in the folder real stand in their place.
 _SIMULATION = (
-    "attach.c", "cartesian.c", "clocks.c", "compute.c", "files.c", "graphs.c", "lacking.c", "matched.c",
+    "apart.c", "attach.c", "cartesian.c", "clocks.c", "compute.c", "files.c", "graphs.c", "lacking.c", "matched.c",
     "neighbours.c", "onesided.c", "power.c", "smpi.c", "surroundings.c", "thread_clock.c", "work.c",
 )  # fmt: skip
 

@@ -161,6 +161,10 @@ double work_done(Rank *r, const char *name); /* at the entry of a call: flops si
 void work_restarts(Rank *r);                 /* at the end of a call */
 void work_end(Rank *r);
 
+/* --- apart.c: in simulation only --- */
+bool apart_begins(void); /* at the end of a call: the next computation finds in the caches what it uses */
+void apart_ends(void);   /* at the end of every computation; does not return in a copy of the process */
+
 /* --- sites.c --- */
 int64_t call_site(Rank *r); /* of the latest call */
 void forget_stacks(Rank *r);

@@ -1,7 +1,7 @@
 /* The computation of a rank between two calls: timed, or replayed as it was timed before.
  *
  * RECORDER_WORK=time times it by the thread's clock, lets the time pass in the simulation, and writes a Step for each
- * call.  RECORDER_WORK=FOLDER takes the steps from files of that folder: a rank that makes another call than the one that
+ * call; RECORDER_WORK=apart times some of it as it takes a rank alone, besides (apart.c).  RECORDER_WORK=FOLDER takes the steps from files of that folder: a rank that makes another call than the one that
  * was timed there ends the program.  RECORDER_SPEED_FLOPS is the speed at which the seconds are computed; without it
  * they take as long as they did. */
 #define _GNU_SOURCE
@@ -18,11 +18,19 @@
 
 #define SHORT_NS 20000 /* below, the steady clock is as good as the thread's, which is a call of the system, and costs less */
 #define TRIES 1001     /* of an empty computation */
+enum { COUNTS = 4096, RANKS_APART = 4 };
 
 typedef struct {
   double time_s;
   uint64_t check; /* of the call, and of all that the call before has done */
+  double apart;   /* 1: the time is that of the rank alone (apart.c) */
 } Step;
+
+/* How often a computation has been carried out, by the two calls before it. */
+typedef struct {
+  uint64_t place;
+  int64_t times;
+} Count;
 
 struct Work {
   bool replayed;
@@ -30,6 +38,9 @@ struct Work {
   Step *steps;
   size_t nsteps, room, next;
   int64_t thread_ns, steady_ns; /* at the end of the latest call */
+  bool chosen, apart; /* some of the rank's computations are timed apart; this one is */
+  Count *counts;      /* hash table of COUNTS, which is never more than half full */
+  size_t ncounts;
 };
 
 static struct { bool known; int64_t steady_ns, thread_ns; } empty; /* what an empty computation takes on the clocks */
@@ -102,13 +113,35 @@ void work_begin(Rank *r)
   struct Work *work = calloc(1, sizeof *work);
   if (!work)
     fail("out of memory");
-  work->replayed = strcmp(how, "time") != 0;
+  work->replayed = strcmp(how, "time") && strcmp(how, "apart");
   work->speed_flops = speed ? strtod(speed, NULL) : 0;
   if (work->replayed)
     read_steps(r, work, how);
   else if (!empty.known)
     measure_empty(work);
+  int nranks;
+  PMPI_Comm_size(MPI_COMM_WORLD, &nranks);
+  int every = (nranks + RANKS_APART - 1) / RANKS_APART;
+  work->chosen = !strcmp(how, "apart") && r->rank % every == 0;
+  if (work->chosen && !(work->counts = calloc(COUNTS, sizeof(Count))))
+    fail("out of memory");
   r->work = work;
+}
+
+/* Tells whether the computation that begins now is to be timed apart: at the same place the second time, and each time
+ * that its number has doubled since. */
+static bool wants_apart(struct Work *work)
+{
+  if (work->nsteps < 2 || work->ncounts > COUNTS / 2)
+    return false;
+  uint64_t place = mixed(work->steps[work->nsteps - 1].check ^ mixed(work->steps[work->nsteps - 2].check));
+  size_t slot = place % COUNTS;
+  while (work->counts[slot].times && work->counts[slot].place != place)
+    slot = (slot + 1) % COUNTS;
+  work->ncounts += !work->counts[slot].times;
+  work->counts[slot].place = place;
+  int64_t times = ++work->counts[slot].times;
+  return times > 1 && !(times & (times - 1));
 }
 
 static uint64_t check_of(Rank *r, const char *name)
@@ -126,7 +159,8 @@ double work_done(Rank *r, const char *name)
   if (!work->replayed) {
     double time_s = timed_s(work); /* first: all that follows takes time */
     work->steps = grown(work->steps, work->nsteps, &work->room, sizeof *work->steps);
-    work->steps[work->nsteps++] = (Step){time_s, check_of(r, name)};
+    apart_ends();
+    work->steps[work->nsteps++] = (Step){time_s, check_of(r, name), work->apart};
     return time_s * (work->speed_flops > 0 ? work->speed_flops : own_speed_flops());
   }
   uint64_t check = check_of(r, name);
@@ -137,8 +171,11 @@ double work_done(Rank *r, const char *name)
 
 void work_restarts(Rank *r)
 {
-  if (!r->work->replayed)
-    restart(r->work);
+  struct Work *work = r->work;
+  if (work->replayed)
+    return;
+  work->apart = work->chosen && wants_apart(work) && apart_begins();
+  restart(work);
 }
 
 void work_end(Rank *r)
@@ -159,6 +196,7 @@ void work_end(Rank *r)
       fclose(file);
     }
   }
+  free(work->counts);
   free(work->steps);
   free(work);
   r->work = NULL;

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from apps.probes.network.measure import Measurement
+from apps.probes.plan import Measurement
 from apps.store.codec import DoesNotFit, as_fields, from_fields
 from platforms.files.reading import input_text
 from platforms.files.writing import write_whole

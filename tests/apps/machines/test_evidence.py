@@ -5,11 +5,11 @@ import pytest
 
 from apps.errors import KernelError
 from apps.machines.machine_platform import machine_platform
+from apps.measuring.blocks import machine_plan
 from apps.measuring.solo import solo_times
 from apps.probes.blocks.measure import BlockPlan, Disk, Experiment
-from apps.probes.blocks.on_machine import machine_plan
-from apps.probes.carry_out import carry_out
 from apps.probes.network.measure import Exchange, NetworkPlan
+from apps.probes.plan import carry_out
 from apps.programs.problem import problem
 from apps.recording.events import EVENT, Kind, Mark, Recording
 from apps.recording.files import from_bytes, to_bytes

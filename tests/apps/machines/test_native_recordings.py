@@ -11,7 +11,7 @@ from apps.machines.this_computer import this_computer
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
 from apps.recording.events import Kind, Op
-from apps.runs import native_recording
+from apps.replay import native_recording
 from apps.runs.record_events import record_events
 from apps.runs.simulate import simulate
 from apps.spec.settings import Settings
@@ -237,6 +237,32 @@ def test_a_replay_and_a_recording_of_one_command_have_the_same_computation(tmp_p
 def test_calls_that_cannot_be_recorded_are_named(tmp_path, text, message):
     with pytest.raises(KernelError, match=message):
         recorded(written(tmp_path, text), ranks=1)
+
+
+def test_other_threads_that_compute_are_refused_with_what_to_set(tmp_path, monkeypatch):
+    text = (
+        "#include <mpi.h>\nint main(int n, char **v)\n{\n  double sum = 0;\n  MPI_Init(&n, &v);\n"
+        "#pragma omp parallel for reduction(+ : sum)\n  for (long i = 0; i < 400000000; i++) sum += i * 0.5;\n"
+        "  MPI_Finalize();\n  return sum < 0;\n}\n"
+    )
+    program = written(tmp_path, text, "program.c")
+    subprocess.run(["mpicc", "-fopenmp", "-O1", program, "-o", tmp_path / "binary"], check=True)
+    assert recorded(tmp_path / "binary", ranks=1).nranks == 1  # one thread for each rank, if nothing else is asked for
+    native_recording._recordings.clear()
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with pytest.raises(KernelError, match=r"other threads compute for .* s, which .* OMP_NUM_THREADS=1"):
+        recorded(tmp_path / "binary", ranks=1)
+
+
+def test_a_program_that_looks_for_messages_is_used_with_a_caution_and_not_kept(tmp_path):
+    text = (
+        "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\nrequest = comm.irecv(source=1 - comm.rank)\n"
+        "comm.send(1, dest=1 - comm.rank)\nwhile not request.test()[0]:\n    pass\n"
+    )
+    with Store(tmp_path / "store") as store:
+        recording = recorded(written(tmp_path, text), ranks=2, store=store)
+    assert "looks for messages by MPI_Test: the time between two looks" in recording.cautions[0]
+    assert recording.timed
 
 
 def test_a_script_that_fails_is_reported_with_its_last_words(tmp_path):

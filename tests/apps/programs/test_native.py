@@ -126,3 +126,12 @@ def test_another_build_of_a_binary_is_another_program(binary):
     assert read_program(binary).content_hash == before
     subprocess.run(["mpicc", "-g", "p.c", "-o", "p"], cwd=binary.parent, check=True)
     assert read_program(binary).content_hash != before
+
+
+def test_the_python_with_mpi4py_is_the_first_that_has_it(monkeypatch):
+    answers = {"/usr/bin/python3": ("/usr/bin/python3", "4.0.1", "Open MPI v4", "MPI.so", [])}
+    monkeypatch.setattr(native, "_said_by", answers.get)
+    monkeypatch.setattr(native, "_interpreters", lambda script: iter(("/opt/python3", "/usr/bin/python3")))
+    assert native.python_with_mpi4py() == ("/usr/bin/python3", "4.0.1", "Open MPI v4")
+    monkeypatch.setattr(native, "_said_by", lambda _: None)
+    assert native.python_with_mpi4py() is None

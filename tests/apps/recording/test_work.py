@@ -6,9 +6,9 @@ import pytest
 from apps.recording.work import STEP, Irregular, Repeat, from_bytes, measured_work, to_bytes
 
 
-def steps(times_s, checks):
+def steps(times_s, checks, apart=0):
     made = np.empty(len(times_s), STEP)
-    made["time_s"], made["check"] = times_s, checks
+    made["time_s"], made["check"], made["apart"] = times_s, checks, apart
     return made
 
 
@@ -21,11 +21,11 @@ def looped(times_s, before=(), after=(), checks=(1, 2)):
 
 
 def test_each_place_of_the_iteration_has_its_median_and_the_first_iteration_stays():
-    times_s = [[9.0, 5.0], [1.0, 2.0], [1.0, 2.0], [7.0, 2.0], [1.1, 2.1], [0.9, 1.9], [1.0, 2.0]]
-    work = measured_work([looped(times_s, before=[3.0], after=[4.0])], 7)
-    # By hand: the medians of the last six rows.
-    assert work.repeats == (Repeat(1, 7, 2),)
-    assert work.steps[0]["time_s"].tolist() == [3.0, 9.0, 5.0, *[1.0, 2.0] * 6, 4.0]
+    times_s = [[9.0, 5.0], *[[1.0, 2.0], [1.1, 2.1], [0.9, 1.9]] * 12, [7.0, 2.0]]
+    work = measured_work([looped(times_s, before=[3.0], after=[4.0])], 38)
+    # By hand: the medians of the last 37 rows.
+    assert work.repeats == (Repeat(1, 38, 2),)
+    assert work.steps[0]["time_s"].tolist() == [3.0, 9.0, 5.0, *[1.0, 2.0] * 37, 4.0]
 
 
 def test_iterations_whose_computation_changes_stay_as_they_were_measured():
@@ -82,6 +82,26 @@ def test_calls_without_repetition_stay_and_cannot_be_shortened():
     assert work.steps[0]["time_s"].tolist() == [1.0, 2.0, 3.0]
     with pytest.raises(Irregular):
         work.of(4)
+
+
+def test_computation_takes_as_much_less_as_the_ones_that_were_timed_apart():
+    # Two ranks of 16 iterations: 2 s and 1 s among the other ranks' use of the caches, 1 s and 1 s alone.
+    apart = np.zeros((16, 2))
+    apart[[2, 4, 8]] = 1
+    times_s = np.where(apart == 1, 1.0, [2.0, 1.0])
+    rows = [steps(times_s.ravel(), [1, 2] * 16, apart.ravel()) for _ in range(2)]
+    work = measured_work(rows, 16)
+    # By hand: all but the first iteration at half the time; a tenth of the correction may be wrong.
+    assert work.steps[1]["time_s"].tolist() == [2.0, 1.0, *[1.0, 1.0] * 15]
+    assert work.spread_rel == pytest.approx((15 * 0.1 * 1.0 + 0.03 * 3.0) / 33, rel=0.02)
+    assert work.folded_rel == 0.0
+
+
+def test_short_computation_of_several_ranks_that_nobody_timed_apart_may_be_folded():
+    short = [looped([[1e-4, 1e-4]] * 16) for _ in range(2)]
+    assert measured_work(short, 16).folded_rel == 1.0
+    assert measured_work(short[:1], 16).folded_rel == 0.0
+    assert measured_work([looped([[1.0, 1.0]] * 16) for _ in range(2)], 16).folded_rel == 0.0
 
 
 def test_the_archive_keeps_everything_and_refuses_another_number_of_ranks():

@@ -8,10 +8,12 @@ from apps.errors import Departed, KernelError
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
 from apps.recording.events import Kind
+from apps.recording.work import read_steps
 from apps.runs.computation import with_work
 from apps.runs.engines import run_iterations
 from apps.runs.record_events import record_events
 from apps.runs.simulate import simulate
+from apps.smpi.engine import note_work
 from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
@@ -102,11 +104,24 @@ def test_computation_is_the_replayed_seconds_times_the_speeds_ratio(ring, kept):
     assert record.compute_s == pytest.approx(wanted, rel=1e-9)
 
 
-def test_early_stopped_iterations_give_the_time_of_a_full_replay(ring, kept):
+def test_early_stopped_iterations_give_the_time_of_a_full_replay(ring, kept, monkeypatch):
+    work = with_work(measured(ring, full=200), store=kept).work
+    for rank, steps in enumerate(work.steps):  # whatever this computer does meanwhile
+        steps["time_s"] = 1e-5 * (1 + rank)
+    monkeypatch.setattr("apps.runs.simulate.with_work", lambda spec, **_: replace(spec, work=even))
+    even = replace(work, uniform=True)
     steady = simulate(measured(ring, full=200, iterations="steady"), store=kept, full_below_messages=0)
     full = simulate(measured(ring, full=200, iterations="full"), store=kept)
     assert steady.extrapolation is not None and steady.extrapolation.simulated < 100
     assert steady.time_s == pytest.approx(full.time_s, rel=1e-9)
+
+
+def test_iterations_whose_measured_computation_varies_are_all_simulated(ring, kept, monkeypatch):
+    work = replace(with_work(measured(ring, full=50), store=kept).work, uniform=False)
+    monkeypatch.setattr("apps.runs.simulate.with_work", lambda spec, **_: replace(spec, work=work))
+    record = simulate(measured(ring, full=50, iterations="steady"), store=kept, full_below_messages=0)
+    assert record.extrapolation is None
+    assert record.iterations_basis == "measured computation varies from one to the next"
 
 
 def test_a_recording_has_the_computation_of_its_own_measurement(ring, kept):
@@ -153,3 +168,62 @@ def test_a_program_that_computes_in_other_threads_is_refused(tmp_path, kept):
     spec = RunSpec(Target(asked, platform, block(platform, 1)), compute="measured", host_speed_flops=40e9)
     with pytest.raises(KernelError, match="its other threads compute"):
         simulate(spec, store=kept)
+
+
+STATE = r"""
+#include <mpi.h>
+#include <cstdio>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <vector>
+static double deep(int depth, double x)
+{
+  volatile double row[64];
+  for (int i = 0; i < 64; i++)
+    row[i] = x + i;
+  return depth ? deep(depth - 1, row[depth % 64] * 0.5) + row[3] : x;
+}
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  std::map<int, std::string> names;
+  double total = 0, sum = 0;
+  for (int i = 0; i < 40; i++) {
+    std::vector<double> values(1000 + 10 * (i % 3), i * 0.1);
+    try {
+      if (i % 7 == 3)
+        throw std::runtime_error("seven");
+      names[i] = "name" + std::to_string(i);
+    } catch (std::exception &) {
+      total += 1;
+    }
+    total += deep(100, values[5]);
+    MPI_Allreduce(&total, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  int rank;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 0)
+    printf("%.17g %zu\n", total, names.size());
+  MPI_Finalize();
+}
+"""
+
+
+def test_computation_that_is_carried_out_again_leaves_the_program_s_state_as_it_was(tmp_path):
+    path = tmp_path / "state.cpp"
+    path.write_text(STATE)
+    platform = materialise(named_grid("grid4x2"))
+    spec = RunSpec(Target(own_problem(read_program(path)), platform, block(platform, 3)))
+    said, again = {}, {}
+    for apart in (False, True):
+        folder = tmp_path / str(apart)
+        folder.mkdir()
+        done = note_work(spec, 1, folder, apart=apart, what="state")
+        said[apart] = done.output.strip().splitlines()[-1]
+        again[apart] = sum(int((steps["apart"] > 0).sum()) for steps in read_steps(folder, 3))
+    assert said[True] == said[False]
+    assert again[False] == 0
+    if again[True] == 0:
+        pytest.skip("this computer does not let a process restrict its copy")

@@ -13,7 +13,7 @@ from types import SimpleNamespace
 import pytest
 
 from apps.errors import SimulationError, Stopped
-from apps.probes.network.measure import Measurement
+from apps.probes.plan import Measurement
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem
 from apps.runs import simulate as simulating
@@ -276,7 +276,7 @@ def test_a_probe_is_stored_as_a_probe_and_carried_out_once(tmp_path, monkeypatch
     made = Measurement(((0.5, 0.25),), node_s=2.0, wall_s=0.1)
     plan = SimpleNamespace(identity=lambda: {"experiments": "ab12"}, experiments=(1,), check=lambda made: None)
     plan.platform = SimpleNamespace(name="small", changes=())
-    plan.machine = None
+    plan.machine, plan.measured, plan.changes = None, "messages", ()
     calls = []
     monkeypatch.setattr("apps.runs.runner.carry_out", lambda plan, time_limit_s, stop: calls.append(plan) or made)
     with Store(tmp_path) as store:

@@ -6,9 +6,9 @@ import pytest
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem
 from apps.runs.simulate import simulate
-from apps.runs.timeline import Activity, Timeline, record_timeline
 from apps.spec.settings import Settings
 from apps.spec.target import Target
+from apps.timelines.timeline import Activity, Timeline, record_timeline
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise

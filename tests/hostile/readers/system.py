@@ -5,9 +5,10 @@ from contextlib import suppress
 from readers.common import file_of, seeds
 
 from platforms.errors import UserError
+from platforms.grids.scenario import is_system_file
 from platforms.system.convert import platform_file
 from platforms.system.database import read_hardware
-from platforms.system.description import is_system_file, read_system
+from platforms.system.description import read_system
 from platforms.system.scheduler import schedule
 
 SEEDS = seeds("examples/systems/*.toml", "platforms/system/hardware/*.toml")

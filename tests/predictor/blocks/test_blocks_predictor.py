@@ -8,7 +8,7 @@ import pytest
 
 from apps.kernels.bt import traffic as bt
 from apps.kernels.sp import traffic as sp
-from apps.probes.carry_out import carry_out
+from apps.probes.plan import carry_out
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem, sized_problem
 from apps.runs.simulate import simulate

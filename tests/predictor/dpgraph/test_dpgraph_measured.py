@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 from three_clusters import three_clusters
 
-from apps.probes.network.measure import Measurement, measure
+from apps.probes.network.measure import measure
+from apps.probes.plan import Measurement
 from platforms.grids.grid import Wire
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from apps.probes.network.measure import Measurement, measure
+from apps.probes.network.measure import measure
+from apps.probes.plan import Measurement
 from apps.programs.problem import problem
 from apps.runs.runner import Runner
 from apps.spec.settings import Settings

@@ -4,7 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from apps.probes.network.measure import Exchange, Measurement, NetworkPlan
+from apps.probes.network.measure import Exchange, NetworkPlan
+from apps.probes.plan import Measurement
 from apps.programs.problem import problem
 from apps.spec.settings import Settings
 from apps.spec.target import Target

@@ -7,7 +7,8 @@ import pytest
 
 from apps.programs.problem import problem
 from apps.run import main as program
-from apps.runs.plan import Plan, plan_text, rough_duration
+from apps.runs.limits import rough_duration
+from apps.runs.plan import Plan, plan_text
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.grids.scenario import named_grid
@@ -52,13 +53,14 @@ def test_a_probe_that_two_predictors_share_is_one_run(targets):
 
 def test_a_plan_in_words(targets):
     plan = planned([(Settings(), targets)], predictors(["hcf", "dpgraph"]))
-    first, cost, others = plan_text(plan, None, jobs=8).splitlines()
+    first, cost, others, limit = plan_text(plan, None, jobs=8).splitlines()
     assert first.startswith(
         "4 runs (2 of targets, 2 for evidence): 0 in the store, 4 to simulate, about 1 s with 4 at "
     )
     assert cost == "cost of the evidence: not known yet for 2 runs"
     # A recording of each program; both are on the same nodes, whose messages are measured once.
     assert others.startswith("besides these, 2 recordings and 1 measurement of messages for dpgraph, about ")
+    assert limit == "limit of a prediction's evidence: 15 minutes and 4 GB (--evidence-time, --evidence-memory)"
     assert plan_text(Plan(), None, jobs=1) == "0 runs: 0 in the store, 0 to simulate"
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from apps.probes.network.measure import LateReceive, Measurement, measure
+from apps.probes.network.measure import LateReceive, measure
+from apps.probes.plan import Measurement
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, own_problem, problem
 from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op, Recording

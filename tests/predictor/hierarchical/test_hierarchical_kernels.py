@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from apps.kernels.flow.tiles import cut_for
-from apps.probes.network.measure import Measurement
+from apps.probes.plan import Measurement
 from apps.programs.own_program import UserProgram
 from apps.programs.problem import own_problem, problem, sized_problem
 from apps.spec.settings import Settings

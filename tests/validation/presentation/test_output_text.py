@@ -6,8 +6,8 @@ import pytest
 
 from validation.comparison.compare import COLUMNS
 from validation.presentation.notes import Notes, listed, refusal_lines
+from validation.presentation.sentences import closing_sentences
 from validation.presentation.tables import results_text
-from validation.ranking.sentences import closing_sentences
 
 
 def result(predictor, predicted_s, simulated_s=10.0, **changed):

@@ -233,7 +233,7 @@ def test_the_pictures_that_were_promised_are_there(page):
     names = page.xpath("//figure/@id")
     assert names == [
         *("parts-0", "times-0-0", "times-1-0", "scatter-0", "share-0"),
-        *("timeline-0", "timeline-1", "platform-0", "pareto"),
+        *("platform-0", "timeline-0", "timeline-1", "pareto"),
     ]
 
 

@@ -11,20 +11,21 @@ from lxml import html
 
 from apps.errors import SimulationError
 from apps.programs.problem import problem
-from apps.runs.timeline import Timeline
 from apps.spec.settings import Settings
 from apps.spec.target import Target
+from apps.timelines.timeline import Timeline
 from platforms.errors import UserError
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise, read_platform
 from validation.comparison.compare import COLUMNS
 from validation.comparison.metrics import summarise
-from validation.report import facts, pictures, platforms, repeat, runs, timelines
+from validation.report import facts, pictures, platforms, repeat, runs
 from validation.report.errors import costs_table
 from validation.report.gather import Gathered, Invocation, ListedRun, PredictionNote, ReportedTarget
 from validation.report.lede import lede
 from validation.report.tables import number
+from validation.report.timelines import timelines
 from validation.run import main
 
 

@@ -14,7 +14,7 @@ import pytest
 from lxml import etree
 from matplotlib.figure import Figure
 
-from apps.runs.timeline import Timeline
+from apps.timelines.timeline import Timeline
 from platforms.command.values import parsed, request_of
 from platforms.grids.scenario import named_grid
 from platforms.plotting.styles import style_of
@@ -26,13 +26,13 @@ from validation.report import tables
 from validation.report.errors import cautions
 from validation.report.expected import coverage_table, interval_cell, range_cell
 from validation.report.figures.errors import distribution_figure, scatter_figure, share_figure
-from validation.report.figures.gantt import gantt_figure
 from validation.report.figures.parts import COMMUNICATION, COMPUTATION, Bar, Group, parts_figure, parts_of
-from validation.report.intervals import timeline_json
 from validation.report.option import platform_words
 from validation.report.pictures import times_pictures
 from validation.report.repeat import host_words, platform_file
 from validation.report.svg import inline_svg
+from validation.report.timelines.gantt import gantt_figure
+from validation.report.timelines.intervals import timeline_json
 from validation.run import COMMAND, RunRequest
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -367,7 +367,7 @@ def test_a_timelines_data_are_its_activities():
 
 
 def test_more_activities_than_a_page_can_hold_are_aggregated_and_no_time_is_lost(monkeypatch):
-    monkeypatch.setattr("validation.report.intervals.MOST_INTERVALS", 64)
+    monkeypatch.setattr("validation.report.timelines.intervals.MOST_INTERVALS", 64)
     # 500 times 1 ms of computation and 3 ms of messages; then 1 s of computation, which stays an activity of its own.
     clock_s = np.append(np.cumsum(np.tile([0.003, 0.001], 500)) - 0.003, [2.0, 3.0])
     activity = np.append(np.tile([0, 1], 500), [0, -1])

@@ -12,9 +12,8 @@ from pathlib import Path
 from platforms.errors import UserError
 from platforms.files.writing import write_whole
 from platforms.grids.network import network_names
-from platforms.grids.scenario import NAMED, SCENARIOS
+from platforms.grids.scenario import NAMED, SCENARIOS, is_system_file
 from platforms.read.content import named_files
-from platforms.system.description import is_system_file
 from validation.workbench.project.folder import Project, checked_name, file_within, place_within
 
 ENDINGS = (".toml", ".xml")

@@ -12,8 +12,9 @@ from typing import Any
 from platforms.command.values import parsed
 from platforms.errors import Place, UserError
 from platforms.files.checked_toml import read_toml, toml_values
+from platforms.grids.scenario import is_system_file
 from platforms.system.cli import price_of, watts_of
-from platforms.system.description import is_system_file, read_system
+from platforms.system.description import read_system
 from platforms.system.model import System
 from platforms.system.scheduler import schedule
 from platforms.system.xml import system_xml

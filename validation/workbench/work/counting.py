@@ -11,7 +11,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from apps.runs.plan import Plan, plan_text, rough_duration
+from apps.runs.limits import rough_duration
+from apps.runs.plan import Plan, plan_text
 from apps.spec.run_spec import RunSpec
 from apps.store import Store
 from apps.store.database import DATABASE

@@ -11,12 +11,12 @@ from typing import Any
 from apps.results.steady.settle import FIRST_TRY
 from apps.runs.runner import Runner
 from apps.runs.simulate import simulate
-from apps.runs.timeline import Activity, Timeline, record_timeline
 from apps.store import Store
+from apps.timelines.timeline import Activity, Timeline, record_timeline
 from platforms.errors import UserError
 from validation.report.gather import Invocation
-from validation.report.intervals import timeline_json
 from validation.report.reporter import Reporter
+from validation.report.timelines.intervals import timeline_json
 from validation.workbench.work.campaigns import campaign_of, content_of
 
 MOST_REPORTED = 2000  # runs of a report

@@ -6,25 +6,28 @@
 #include "../recorder.h"
 #include "../under.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
 static clockid_t chosen_clock(void)
 {
-  const char *asked = getenv("RECORDER_CLOCK");
-  return asked && !strcmp(asked, "thread") ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+  static clockid_t clock = -1;
+  const char *asked = clock == (clockid_t)-1 ? getenv("RECORDER_CLOCK") : NULL;
+  if (clock == (clockid_t)-1)
+    clock = asked && !strcmp(asked, "thread") ? CLOCK_THREAD_CPUTIME_ID : CLOCK_MONOTONIC;
+  return clock;
 }
 
-double clock_now_s(void)
+static double read_s(clockid_t clock)
 {
-  static clockid_t clock = -1;
-  if (clock == (clockid_t)-1)
-    clock = chosen_clock();
   struct timespec now;
   clock_gettime(clock, &now);
   return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
+
+double clock_now_s(void) { return read_s(chosen_clock()); }
 
 /* Two readings in a row are this far apart, which is no computation of the program: the median of many pairs. */
 double clock_reading_s(void)
@@ -43,6 +46,28 @@ double clock_reading_s(void)
     apart_s[place] = passed_s;
   }
   return reading_s = apart_s[PAIRS / 2];
+}
+
+static double process_s, thread_s; /* when MPI had begun */
+
+void threads_begin(void)
+{
+  process_s = read_s(CLOCK_PROCESS_CPUTIME_ID);
+  thread_s = read_s(CLOCK_THREAD_CPUTIME_ID);
+}
+
+void threads_end(int rank)
+{
+  if (chosen_clock() != CLOCK_THREAD_CPUTIME_ID)
+    return;
+  double own_s = read_s(CLOCK_THREAD_CPUTIME_ID) - thread_s, all_s = read_s(CLOCK_PROCESS_CPUTIME_ID) - process_s;
+  char path[4096];
+  snprintf(path, sizeof path, "%s/%d.threads", getenv("RECORDER_FOLDER"), rank);
+  FILE *file = fopen(path, "w");
+  if (!file)
+    fail("cannot write %s", path);
+  fprintf(file, "%.9g %.9g\n", all_s, own_s);
+  fclose(file);
 }
 
 static _Thread_local char thread; /* its address tells the thread */

@@ -4,15 +4,44 @@ from __future__ import annotations
 
 import threading
 from dataclasses import replace
+from pathlib import Path
 from statistics import median
+from typing import Any
 
 from apps.errors import SimulationError
-from apps.machines.launch import launch, printed_json
+from apps.machines.launch import launch, printed_json, tool_stamps
 from apps.machines.machine_file import Machine
 from apps.machines.turns import alone_on
-from apps.probes.network.measure import REPEATS, Measurement, NetworkPlan, node_seconds, real_netprobe
+from apps.probes.network.measure import FLAGS, HEADERS, REAL_SOURCES, NetworkPlan, node_seconds, program_hash
+from apps.probes.plan import Measurement
+from platforms.simgrid.compiling import compile_once
 
+REPEATS = 5  # of every experiment: its times are medians
 _PLAN = "plan"
+
+
+def real_netprobe(machine: Machine) -> Path:
+    """Return the program that carries out plans under the machine's MPI.
+
+    Its argument is a file of ``NetworkPlan.lines``; rank i stands on the plan's i-th host.
+    """
+    return compile_once(
+        "real-netprobe", REAL_SOURCES, compiler=[machine.compilers.c], flags=FLAGS, headers=HEADERS,
+        folder=machine.compiled_folder,
+    )  # fmt: skip
+
+
+def identity_on(plan: NetworkPlan, machine: Machine, experiments: str) -> dict[str, Any]:
+    """Return the inputs that determine the result of a plan on a machine; ``experiments`` is a hash of its own."""
+    return {
+        "source": "measurement",
+        "machine": machine.content_hash,
+        "host": list(plan.hosts),
+        "experiments": experiments,
+        "repeats": REPEATS,
+        "program_hash": program_hash(REAL_SOURCES),
+        "tools": tool_stamps(machine),
+    }
 
 
 def measure_on_machine(
@@ -29,7 +58,7 @@ def measure_on_machine(
         Stopped: ``stop`` was set.
     """
     program = real_netprobe(machine)
-    rounds = replace(plan, experiments=plan.experiments * REPEATS)
+    rounds = replace(plan, experiments=tuple(plan.experiments) * REPEATS)
     with alone_on(machine, stop):
         done = launch(
             machine,

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from platforms.errors import UserError
+from predictor.factorisation.machine import Machine, flattened
 from predictor.native.layout import Layout
 from predictor.native.library import Library
-from predictor.structural.factorisation.machine import Machine, flattened
 
 LIBRARY = Library("factorisation", Path(__file__).with_name("native"))
 # In the order of enum Broadcast in factorisation.h, whose first six are HPL's numbers 0 to 5, and of enum Swap.

@@ -2,11 +2,12 @@
 
 import pytest
 
-from apps.probes.network.measure import Measurement, NetworkPlan, Return, measure
+from apps.probes.network.measure import NetworkPlan, Return, measure
+from apps.probes.plan import Measurement
 from platforms.grids.scenario import named_grid
 from platforms.read.read import materialise
+from predictor.factorisation.calls import Calls, call_plan, merged
 from predictor.network.survey import Survey, layout, next_plan
-from predictor.structural.calls import Calls, call_plan, merged
 
 BANDWIDTH_BPS, LATENCY_S, EAGER = 125e6, 1e-4, 20000  # of a route of two node links, and of SMPI's messages
 OPTIONS = {

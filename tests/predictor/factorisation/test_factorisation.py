@@ -12,8 +12,8 @@ from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.model.placement import block
 from platforms.read.read import read_platform
-from predictor.structural.factorisation.evaluate import BROADCASTS, SWAPS, Problem, evaluate
-from predictor.structural.factorisation.machine import Curves, Machine
+from predictor.factorisation.evaluate import BROADCASTS, SWAPS, Problem, evaluate
+from predictor.factorisation.machine import Curves, Machine
 
 FLOPS, LATENCY_S, RATE_BPS, EAGER = 1e9, 1e-5, 1e9, 4096
 SENDER_S, RECEIVER_S = 1e-6, 2e-6

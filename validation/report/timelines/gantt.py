@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.runs.timeline import Activity, Timeline
+from apps.timelines.timeline import Activity, Timeline
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -1,5 +1,5 @@
 "use strict";
-// A timeline with data (validation/report/intervals.py) is drawn on a canvas instead of its picture: each pixel mixes the
+// A timeline with data (validation/report/timelines/intervals.py) is drawn on a canvas instead of its picture: each pixel mixes the
 // activities in its time.  Dragging, the buttons or the keys zoom and move; the values under the mouse stand beside it.
 (() => {
   const units = [["s", 1], ["ms", 1e-3], ["\u00b5s", 1e-6], ["ns", 1e-9]];

@@ -1,4 +1,4 @@
-"""HPL for the predictor ``structural``: its panels on a measured network (predictor/structural/factorisation).
+"""HPL for the predictor ``structural``: its panels on a measured network (predictor/factorisation).
 
 A recurrence over steps does not describe HPL: with look-ahead, what a rank does next depends on which message has come.
 """
@@ -13,7 +13,7 @@ from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
 
 from apps.errors import KernelError
-from apps.probes.network.measure import Measurement
+from apps.probes.plan import Measurement
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem, sized_problem
 from apps.programs.rules import rank_rule
@@ -21,22 +21,16 @@ from apps.spec.target import Target
 from platforms.model.platform import Platform
 from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
-from predictor.structural.notes import notes
 
 if TYPE_CHECKING:  # NumPy takes long to import
+    from predictor.factorisation.evaluate import Evaluated
+    from predictor.factorisation.evaluate import Problem as Run
+    from predictor.factorisation.machine import Curves, Machine
     from predictor.structural.calibration import BareNetwork
-    from predictor.structural.factorisation.evaluate import Evaluated
-    from predictor.structural.factorisation.evaluate import Problem as Run
-    from predictor.structural.factorisation.machine import Curves, Machine
 
 _ALL_BYTES = 2**62  # instead of infinity
 _MOST_HOSTS = 32  # whose network is measured, because the nodes of a cluster are alike
 _REMEDY = "Use a predictor that records, such as dpgraph"
-
-
-def follows(problem: Problem) -> bool:
-    """Return whether a problem is followed panel by panel."""
-    return notes(problem).panels
 
 
 def check_panels(target: Target, where: str) -> None:
@@ -81,8 +75,8 @@ def line_request(target: Target, evidence: Sequence[Evidence]) -> EvidenceReques
         OutOfRange: The measured times do not lie on lines.
     """
     # Imported here for a quick start: they are slow to import.
+    from predictor.factorisation.calls import call_plan
     from predictor.network.survey import Survey, layout, next_plan
-    from predictor.structural.calls import call_plan
 
     hosts = tuple(dict.fromkeys(target.placement))[:2]
     pingpongs, calls = _split(evidence)
@@ -98,7 +92,7 @@ def line_request(target: Target, evidence: Sequence[Evidence]) -> EvidenceReques
 def _split(lines: Sequence[Evidence]) -> tuple[tuple[Measurement, ...], Measurement | None]:
     """Return the results of the ping-pongs between two nodes, and that of the calls of MPI, if there is one."""
     # Imported here for a quick start: it is slow to import.
-    from predictor.structural.calls import has_calls
+    from predictor.factorisation.calls import has_calls
 
     calls = next((e.measurement for e in lines if has_calls(e.request.plan)), None)
     return tuple(e.measurement for e in lines if not has_calls(e.request.plan)), calls
@@ -123,7 +117,7 @@ class PanelSetting:
             OutOfRange: The probe computes nothing, or messages share links that are not those of single nodes.
         """
         # Imported here for a quick start: it is slow to import.
-        from predictor.structural.factorisation.evaluate import evaluate
+        from predictor.factorisation.evaluate import evaluate
 
         evaluated = evaluate(_run_of(target), self._machine(target, slowdown or {}))
         evidence = [self.probe, *(e for e in (*self.lines, self.network) if e is not None and target.nodes > 1)]
@@ -141,7 +135,7 @@ class PanelSetting:
         # Imported here for a quick start: they are slow to import.
         import numpy as np
 
-        from predictor.structural.factorisation.machine import Curves, Machine
+        from predictor.factorisation.machine import Curves, Machine
 
         number = {host: i for i, host in enumerate(dict.fromkeys(target.placement))}
         node = np.array([number[host] for host in target.placement], np.int64)
@@ -217,9 +211,9 @@ def _curves_of(
 ) -> Curves:
     """Return the times of messages between two nodes of a cluster, and inside one, on the lines that they show."""
     # Imported here for a quick start: they are slow to import.
+    from predictor.factorisation.calls import Calls, merged
+    from predictor.factorisation.machine import Curves
     from predictor.network.survey import Survey, layout
-    from predictor.structural.calls import Calls, merged
-    from predictor.structural.factorisation.machine import Curves
 
     where = layout(platform, hosts)
     survey, (cluster,) = Survey(where, results), where.hosts  # without lines its reason comes first
@@ -248,7 +242,7 @@ def _columns(target: Target) -> int:
 
 def _run_of(target: Target) -> Run:
     # Imported here for a quick start: it is slow to import.
-    from predictor.structural.factorisation.evaluate import Problem as Run
+    from predictor.factorisation.evaluate import Problem as Run
 
     given = dict(target.problem.params)
     n, rows = int(given["n"]), max(1, int(given["grid_rows"]))

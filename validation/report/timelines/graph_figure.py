@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from apps.runs.timeline import Activity
+from apps.timelines.timeline import Activity
 from predictor.dpgraph.instructions import COMPUTE, SLEEP
-from validation.report.figures.gantt import COLORS, MOST_ROWS, name_clusters, rank_ticks
+from validation.report.timelines.gantt import COLORS, MOST_ROWS, name_clusters, rank_ticks
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -19,7 +19,7 @@ from apps.probes.blocks.measure import (
     node_seconds,
     real_blocks,
 )
-from apps.probes.network.measure import Measurement
+from apps.probes.plan import Measurement
 
 _PLAN = "plan"
 

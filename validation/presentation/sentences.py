@@ -10,10 +10,9 @@ from platforms.wording import number_of
 from predictor.answers.regime import TOLERATED_PCT
 from predictor.registry import SELF_CHECKS
 from validation.comparison.metrics import mean
-from validation.comparison.rows import Row, column, distinct, known, rows_by
+from validation.comparison.rows import CASE, Row, column, distinct, known, rows_by
 from validation.presentation.notes import listed
 from validation.presentation.tables import truth_name
-from validation.ranking.standing import CASE
 
 _SAME = 0.01  # relative difference up to which communication grows in proportion to the nodes
 

@@ -12,13 +12,16 @@ from platforms.terminal.quantities import duration
 from platforms.wording import number_of
 from predictor.dpgraph.predictors import GraphModel
 from predictor.graph.timed import name_of
-from validation.report.figures.graph import graph_figure
-from validation.report.gather import GraphNote
+from validation.report.gather import Gathered, GraphNote
 from validation.report.pictures import Picture
+from validation.report.sections import Progress, Section
 from validation.report.svg import inline_svg
 from validation.report.tables import Cell, Table, number, numbers, table, words
+from validation.report.timelines.graph_figure import graph_figure
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from predictor.graph.on_platform import Analysis
     from predictor.graph.timed import ElementTime, TimedGraph
 
@@ -40,6 +43,37 @@ class GraphPart:
     tables: list[Table]
     picture: Picture
     notes: list[str]
+
+
+def steps(gathered: Gathered) -> int:
+    """Return the number of graphs that are evaluated."""
+    return min(MOST_GRAPHS, len(gathered.graphs))
+
+
+def script() -> str:
+    """Return the JavaScript that the section needs, which is none."""
+    return ""
+
+
+def sections(gathered: Gathered, results: pd.DataFrame, progress: Progress) -> list[Section]:
+    """Return the section of what the graph predictors say about elements, if one of them has answered."""
+    if not gathered.graphs:
+        return []
+    section = Section("graph", "The predicted graph", list(INTRODUCTION))
+    for place, note in enumerate(gathered.graphs[:MOST_GRAPHS]):
+        progress(f"graph of {note.target}")
+        made = graph_part(note, place)
+        if isinstance(made, str):
+            section.notes.append(made)
+            continue
+        section.text.append(made.text)
+        section.tables += made.tables
+        section.pictures.append(made.picture)
+        section.notes += made.notes
+    if len(gathered.graphs) > MOST_GRAPHS:
+        names = (note.target.problem.name for note in gathered.graphs[MOST_GRAPHS:])
+        section.notes.append(f"Not shown: {', '.join(names)}.")
+    return [section]
 
 
 def graph_part(note: GraphNote, place: int) -> GraphPart | str:

@@ -25,6 +25,7 @@ from platforms.terminal.progress import doing
 
 _KEPT = 4  # recordings in memory
 _STEP_S = 0.2
+_WAITING = ("MPI_Probe",)  # looks under SMPI alone: a real MPI waits in it
 _lock = threading.Lock()
 _recordings: OrderedDict[str, tuple[Recording, Inputs | None]] = OrderedDict()  # the latest, by identity
 
@@ -63,7 +64,10 @@ def native_recording(
             from apps.recording.files import to_bytes  # imported here because NumPy is slow to import
 
             events, kept = sum(map(len, recording.events)), replace(recording, replayed=True)
-            if store.put_bytes("recording", identity, to_bytes(kept), inputs=inputs, summary=f"{events} events"):
+            # The archive does not hold cautions, so that a recording with any is not kept.
+            if not recording.cautions and store.put_bytes(
+                "recording", identity, to_bytes(kept), inputs=inputs, summary=f"{events} events"
+            ):
                 recording = kept
                 _recordings[key] = recording, inputs
     return recording, inputs
@@ -115,4 +119,8 @@ def _made(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | Non
     with doing(f"running {what}, to record it"):
         recording = run_recorded(here, target.iterations, what=what, time_limit_s=time_limit_s, read=read, stop=stop)
     recording = replace(without_marks(undated(recording)), measured=True)
+    looks = () if read[0] is None else tuple(name for name in read[0].polls if name not in _WAITING)
+    if looks:
+        said = f"the program looks for messages by {looks[0]}: the time between two looks counts as computation"
+        recording = replace(recording, cautions=(said,))
     return smoothed(recording, spec.host_speed_flops, target.iterations), read[0]

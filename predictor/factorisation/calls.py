@@ -12,13 +12,13 @@ from itertools import pairwise
 
 import numpy as np
 
-from apps.probes.blocks.measure import BlockPlan
-from apps.probes.network.measure import LateReceive, Measurement, NetworkPlan, Return
+from apps.probes.network.measure import LateReceive, NetworkPlan, Return
+from apps.probes.plan import Measurement, Plan
 from platforms.model.platform import Platform
 from predictor.base import OutOfRange
+from predictor.factorisation.machine import Segment
 from predictor.network.segments import measured_pieces
 from predictor.network.survey import Survey, alone_s, sizes_bytes
-from predictor.structural.factorisation.machine import Segment
 
 _TIMES_LATE = 10  # delay of a late receiver, in times of the message
 _LEAST_LATE_S = 1e-5
@@ -44,7 +44,7 @@ def call_plan(platform: Platform, hosts: tuple[str, str], survey: Survey) -> Net
     return NetworkPlan(platform, (*(Return(*hosts, size) for size in sizes), *late))
 
 
-def has_calls(plan: NetworkPlan | BlockPlan | None) -> bool:
+def has_calls(plan: Plan | None) -> bool:
     """Return whether a plan is that of ``call_plan``."""
     return isinstance(plan, NetworkPlan) and isinstance(plan.experiments[0], Return)
 

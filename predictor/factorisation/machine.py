@@ -59,7 +59,7 @@ class Machine:
 
 
 def flattened(curves: Curves) -> dict[str, np.ndarray]:
-    """Return the curves as arrays, as predictor/structural/factorisation/native/factorisation.h has them."""
+    """Return the curves as arrays, as predictor/factorisation/native/factorisation.h has them."""
     parts: Sequence[tuple[Segment, ...]] = (curves.between, curves.within, curves.sender, curves.receiver)
     rows = np.array([segment for part in parts for segment in part], float).reshape(-1, 3)
     return {

@@ -1,4 +1,4 @@
-"""Timelines as data for the page's script, which draws, zooms and explains them (templates/timeline.js).
+"""Timelines as data for the page's script, which draws, zooms and explains them (timelines/timeline.js).
 
 A row has intervals one after the other; an interval has the shares of its time that the activities take.  Where there
 are more activities than MOST_INTERVALS, short neighbours share an interval.
@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from apps.runs.timeline import Activity, Timeline
-from validation.report.figures.gantt import COLORS, LABELS, MOST_ROWS
+from apps.timelines.timeline import Activity, Timeline
+from validation.report.timelines.gantt import COLORS, LABELS, MOST_ROWS
 
 if TYPE_CHECKING:
     import numpy.typing as npt

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from importlib.resources import files
+from typing import TYPE_CHECKING
 
 from apps.errors import SimulationError
 from apps.results.steady.settle import FIRST_TRY
-from apps.runs.timeline import Activity, Timeline, record_timeline
+from apps.timelines.timeline import Activity, Timeline, record_timeline
 from platforms.errors import UserError
-from validation.report.figures.gantt import gantt_figure
 from validation.report.gather import Gathered, ListedRun, ReportedTarget
-from validation.report.intervals import timeline_json
 from validation.report.pictures import Picture
+from validation.report.sections import Progress, Section
 from validation.report.svg import inline_svg
 from validation.report.tables import Cell, Table, number, numbers, table, words
+from validation.report.timelines.gantt import gantt_figure
+from validation.report.timelines.intervals import timeline_json
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MOST_TIMELINES = 6
 MOST_WALL_S = 30.0  # longest recording, by a rough estimate
@@ -22,7 +28,29 @@ _MESSAGES_PER_S, _RANKS_HALVING = 1e5, 250
 _TIME_LIMIT_S = 300.0  # wall time limit of a recording, whatever the estimate was
 _MOST_RANKS = 64  # ranks in the table of a timeline; with more, its rows are clusters
 
-Progress = Callable[[str], None]
+
+def steps(gathered: Gathered) -> int:
+    """Return the number of recordings."""
+    return min(MOST_TIMELINES, len({case.target.problem.name for case in gathered.cases}))
+
+
+def script() -> str:
+    """Return the JavaScript that makes timelines move."""
+    return files("validation.report.timelines").joinpath("timeline.js").read_text("utf-8")
+
+
+def sections(gathered: Gathered, results: pd.DataFrame, progress: Progress) -> list[Section]:
+    """Return the section of the timelines; kept results have none."""
+    if gathered.kept:
+        return []
+    section = Section("timelines", "Timelines of one iteration")
+    if gathered.interrupted is not None:
+        section.notes.append("Not recorded: the run was interrupted.")
+    elif all(case.measured for case in gathered.cases):
+        section.notes.append("Measured times have no timelines of the ranks.")
+    else:
+        section.take(timeline_pictures(gathered, progress=progress))
+    return [section]
 
 
 def timeline_pictures(gathered: Gathered, *, progress: Progress) -> Iterator[Picture | str]:

@@ -1,0 +1,1 @@
+"""One message in one of MPI's send modes: its C sources."""

@@ -1,0 +1,50 @@
+"""Limit of the evidence of a prediction: the time and the memory that its recordings and messages may take here.
+
+The time of messages and the memory that they need are known before they are sent, from their number; that of a
+recording is seen while it is made.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from apps.probes.plan import Plan
+from platforms.wording import number_of
+
+TIME_S, MEMORY_GB = 900.0, 4.0
+EXPERIMENT_S = 2e-4  # rough wall time of an experiment with messages or blocks
+_EXPERIMENT_BYTES = 1300  # memory of its description and of its times, measured on 7 million: 9.2 GB
+
+
+@dataclass(frozen=True)
+class EvidenceLimit:
+    """Largest time and memory that the evidence of a prediction may take; infinite: any."""
+
+    time_s: float = TIME_S
+    memory_bytes: float = MEMORY_GB * 1e9
+
+    def excess(self, plan: Plan) -> str | None:
+        """Return what experiments would take if that is more than the limit; None: they keep it."""
+        count = len(plan.experiments)
+        time_s, memory_bytes = EXPERIMENT_S * count, _EXPERIMENT_BYTES * count
+        if time_s <= self.time_s and memory_bytes <= self.memory_bytes:
+            return None
+        return f"{count:,} measurements take about {rough_duration(time_s)} and {memory_bytes / 1e9:.2g} GB"
+
+    def __str__(self) -> str:
+        time = "any time" if math.isinf(self.time_s) else rough_duration(self.time_s)
+        memory = "any memory" if math.isinf(self.memory_bytes) else f"{self.memory_bytes / 1e9:g} GB"
+        return f"{time} and {memory}"
+
+
+def rough_duration(time_s: float) -> str:
+    """Return a rough time in words.
+
+    >>> rough_duration(5), rough_duration(600)
+    ('5 s', '10 minutes')
+    """
+    for unit, seconds in (("hour", 3600), ("minute", 60)):
+        if time_s >= 2 * seconds:
+            return number_of(round(time_s / seconds), unit)
+    return f"{max(1, time_s):.0f} s"
