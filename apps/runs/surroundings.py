@@ -48,7 +48,7 @@ _known: dict[str, tuple[tuple[str, ...], Inputs]] = {}  # of this process, by id
 
 @dataclass(frozen=True)
 class Checked:
-    """What comparing two runs in unlike surroundings has shown."""
+    """Outcome of the comparison of two runs in unlike surroundings."""
 
     depends: tuple[str, ...]  # parts of the surroundings on which the course depends, or BY_ITSELF
     wall_s: float = 0.0  # of the runs; 0: known from before
