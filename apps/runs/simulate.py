@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -104,7 +105,9 @@ def _simulated(
             stop=stop,
             full_below_messages=FULL_BELOW_MESSAGES if full_below_messages is None else full_below_messages,
         )
-    return replace(record, inputs=settle_inputs(merged(read)))
+    began_s = time.perf_counter()
+    inputs = settle_inputs(merged(read))
+    return replace(record, inputs=inputs, wall_s=record.wall_s + time.perf_counter() - began_s)
 
 
 def _with_basis(record: RunRecord, extrapolated: str, in_full: str | None) -> RunRecord:

@@ -120,6 +120,7 @@ ANSWER(int, setitimer, "setitimer", (int which, const void *set, void *before), 
 ANSWER(int, sysinfo, "sysinfo", (void *to), (to), )
 ANSWER(int, statvfs, "statvfs", (const char *path, void *to), (path, to), )
 ANSWER(int, statfs, "statfs", (const char *path, void *to), (path, to), )
+ANSWER(unsigned long, getauxval, "getauxval", (unsigned long type), (type), )
 ANSWER(int, getloadavg, "getloadavg", (double *to, int count), (to, count), )
 
 static void quiet_arc4random_buf(void *to, size_t bytes)
@@ -150,6 +151,7 @@ void *inputs_clock(const char *name, bool quiet)
       BOTH(timespec_get), BOTH(getpid), BOTH(getppid), BOTH(gettid), BOTH(gethostname), BOTH(uname), BOTH(getrandom),
       BOTH(getentropy), BOTH(arc4random), BOTH(arc4random_uniform), BOTH(arc4random_buf), BOTH(alarm),
       BOTH(setitimer), BOTH(sysinfo), BOTH(statvfs), BOTH(statfs), BOTH(getloadavg),
+      BOTH(getauxval),
       {"_ZNSt6chrono3_V212steady_clock3nowEv", noted_steady, quiet_steady},
       {"_ZNSt6chrono3_V212system_clock3nowEv", noted_system, quiet_system},
       {"_ZNSt13random_device9_M_getvalEv", noted_random, quiet_random}};

@@ -118,6 +118,18 @@ def test_a_branch_on_the_clock_in_a_late_iteration_prevents_extrapolation(tmp_pa
     assert record.extrapolation is None
 
 
+@pytest.mark.parametrize("before", ["syscall(SYS_getpid);", "getauxval(AT_RANDOM);", "alarm(100);"])
+def test_what_no_other_surroundings_change_is_not_kept(tmp_path, before):
+    spec = spec_of(tmp_path, before)
+    path = tmp_path / "around.c"
+    path.write_text("#define _GNU_SOURCE\n#include <sys/auxv.h>\n#include <sys/syscall.h>\n" + path.read_text())
+    program = read_program(path, "{iterations}", 40)
+    record = simulate(RunSpec(Target(own_problem(program), spec.target.platform, spec.target.placement)))
+    assert record.inputs.varies == (before.partition("(")[0],)
+    with Store(tmp_path / "store", report=lambda _: None) as store:
+        assert not store.put_record(record)
+
+
 def test_the_users_word_counts_for_functions_that_vary(tmp_path):
     before = "more = time(NULL) % 7 * 0 + 3;"
     spec = spec_of(tmp_path, before, assumed=("time",))
