@@ -14,11 +14,11 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
 from apps.errors import KernelError, OptionError
-from apps.programs import python_source as python_program
 from apps.programs.libraries import exported_names, libraries
-from apps.programs.native import NativeMpi, mpi_of_libraries, mpi_of_script
+from platforms.addons import is_there, provided
 from platforms.files.reading import input_bytes
 from platforms.simgrid.compiling import COMPILER_VARIABLES, compile_once, compiler_stamps, find_compiler, is_system
 from platforms.simgrid.includes import included_files
@@ -26,6 +26,8 @@ from platforms.simgrid.includes import included_files
 PLACEHOLDER = "{iterations}"
 SHARES = "{shares}"  # in the arguments: the shares of all ranks, separated by commas
 FLAGS = ("-O2", "-g")  # -g: the lines of call sites
+PYTHON = ".py"  # the suffix of a source in Python
+_PYTHON, _NATIVE = "apps.programs.python_source", "apps.programs.native"  # add-ons
 _COMPILERS = {  # by suffix of a source file
     **dict.fromkeys((".c",), "smpicc"),
     **dict.fromkeys((".cc", ".cpp", ".cxx", ".C"), "smpicxx"),
@@ -35,6 +37,34 @@ _ASKS_FOR_ITS_NAME = (b"__FILE__", b"__BASE_FILE__", b"__builtin_FILE", b"source
 _UNPASSABLE = set("*?[]\\'\"$`|&;<>()")  # smpirun is a shell script that does not quote its arguments
 _MOST_BYTES = 512 << 20
 _ELF, _SHARED_OBJECT = b"\x7fELF", 3
+
+
+class NativeMpi(Protocol):
+    """The MPI of a program that SimGrid cannot run (apps/programs/native.py)."""
+
+    @property
+    def family(self) -> Any:
+        """The kind of MPI, with its name and the launcher's options."""
+
+    @property
+    def interpreter(self) -> Path | None:
+        """The Python that runs a script; None: the program is an executable."""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Versions and states of libraries that decide what a script does."""
+
+    @property
+    def launcher(self) -> Path:
+        """The launcher of the library."""
+
+    @property
+    def compiler(self) -> Path:
+        """The library's compiler of C."""
+
+
+def _python() -> Any:
+    return provided(_PYTHON)
 
 
 @dataclass(frozen=True)
@@ -59,7 +89,7 @@ class UserProgram:
     @property
     def is_python(self) -> bool:
         """True for a source file in Python that runs on S4U."""
-        return self.path.suffix == python_program.SUFFIX and self.simulated
+        return self.path.suffix == PYTHON and self.simulated
 
     @property
     def is_source(self) -> bool:
@@ -116,10 +146,10 @@ def read_program(
     except OSError as err:
         raise KernelError(where, f"cannot be read: {err.strerror}", "Make it readable") from err
     native = None
-    if path.suffix == python_program.SUFFIX and python_program.uses_mpi4py(path):
-        native = mpi_of_script(path)
-    elif path.suffix == python_program.SUFFIX:
-        python_program.check_program(path)
+    if path.suffix == PYTHON and _python().uses_mpi4py(path):
+        native = provided(_NATIVE).mpi_of_script(path)
+    elif path.suffix == PYTHON:
+        _python().check_program(path)
     elif path.suffix not in _COMPILERS:
         native = _mpi_of_binary(path, content, where, real_mpi=real_mpi)
     if native is not None and status:
@@ -128,13 +158,13 @@ def read_program(
     content_hash = _content_hash(path, content, _included(path, own_flags), own_flags, native)
     program = UserProgram(
         # Of a binary, such as lulesh2.0, the last suffix belongs to the name.
-        name=path.stem if path.suffix in (*_COMPILERS, python_program.SUFFIX) else path.name,
+        name=path.stem if path.suffix in (*_COMPILERS, PYTHON) else path.name,
         content_hash=content_hash,
-        arguments=_split(arguments, any_word=native is not None or path.suffix == python_program.SUFFIX),
+        arguments=_split(arguments, any_word=native is not None or path.suffix == PYTHON),
         iterations=iterations,
         path=path.absolute(),
         read_hash=content_hash,
-        simulated=native is None and (path.suffix in (*_COMPILERS, python_program.SUFFIX) or not real_mpi),
+        simulated=native is None and (path.suffix in (*_COMPILERS, PYTHON) or not real_mpi),
         native=native,
         flags=own_flags,
         status=status,
@@ -222,14 +252,16 @@ def _mpi_of_binary(path: Path, content: bytes, where: str, *, real_mpi: bool) ->
     """Check a binary, and return the ordinary MPI that it uses; None: it is one for SMPI."""
     remedy = "Build it with smpicc, smpicxx or smpif90, or with an MPI of this computer, or give the source"
     if not content.startswith(_ELF):
-        endings = ", ".join((*_COMPILERS, python_program.SUFFIX))
+        endings = ", ".join((*_COMPILERS, PYTHON))
         raise KernelError(where, "neither a program for this system nor a known kind of source", f"Known: {endings}")
     header = Path(sys.executable).read_bytes()[:20]
     # ELF header: class and byte order at 4 and 5, type at 16, machine at 18.
     if (content[4:6], content[18:20]) != (header[4:6], header[18:20]):
         raise KernelError(where, "it is for another processor", "Build it on this machine")
     if b"libsimgrid.so" not in content:
-        native = mpi_of_libraries(libraries(path))
+        native: NativeMpi | None = None
+        if is_there(_NATIVE):
+            native = provided(_NATIVE).mpi_of_libraries(libraries(path))
         if native is None and not real_mpi:  # that of another machine need not be here
             static = b"MPI_Init" in content
             problem = "its MPI library is linked statically" if static else "it uses no MPI library that is known"
@@ -270,10 +302,11 @@ def _flags(text: str, path: Path) -> tuple[str, ...]:
 def _content_hash(
     path: Path, content: bytes, included: Mapping[Path, str], flags: Sequence[str], native: NativeMpi | None
 ) -> str:
-    if path.suffix == python_program.SUFFIX and native is not None:
-        return hashlib.sha256(repr((python_program.content_hash(path), native.marks)).encode()).hexdigest()
-    if path.suffix == python_program.SUFFIX:
-        return python_program.content_hash(path)
+    if path.suffix == PYTHON and native is not None:
+        return hashlib.sha256(repr((_python().content_hash(path), native.marks)).encode()).hexdigest()
+    if path.suffix == PYTHON:
+        content_hash: str = _python().content_hash(path)
+        return content_hash
     if path.suffix not in _COMPILERS:
         return hashlib.sha256(repr((hashlib.sha256(content).hexdigest(), libraries(path))).encode()).hexdigest()
     compiler = _COMPILERS[path.suffix]
