@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -71,22 +71,18 @@ class NetworkModel:
     # as many bytes as its value over way i.
     own_ways: tuple[DirectedPath, ...] = ()
 
-    def slower_inside(self, cluster: Unexplained) -> NetworkModel:
-        """Return the network with all messages inside a cluster as much slower as its measurements may mean."""
+    def slower_inside(self, cluster: Unexplained, pairs: Iterable[tuple[str, str]]) -> NetworkModel:
+        """Return the network of some pairs of hosts, with messages inside a cluster as slow as measured ones may be."""
         slower = 1 + cluster.excess_rel
-        inside = {pair for pair in self.ways if set(pair) <= cluster.hosts}
-        links = {name for pair in inside for name in self.ways[pair].links}
-        return replace(
-            self,
-            ways={
-                pair: replace(way, bound_Bps=way.bound_Bps / slower) if pair in inside else way
-                for pair, way in self.ways.items()
-            },
-            capacity_Bps={
-                name: capacity_Bps / slower if name in links else capacity_Bps
-                for name, capacity_Bps in self.capacity_Bps.items()
-            },
-        )
+        ways = {pair: self.ways[pair] for pair in pairs}
+        inside = {pair for pair in ways if set(pair) <= cluster.hosts}
+        links = {name for pair in inside for name in ways[pair].links}
+        made = {
+            pair: replace(way, bound_Bps=way.bound_Bps / slower) if pair in inside else way
+            for pair, way in ways.items()
+        }
+        capacity_Bps = {name: self.capacity_Bps[name] / (slower if name in links else 1) for name in self.capacity_Bps}
+        return replace(self, ways=made, capacity_Bps=capacity_Bps)
 
     def without_contention(self) -> NetworkModel:
         """Return the same network with links that are never shared."""

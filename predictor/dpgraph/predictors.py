@@ -119,7 +119,9 @@ class GraphModel:
             evaluated = sections.looped(made.iterations) if sections.iterations else sections.program()
             loads_s = link_loads_s(evaluated, network, target.placement, target.iterations, made.iterations)
         hidden = _unmeasured(target, sections, network) if around.options is None else ()
-        sharing = unexplained(network, made.time_s, lambda other: estimated(other).time_s)
+        ends = {(target.placement[a], target.placement[b]) for a, b in sections.partners}
+        ends |= {pair[::-1] for pair in ends}
+        sharing = unexplained(network, ends, made.time_s, lambda other: estimated(other).time_s)
         return Prediction(
             time_s=made.time_s,
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},

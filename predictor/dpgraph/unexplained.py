@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 
 from predictor.dpgraph.network import NetworkModel
 
 LEAST_REL = 0.05  # by which the time of a program may be longer without a word
 
 
-def unexplained(network: NetworkModel, time_s: float, time_on: Callable[[NetworkModel], float]) -> Iterator[str]:
+def unexplained(
+    network: NetworkModel,
+    pairs: Collection[tuple[str, str]],
+    time_s: float,
+    time_on: Callable[[NetworkModel], float],
+) -> Iterator[str]:
     """Yield a caution for each cluster in which a program may take longer because of such sharing.
 
     Messages between all nodes of a cluster at once take longer there than the links found say.  A program whose
@@ -17,11 +22,12 @@ def unexplained(network: NetworkModel, time_s: float, time_on: Callable[[Network
 
     Args:
         network: The measured network.
+        pairs: Hosts of which the first sends to the second.
         time_s: The time of the program on it.
         time_on: Returns the time of the program on another network.
     """
     for cluster in network.unexplained:
-        longer_rel = time_on(network.slower_inside(cluster)) / time_s - 1 if time_s > 0 else 0.0
+        longer_rel = time_on(network.slower_inside(cluster, pairs)) / time_s - 1 if time_s > 0 else 0.0
         if longer_rel > LEAST_REL:
             yield (
                 f"{cluster.cluster}: the links found inside it do not explain all sharing: messages between all its "

@@ -32,7 +32,6 @@ from predictor.evidence.broker import Broker
 from predictor.hierarchical.counts.planned import of_whole, speeds
 from predictor.hierarchical.counts.recorded import link_bytes, recorded_path
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
-from predictor.hierarchical.recorded_request import MOST_RANKS
 from predictor.hierarchical.surface import Surface
 
 if TYPE_CHECKING:
@@ -50,12 +49,6 @@ def machine_platform(system: MulticoreCluster, ranks: int) -> Platform:
     nodes = min(system.nodes, ranks)
     cluster = GridCluster("node", nodes, float(system.core_flops), wire, wire, system.cores)
     return materialise(Grid(f"nodes-of-{nodes}", _NETWORK, (cluster,), "mesh", ()))
-
-
-def counts_unasked(system: MulticoreCluster) -> tuple[int, ...]:
-    """Return the powers of two up to MOST_RANKS, and to the cores of the machine."""
-    most = min(MOST_RANKS, system.cores * system.nodes)
-    return tuple(2**power for power in range(most.bit_length()) if 2**power <= most)
 
 
 def recorded_targets(problem: Problem, system: MulticoreCluster, counts: Sequence[int]) -> list[Target]:

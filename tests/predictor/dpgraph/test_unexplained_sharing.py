@@ -23,7 +23,7 @@ def time_of(bytes_inside, compute_s):
 
 
 def test_only_what_lies_inside_the_cluster_becomes_slower(network):
-    slower = network.slower_inside(network.unexplained[0])
+    slower = network.slower_inside(network.unexplained[0], (INSIDE, OUTSIDE))
     assert slower.ways[INSIDE].bound_Bps == pytest.approx(1e9 / 1.6)
     assert slower.capacity_Bps == {"in c": pytest.approx(2e9 / 1.6), "wide": 1e9}
     assert slower.ways[OUTSIDE] == network.ways[OUTSIDE]
@@ -32,11 +32,11 @@ def test_only_what_lies_inside_the_cluster_becomes_slower(network):
 def test_a_program_that_sends_much_inside_may_take_that_much_longer(network):
     # By hand: 1 s of computation and 1 s of messages, which take 1.6 s: 30 % longer.
     time_on = time_of(1e9, 1.0)
-    (said,) = unexplained(network, time_on(network), time_on)
+    (said,) = unexplained(network, (INSIDE, OUTSIDE), time_on(network), time_on)
     assert "take 60 % longer" in said and "up to 30 % longer" in said
 
 
 def test_a_program_that_mostly_computes_needs_no_caution(network):
     # By hand: 1 s and 0.05 s of messages: 0.03 s longer, 2.9 %.
     time_on = time_of(5e7, 1.0)
-    assert list(unexplained(network, time_on(network), time_on)) == []
+    assert list(unexplained(network, (INSIDE, OUTSIDE), time_on(network), time_on)) == []
