@@ -1,4 +1,4 @@
-"""What sharing that the links found do not explain may mean for a program."""
+"""Cautions about sharing that the links found do not explain, where it matters for the program."""
 
 from __future__ import annotations
 
