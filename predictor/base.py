@@ -163,6 +163,7 @@ class Prediction:
 
     time_s: float
     parts: Mapping[str, float] = field(default_factory=dict)  # components of the time, s
+    communication_only: bool = False  # the time leaves computation out (--compute none, or a program that injects none)
     bottleneck: str | None = None  # what takes most of the time; answers fill it in for models that give parts only
     flags: tuple[str, ...] = ()  # reasons to distrust the prediction
     remarks: tuple[str, ...] = ()  # further information, such as a fitted law

@@ -157,6 +157,13 @@ class RunRecord:
         return {**identity, "ranks": self.ranks, **data}
 
 
+def without_computation(record: RunRecord) -> bool:
+    """Tell whether computation takes no time in a simulated run, so that its time is one of communication alone."""
+    return record.source == "simulation" and (
+        record.identity.get("compute") == "none" or ("arguments" in record.identity and not any(record.compute_s))
+    )
+
+
 _BY_RANK = (
     *("compute_s", "comm_s", "rank_flops", "messages", "bytes", "self_messages", "self_bytes"),
     *("iteration_messages", "iteration_bytes", "iteration_self_messages", "iteration_self_bytes", "iteration_flops"),

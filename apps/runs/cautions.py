@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from apps.probes.plan import Plan
 from apps.programs.own_program import UserProgram
 from apps.recording.events import Kind, Mark, Recording
-from apps.results.cautions import MEASURED
+from apps.results.cautions import COMMUNICATION, MEASURED
 from apps.results.measured import Measured
 from apps.results.record import NOT_SHOWN, RunRecord, iterations_caution
 from apps.results.timed import Timed
@@ -72,6 +72,8 @@ def experiments_cautions(plan: Plan) -> tuple[str, ...]:
 def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
     problem = spec.target.problem
     program, extrapolated = problem.program, extrapolation_caution(record)
+    if spec.compute == "none":
+        yield COMMUNICATION
     if record.timed is not None:
         yield from _of_timed(record.timed)
     if program is not None and program.native is not None:
@@ -136,6 +138,8 @@ def _of_measured(measured: Measured, ranks: int) -> Iterator[str]:
 def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
     problem = spec.target.problem
     program = problem.program
+    if spec.compute == "none":
+        yield COMMUNICATION
     if recording.measured and spec.machine is not None:
         yield f"computation is timed on machine {spec.machine.name}: results vary from run to run"
     elif program is not None and program.native is not None:
@@ -146,10 +150,7 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
     elif recording.timed:
         yield MEASURED
     yield from _spread(recording.spread_rel, recording.folded_rel)
-    computing = any(
-        ((events["kind"] == Kind.COMPUTE) | (events["kind"] == Kind.ELAPSE)).any() for events in recording.events
-    )
-    if program is not None and spec.compute == "injected" and not computing:
+    if program is not None and spec.compute == "injected" and not recording.computes:
         yield _no_computation(program)
     if recording.asks:
         yield f"the program asks for its hosts by {recording.asks[0]}: on those of the target it may do something else"
@@ -180,7 +181,7 @@ def _varying(names: Sequence[str]) -> Iterator[str]:
 
 def _no_computation(program: UserProgram) -> str:
     remedy = "charge flops by rank.compute" if program.is_python else "--compute measured times it"
-    return f"the program injects no computation, so it takes no time; {remedy}"
+    return f"the program injects no computation: all times are those of communication alone; {remedy}"
 
 
 def _changes(changes: Sequence[Change]) -> Iterator[str]:

@@ -132,7 +132,12 @@ _GROUPS: dict[str, dict[str, Verb]] = {
     "Predict, and compare with simulations": {
         "run": Verb("predict, simulate, and report errors and costs of predictions", "validation.run"),
         "predict": _PREDICT,
-        "scale": Verb("predict how a program scales: time, speed-up and bottleneck by ranks", "predictor.scale.cli"),
+        "scale": _with_simulation(
+            "predict how a program scales: time, speed-up and bottleneck by ranks",
+            "predictor.scale.cli",
+            "validation.scale.cli",
+            "simulate every point too",
+        ),
         "series": Verb("many runs: campaigns, leagues, maps, intervals, measured runs", verbs=_SERIES),
     },
     "Choose and plan": {
