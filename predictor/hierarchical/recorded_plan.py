@@ -32,6 +32,7 @@ from predictor.evidence.broker import Broker
 from predictor.hierarchical.counts.planned import of_whole, speeds
 from predictor.hierarchical.counts.recorded import link_bytes, recorded_path
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
+from predictor.hierarchical.recorded_request import MOST_RANKS
 from predictor.hierarchical.surface import Surface
 
 if TYPE_CHECKING:
@@ -39,7 +40,6 @@ if TYPE_CHECKING:
     from predictor.evidence.given import Given
 
 SOURCE = "eq. (3) with #op, #b and #x from recordings, and a link for every node"
-MOST_RANKS = 64  # recorded unasked
 _NETWORK = "machine"
 
 
