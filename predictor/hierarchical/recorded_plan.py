@@ -32,7 +32,6 @@ from predictor.evidence.broker import Broker
 from predictor.hierarchical.counts.planned import of_whole, speeds
 from predictor.hierarchical.counts.recorded import link_bytes, recorded_path
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
-from predictor.hierarchical.recorded_request import MOST_RANKS
 from predictor.hierarchical.surface import Surface
 
 if TYPE_CHECKING:
@@ -52,9 +51,9 @@ def machine_platform(system: MulticoreCluster, ranks: int) -> Platform:
     return materialise(Grid(f"nodes-of-{nodes}", _NETWORK, (cluster,), "mesh", ()))
 
 
-def counts_unasked(system: MulticoreCluster) -> tuple[int, ...]:
-    """Return the powers of two up to MOST_RANKS, and to the cores of the machine."""
-    most = min(MOST_RANKS, system.cores * system.nodes)
+def counts_unasked(system: MulticoreCluster, most_ranks: int) -> tuple[int, ...]:
+    """Return the powers of two up to ``most_ranks``, and to the cores of the machine."""
+    most = min(most_ranks, system.cores * system.nodes)
     return tuple(2**power for power in range(most.bit_length()) if 2**power <= most)
 
 

@@ -111,7 +111,7 @@ def recorded_question(request: RecordedOptions, system: MulticoreCluster, trace:
     if trace is not None:
         ranks: tuple[int, ...] = (trace.recording.nranks,)
     else:
-        ranks = counts_unasked(system) if request.ranks is None else counts("--ranks", request.ranks)
+        ranks = counts_unasked(system, MOST_RANKS) if request.ranks is None else counts("--ranks", request.ranks)
     check_timed(request)
     settings = Settings(
         compute=request.compute,
