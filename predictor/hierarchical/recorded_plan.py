@@ -51,12 +51,6 @@ def machine_platform(system: MulticoreCluster, ranks: int) -> Platform:
     return materialise(Grid(f"nodes-of-{nodes}", _NETWORK, (cluster,), "mesh", ()))
 
 
-def counts_unasked(system: MulticoreCluster, most_ranks: int) -> tuple[int, ...]:
-    """Return the powers of two up to ``most_ranks``, and to the cores of the machine."""
-    most = min(most_ranks, system.cores * system.nodes)
-    return tuple(2**power for power in range(most.bit_length()) if 2**power <= most)
-
-
 def recorded_targets(problem: Problem, system: MulticoreCluster, counts: Sequence[int]) -> list[Target]:
     """Return the problem on each number of ranks that it can have.
 

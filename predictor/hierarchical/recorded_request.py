@@ -71,6 +71,12 @@ class RecordedQuestion:
         return RecordedPlan(self.problem, self.system, recordings, self.bytes_per_operation, cautions)
 
 
+def counts_unasked(system: MulticoreCluster) -> tuple[int, ...]:
+    """Return the powers of two up to MOST_RANKS, and to the cores of the machine."""
+    most = min(MOST_RANKS, system.cores * system.nodes)
+    return tuple(2**power for power in range(most.bit_length()) if 2**power <= most)
+
+
 def is_recorded(request: RecordedOptions) -> bool:
     """Return whether the program is recorded: no row of the paper's table, and no kernel with declared exchanges."""
     if request.program is not None or getattr(request, "recording", None) is not None or request.size is not None:
@@ -101,7 +107,7 @@ def recorded_question(request: RecordedOptions, system: MulticoreCluster, trace:
         UserError: The options do not fit together, or a value is out of its range.
     """
     # Imported here for a quick start: it is slow to import.
-    from predictor.hierarchical.recorded_plan import counts_unasked, recorded_targets
+    from predictor.hierarchical.recorded_plan import recorded_targets
 
     own = own_problem_from_request(request) if trace is None else trace.problem
     problem = own or problem_from_request(request, given(request.app))
@@ -111,7 +117,7 @@ def recorded_question(request: RecordedOptions, system: MulticoreCluster, trace:
     if trace is not None:
         ranks: tuple[int, ...] = (trace.recording.nranks,)
     else:
-        ranks = counts_unasked(system, MOST_RANKS) if request.ranks is None else counts("--ranks", request.ranks)
+        ranks = counts_unasked(system) if request.ranks is None else counts("--ranks", request.ranks)
     check_timed(request)
     settings = Settings(
         compute=request.compute,
