@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -28,6 +29,12 @@ def recorder_library() -> Path:
 def recorder_hash() -> str:
     """Return the hash of the recorder's sources and compiler flags, as they are when it is first asked for."""
     return files_hash(_FLAGS, [*_sources(), *headers()])
+
+
+@cache
+def lacking_functions() -> frozenset[str]:
+    """Return the functions of MPI that SimGrid declares and does not have (lacking.c)."""
+    return frozenset(re.findall(r"^LACKING\((\w+)\)", (_HERE / "lacking.c").read_text(), re.MULTILINE))
 
 
 def files_hash(flags: Sequence[str], files: Sequence[Path]) -> str:
