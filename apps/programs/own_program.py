@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from apps.errors import KernelError, OptionError
+from apps.programs.input_files import read_templates
 from apps.programs.libraries import exported_names, libraries
 from platforms.addons import is_there, provided
 from platforms.files.reading import input_bytes
@@ -76,7 +77,7 @@ class UserProgram:
     # of a source in Python with the modules that it imports from its own folder.
     content_hash: str
     arguments: tuple[str, ...]  # with PLACEHOLDER in place of the number of iterations
-    iterations: int | None  # number of iterations of a full run; None: the arguments have no PLACEHOLDER
+    iterations: int | None  # number of iterations of a full run; None: neither arguments nor files have a PLACEHOLDER
     path: Path = field(compare=False)  # absolute
     # Hash of the file as it was read; None: content_hash.  They differ where the content is known from elsewhere.
     read_hash: str | None = field(default=None, compare=False)
@@ -85,6 +86,9 @@ class UserProgram:
     recorded: bool = False  # only a recording of it is known (predictor/evidence/given.py): it cannot be run
     flags: tuple[str, ...] = ()  # of the compiler, for a source, besides FLAGS
     status: int = 0  # exit status of a run that succeeds
+    # Functions whose answers vary from run to run, and of which the user says that the course does not depend on them.
+    assumed: tuple[str, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()  # files in the folder of a run: name, and text with PLACEHOLDER
 
     @property
     def is_python(self) -> bool:
@@ -113,6 +117,10 @@ class UserProgram:
             argument.replace(PLACEHOLDER, str(iterations)).replace(SHARES, divided) for argument in self.arguments
         )
 
+    def files_for(self, iterations: int) -> dict[str, str]:
+        """Return the text of each file that a run of ``iterations`` iterations needs, by name."""
+        return {name: text.replace(PLACEHOLDER, str(iterations)) for name, text in self.files}
+
 
 def read_program(
     path: str | Path,
@@ -122,6 +130,8 @@ def read_program(
     real_mpi: bool = False,
     flags: str = "",
     status: int = 0,
+    assumed: Sequence[str] = (),
+    files: Sequence[str] = (),
 ) -> UserProgram:
     """Return the program in a file, checked as far as possible without compiling or running it.
 
@@ -132,6 +142,8 @@ def read_program(
         real_mpi: The program is for a real machine: a binary has to be built for its MPI library.
         flags: More arguments of the compiler, for a source.
         status: The exit status of a run that succeeds.
+        assumed: Functions whose answers vary, on which its course does not depend.
+        files: Files in the folder of a run, as NAME=TEMPLATE or TEMPLATE: the template with ``{iterations}`` replaced.
 
     Raises:
         KernelError: The file cannot be run, or the arguments are not usable.
@@ -155,19 +167,24 @@ def read_program(
     if native is not None and status:
         raise OptionError(f"--program-status {status}", "goes with simulated programs", "Leave it out")
     own_flags = _flags(flags, path)
-    content_hash = _content_hash(path, content, _included(path, own_flags), own_flags, native)
+    read_hash = _content_hash(path, content, _included(path, own_flags), own_flags, native)
+    made = read_templates(files)
+    if made and (native is not None or real_mpi or path.suffix == PYTHON):
+        raise OptionError(f"--program-file {files[0]}", "goes with programs that SMPI runs", "Leave it out")
     program = UserProgram(
         # Of a binary, such as lulesh2.0, the last suffix belongs to the name.
         name=path.stem if path.suffix in (*_COMPILERS, PYTHON) else path.name,
-        content_hash=content_hash,
+        content_hash=hashlib.sha256(repr((read_hash, made)).encode()).hexdigest() if made else read_hash,
         arguments=_split(arguments, any_word=native is not None or path.suffix == PYTHON),
         iterations=iterations,
         path=path.absolute(),
-        read_hash=content_hash,
+        read_hash=read_hash,
         simulated=native is None and (path.suffix in (*_COMPILERS, PYTHON) or not real_mpi),
         native=native,
         flags=own_flags,
         status=status,
+        assumed=tuple(assumed),
+        files=made,
     )
     _check_iterations(program)
     return program
@@ -236,14 +253,18 @@ def _split(arguments: str, *, any_word: bool) -> tuple[str, ...]:
 
 
 def _check_iterations(program: UserProgram) -> None:
-    told = any(PLACEHOLDER in word for word in program.arguments)
+    texts = (*program.arguments, *(text for _, text in program.files))
+    told = any(PLACEHOLDER in text for text in texts)
     if told and program.iterations is None:
         problem = f"they contain {PLACEHOLDER}, but the number of iterations of a full run is not given"
-        raise OptionError("--program-args", problem, "Give --program-iterations N too")
+        where = "--program-args" if any(PLACEHOLDER in word for word in program.arguments) else "--program-file"
+        raise OptionError(where, problem, "Give --program-iterations N too")
     if program.iterations is not None:
         where = f"--program-iterations {program.iterations}"
         if not told:
-            raise KernelError(where, "the arguments do not contain it", f"Write {PLACEHOLDER} in --program-args")
+            problem = "neither arguments nor files contain it" if program.files else "the arguments do not contain it"
+            remedy = f"Write {PLACEHOLDER} in --program-args, or in an input file (--program-file)"
+            raise KernelError(where, problem, remedy)
         if program.iterations < 1:
             raise KernelError(where, "not positive", "Give at least 1")
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from apps.probes.plan import Plan
 from apps.programs.own_program import UserProgram
@@ -27,6 +28,11 @@ _LOCKED = (
 )
 FOLDED_REL = 0.2  # share of measured computation that may be too long without a word
 SPREAD_REL = 0.05  # share by which measured computation may be wrong without a word
+_LOOKS_MATTER = 0.05  # share of the time above which the charge for looks is a caution
+CHARGED = (
+    "SimGrid's charge for looking for messages (MPI_Iprobe, MPI_Test and their kind, 0.1 ms each), not a time of a "
+    "machine: --cfg smpi/iprobe:1e-6 --cfg smpi/test:1e-6 charges 1 µs"
+)
 _BUSY = 0.5  # load of a host above which others use it
 _REPAIRED = re.compile(r"(.+)-[0-9a-f]{16}")  # as simgrid_identity returns it
 
@@ -83,6 +89,8 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
         )
     if program is not None and spec.compute == "injected" and not any(record.compute_s):
         yield _no_computation(program)
+    if record.look_share > _LOOKS_MATTER:
+        yield f"{100 * record.look_share:.2g} % of the time of a rank is {CHARGED}"
     if record.inputs is not None:
         yield from _varying(record.inputs.varies)
         yield from _threads(record.inputs.threads)
@@ -156,6 +164,9 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
         yield f"the program asks for its hosts by {recording.asks[0]}: on those of the target it may do something else"
     yield from _varying(recording.varies)
     yield from _threads(recording.threads)
+    looks, events = (sum(map(len, rows)) for rows in (_looks(recording), recording.events))
+    if looks > _LOOKS_MATTER * events:
+        yield f"{looks} of its {events} events are looks, each with {CHARGED}"
     if recording.waits_at_windows:
         yield _LOCKED
     if problem.iterative:
@@ -167,6 +178,10 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
             yield f"{recorded} of {iterations} iterations were recorded: the others are taken to be like them"
     if spec.machine is None:
         yield from _repairs(simgrid_identity())
+
+
+def _looks(recording: Recording) -> list[Any]:
+    return [events[events["kind"] == Kind.LOOK] for events in recording.events]
 
 
 def _threads(asked: bool) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from apps.recording.events import Recording
+from apps.recording.events import Kind, Recording
 from apps.results.record import RunRecord
 from apps.spec.target import Target
 from predictor.base import Evidence, Interval, Prediction
@@ -23,6 +23,7 @@ LEAST = 1e-4  # least distance of an end of an interval from its middle, relativ
 LEAST_OTHER = (
     5e-3  # of programs that have no cases: those of other people were up to 0.4 % off (docs/programs/tried.md)
 )
+_MOST_LOOKS = 0.05  # share of looks for messages that still leaves an interval
 _MOST_OFF = 0.9  # by which measured computation may be off, as a share of the time
 FARTHEST = 2.0  # times the largest calibrated extrapolation in the number of ranks
 # What is said of surroundings that are not those of a generated grid.
@@ -157,7 +158,19 @@ def _uncalibrated(prediction: Prediction, target: Target, evidence: Sequence[Evi
     used = [item.answer for item in evidence if not prediction.evidence or item.id in prediction.evidence]
     if any(_is_doubtful(answer) for answer in used if isinstance(answer, Recording)):
         return "calibrated with recordings that need no caution"
+    if any(_polls(answer) for answer in used):
+        return "calibrated with programs that do not poll: SimGrid charges each look for a message"
     return None
+
+
+def _polls(answer: object) -> bool:
+    """Return whether a noticeable part of the evidence are looks for messages, of which SimGrid charges each."""
+    if isinstance(answer, RunRecord):
+        return answer.look_share > _MOST_LOOKS
+    if not isinstance(answer, Recording):
+        return False
+    looks = sum(int((events["kind"] == Kind.LOOK).sum()) for events in answer.events)
+    return looks > _MOST_LOOKS * sum(map(len, answer.events))
 
 
 def _is_doubtful(recording: Recording) -> bool:
