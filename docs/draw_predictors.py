@@ -16,7 +16,7 @@ from matplotlib.figure import Figure
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "docs")) if path not in sys.path]
 
-from pictures import blocks, graph, hcf, hierarchical, laws, li, measured, npt, structural  # noqa: E402
+from pictures import blocks, graph, hcf, hierarchical, laws, learned, li, measured, npt, structural  # noqa: E402
 from pictures.runs import open_runner  # noqa: E402
 from pictures.style import style, svg  # noqa: E402
 
@@ -31,6 +31,7 @@ PICTURES: Mapping[str, tuple[Callable[[Runner], Figure], str]] = {
     "structural": (structural.draw, structural.TITLE),
     "dpgraph": (graph.draw, graph.TITLE),
     "dpgraph-li": (li.draw, li.TITLE),
+    "learned": (learned.draw, learned.TITLE),
     "npt": (npt.draw, npt.TITLE),
     "hierarchical": (hierarchical.draw, hierarchical.TITLE),
     "regression": (laws.draw_regression, "Three laws through the times of smaller runs, and the target's time"),

@@ -283,3 +283,11 @@ class Predictor(Protocol):
 
     def fit(self, evidence: Sequence[Evidence]) -> Model:
         """Fit the model to the answers to all requests."""
+
+
+@runtime_checkable
+class Learning(Protocol):
+    """A predictor that learns a program from recordings on fewer ranks, with options of its own."""
+
+    def with_options(self, recorded: str | None, known: Sequence[str]) -> Predictor:
+        """Return the predictor with the options --recorded and --known (predictor/options.py)."""

@@ -30,6 +30,7 @@ class Family:
 
 
 _DPGRAPH = "predictor.dpgraph.predictors"
+_LEARNED = "predictor.learned.predictor"
 _LI, _LI_SIZE = "predictor.graph.li_predictor", "predictor.li.predictor"
 _NPT = "predictor.npt.predictor"
 _HIERARCHICAL = "predictor.hierarchical.predictor"
@@ -62,6 +63,16 @@ FAMILIES: dict[str, Family] = {
             "li-duplex": Variant(f"{_LI}:DPGRAPH_LI_DUPLEX", "the same with the longer of the two"),
             "li-size": Variant(f"{_LI_SIZE}:DPGRAPH_LI_SIZE", "as li, from smaller sizes of the problem"),
             "li-size-duplex": Variant(f"{_LI_SIZE}:DPGRAPH_LI_SIZE_DUPLEX", "as li-duplex, from smaller sizes"),
+        }
+    ),
+    "learned": Family(
+        {
+            "": Variant(
+                f"{_LEARNED}:LEARNED", "dpgraph at a number of ranks at which nothing was recorded", in_all=False
+            ),
+            "known": Variant(
+                f"{_LEARNED}:LEARNED_KNOWN", "the same on the network that the platform file describes", in_all=False
+            ),
         }
     ),
     "hcf": Family(

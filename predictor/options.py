@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+from apps.errors import OptionError
 from apps.options.machines import MachineOptions
 from apps.options.programs import ProgramOptions, own_problem_from_request, problem_from_request
 from apps.programs.kernel import sized_names
@@ -12,7 +14,7 @@ from apps.programs.problem import Problem
 from platforms.command.request import Request, option
 from platforms.errors import UserError
 from predictor.answers.answers import names
-from predictor.base import Predictor
+from predictor.base import Learning, Predictor
 from predictor.defaults.choice import PredictorsOf, default_predictors
 from predictor.registry import ALL, help_text, predictors
 
@@ -58,6 +60,24 @@ class PredictorOption(Request):
     predictor: str | None = option(None, "P1,P2,...", lambda request: predictor_help(request))
 
 
+@dataclass(frozen=True, kw_only=True)
+class LearningOptions(Request):
+    """Options of predictors that learn a program from recordings on fewer ranks."""
+
+    recorded: str | None = option(
+        None,
+        "P1,P2,...",
+        "numbers of ranks on which the predictors named learned record the program (default: a few small ones that "
+        "they choose); at least three",
+    )
+    known: tuple[str, ...] = option(
+        (),
+        "NAME=VALUE",
+        "a size of the problem that the predictors named learned may use, beside the parameters of a kernel and the "
+        "numbers among --program-args; may be given several times",
+    )
+
+
 def predictor_help(request: type[Request]) -> str:
     """Return the help of --predictor."""
     assert issubclass(request, PredictorOption)
@@ -73,7 +93,23 @@ def predictors_from_request(request: PredictorOption) -> list[Predictor]:
     Raises:
         UserError: A name is not known.
     """
-    return predictors(names(request.predictor or "", "--predictor"))
+    named = predictors(names(request.predictor or "", "--predictor"))
+    if not isinstance(request, LearningOptions) or not (request.recorded or request.known):
+        return named
+    return with_learning_options(named, request.recorded, request.known)
+
+
+def with_learning_options(named: Sequence[Predictor], recorded: str | None, known: Sequence[str]) -> list[Predictor]:
+    """Return the predictors, those that learn from recordings with the options --recorded and --known.
+
+    Raises:
+        OptionError: None of the predictors learns from recordings.
+    """
+    made = [model.with_options(recorded, known) if isinstance(model, Learning) else model for model in named]
+    if not any(isinstance(model, Learning) for model in named):
+        where = f"--recorded {recorded}" if recorded else f"--known {known[0]}"
+        raise OptionError(where, "goes with a predictor that learns from recordings", "Add --predictor learned")
+    return made
 
 
 def predictors_by_target(request: PredictorOption) -> PredictorsOf:

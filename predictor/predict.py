@@ -39,7 +39,13 @@ from predictor.base import Predictor, takes
 from predictor.defaults.choice import BEST_TEXT, Best, best_answer, best_names
 from predictor.evidence.broker import Broker
 from predictor.evidence.given import Given, RecordingOptions, given_from_request
-from predictor.options import PredictorOption, predictors_from_request, problems_from_request
+from predictor.options import (
+    LearningOptions,
+    PredictorOption,
+    predictors_from_request,
+    problems_from_request,
+    with_learning_options,
+)
 from predictor.registry import predictor
 
 
@@ -49,6 +55,7 @@ class PredictRequest(
     ProgramOptions,
     RecordingOptions,
     PredictorOption,
+    LearningOptions,
     PlacementOptions,
     SharesOption,
     RunnerOptions,
@@ -130,6 +137,8 @@ def answer(request: PredictRequest) -> Predictions | int:
     """Predict what a request asks for; with --dry-run say what that takes, and return the exit status."""
     if request.write_hostfile is not None:
         check_writable("--write-hostfile", request.write_hostfile)
+    if request.predictor is None and (request.recorded or request.known):
+        with_learning_options((), request.recorded, request.known)  # says which predictors take them
     models = None if request.predictor is None else predictors_from_request(request)
     with doing("reading the recording") if request.recording is not None else nullcontext():
         given = given_from_request(request)

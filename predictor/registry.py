@@ -13,7 +13,8 @@ from predictor.plugins import FORM, check_free, installed, installed_predictor, 
 # Location of each predictor that ``all`` includes.
 PREDICTORS = {name: variant.place for name, variant in VARIANTS.items() if variant.in_all}
 ALL = "all"  # stands for every predictor
-SELF_CHECKS = ("dpgraph:known",)  # know the simulator's constants: they check an implementation, and predict nothing
+# Know the simulator's constants: they check an implementation, and predict nothing.
+SELF_CHECKS = ("dpgraph:known", "learned:known")
 HCF_FAMILY = ("hcf:printed", "hcf", "hcf:constant")  # share one probe
 
 

@@ -24,7 +24,7 @@ SECTIONS = [
 
 
 def test_the_table_has_every_predictor_in_the_order_of_the_registry():
-    assert list(PAGE_OF) == [*PREDICTORS, "simulate"]
+    assert list(PAGE_OF) == [*PREDICTORS, "learned", "learned:known", "simulate"]
 
 
 @pytest.mark.parametrize("page", sorted(set(PAGE_OF.values())))

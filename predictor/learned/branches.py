@@ -1,0 +1,207 @@
+"""Search for models with cases: by index, by turns that follow, and by statements about the place."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import TypeVar
+
+import numpy as np
+
+from predictor.learned.bits import model_bits
+from predictor.learned.confirming import Learned, fitting_number, learned
+from predictor.learned.features import Space, holds
+from predictor.learned.models import Cases, Fitted, NumberModel, Numeric, Split, constant
+from predictor.learned.rows import Rows, reduced
+from predictor.learned.search import Search
+
+_M = TypeVar("_M")
+Fit = Callable[[Rows, np.ndarray], NumberModel | None]
+_SHORT = 24.0  # bits: no cases are looked for beside so short a formula
+_LONG = 50.0  # bits: cases are looked for beside so long a model
+_MOST_TURNS = 24  # of a loop, that get a model each
+_MOST_REST = 3  # statements whose other side is searched for further cases
+_MOST_ROWS = 3000  # that cases are searched on
+
+
+class Branches:
+    """Looks for models of numbers and of truths under one rule for the grid."""
+
+    def __init__(self, space: Space, held_out: int):
+        self.space = space
+        self.search = Search(space)
+        self._held_out = held_out
+        self.loose = False  # whether a loop may have a model for each turn though its number of turns varies
+        self._known: dict[tuple[str, int, bytes], Learned[NumberModel]] = {}
+
+    def number(self, rows: Rows, values: np.ndarray) -> Learned[NumberModel]:
+        """Return an exact model of a number, if there is one."""
+        return self._remembered("number", rows, np.asarray(values, float), self._number)
+
+    def truth(self, rows: Rows, values: np.ndarray) -> Learned[NumberModel]:
+        """Return an exact model of a truth, 0 or 1, if there is one."""
+        return self._remembered("truth", rows, np.asarray(values, float), self._truth)
+
+    def _remembered(self, kind: str, rows: Rows, values: np.ndarray, fit: Fit) -> Learned[NumberModel]:
+        key = (kind, rows.key, values.tobytes())
+        if key not in self._known:
+
+            def fit_sample(every: Rows, told: np.ndarray) -> NumberModel | None:
+                if len(every) > _MOST_ROWS:
+                    which = np.sort(np.random.default_rng(2).choice(len(every), _MOST_ROWS, replace=False))
+                    every, told = every.take(which), told[which]
+                self.search.begin()
+                return self.strictly_then_loosely(fit, every, told)
+
+            def fitting(model: NumberModel, every: Rows, told: np.ndarray) -> NumberModel | None:
+                return fitting_number(model, self.space, every, told)
+
+            self._known[key] = learned(*reduced(rows, values), self._held_out, fit_sample, fitting)
+        return self._known[key]
+
+    def strictly_then_loosely(
+        self, fit: Callable[[Rows, np.ndarray], _M | None], rows: Rows, values: np.ndarray
+    ) -> _M | None:
+        """Return what is fitted; if there is nothing, try loops that have as many turns on the two largest counts."""
+        model = fit(rows, values)
+        if model is None and not self.loose and any(turns_vary(rows, loop) for loop in range(rows.loops)):
+            self.loose = True
+            try:
+                model = fit(rows, values)
+            finally:
+                self.loose = False
+        return model
+
+    def splits(self, rows: Rows, loop: int) -> bool:
+        """Return whether each turn of a loop may get a model of its own."""
+        if not turns_vary(rows, loop):
+            return True
+        most = [int(rows.turns[rows.nranks == nranks, loop].max()) for nranks in rows.counts]
+        return self.loose and len(most) > 2 and most[-1] == most[-2]
+
+    def _number(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
+        simple = self._simple(rows, values)
+        return self._cases(rows, values, self._light, 3) if simple is None else simple
+
+    def _simple(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
+        formulas = self.search.numeric(rows, values)
+        if formulas is not None and model_bits(formulas, self.space) < _SHORT:
+            return formulas
+        if (
+            formulas is None and rows.loops and len(rows.counts) > 1 and turns_vary(rows, rows.loops - 1)
+        ):  # the number of such a turn does not tell which turn it is
+            by_place = self._cases(rows, values, self._light, 2)
+            if by_place is not None:
+                return by_place
+        models = [formulas, self.split(rows, values, self.search.numeric)]
+        if all(model is None or model_bits(model, self.space) > _LONG for model in models):
+            models.append(self._cases(rows, values, self._light, 2))
+        known = [model for model in models if model is not None]
+        return min(known, key=lambda model: model_bits(model, self.space), default=None)
+
+    def _light(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
+        formulas = self.search.numeric(rows, values, quick=True)
+        return (
+            self.split(rows, values, lambda r, v: self.search.numeric(r, v, quick=True))
+            if formulas is None
+            else formulas
+        )
+
+    def _truth(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
+        tries: tuple[Fit, ...] = (
+            _same,
+            lambda r, v: self._cases(r, v, _same, 1),
+            lambda r, v: self.split(r, v, _same),
+            lambda r, v: self._cases(r, v, lambda r2, v2: _same(r2, v2) or self.split(r2, v2, _same), 4),
+            lambda r, v: self.split(r, v, lambda r2, v2: _same(r2, v2) or self._cases(r2, v2, _same, 3)),
+        )
+        return next((model for model in (attempt(rows, values) for attempt in tries) if model is not None), None)
+
+    def split(self, rows: Rows, values: np.ndarray, fit: Fit, most: int = _MOST_TURNS) -> Split | None:
+        """Return a model for each index of one loop that has the same number of turns on all numbers of ranks."""
+        for loop in range(rows.loops - 1, -1, -1):
+            if not self.splits(rows, loop):
+                continue
+            splits = []
+            for back in (False, True):
+                split = self._split(rows, values, Split(loop, back, {}), fit, most)
+                if split is not None:
+                    splits.append(split)
+            if splits:
+                return min(splits, key=lambda model: model_bits(model, self.space))
+        return None
+
+    def _split(self, rows: Rows, values: np.ndarray, split: Split, fit: Fit, most: int) -> Split | None:
+        index = split.index(rows)
+        turns = np.unique(index).tolist()
+        if not 2 <= len(turns) <= most:
+            return None
+        models = {}
+        for turn in turns:
+            which = index == turn
+            model = fit(rows.take(which), values[which])
+            if model is None:
+                return None
+            models[turn] = model
+        return Split(split.loop, split.back, models)
+
+    def _cases(self, rows: Rows, values: np.ndarray, fit: Fit, depth: int) -> Cases | None:
+        """Return a model with cases: the shortest with one statement, or the largest part first and then the rest."""
+        options = [(atom, value, true == value) for atom, true in self.atoms(rows) for value in (True, False)]
+        parts: list[tuple[str, bool, np.ndarray, NumberModel]] = []
+        best: Cases | None = None
+        for atom, value, which in sorted(options, key=lambda option: -int(option[2].sum())):
+            part, others = rows.take(which), rows.take(~which)
+            model = fit(part, values[which]) if _seen_enough(part, values[which]) else None
+            if model is None:
+                continue
+            rest = fit(others, values[~which]) if _seen_enough(others, values[~which]) else None
+            if rest is None:
+                parts.append((atom, value, which, model))
+                continue
+            both = Cases(atom, *((model, rest) if value else (rest, model)))
+            if best is None or model_bits(both, self.space) < model_bits(best, self.space):
+                best = both
+        for atom, value, which, model in parts[:_MOST_REST] if best is None and depth > 1 else []:
+            rest = self._cases(rows.take(~which), values[~which], fit, depth - 1)
+            if rest is not None:
+                return Cases(atom, *((model, rest) if value else (rest, model)))
+        return best
+
+    def atoms(self, rows: Rows) -> list[tuple[str, np.ndarray]]:
+        """Return the statements that hold for some of the rows only, and for which."""
+        axes = range(self.space.axes)
+        names = [f"c{a}={x}" for a in axes for x in ("0", "last")] + ["r=0", "r=last"]
+        for k in range(rows.loops):
+            names += [f"t{k}=0", f"j{k}=0", f"t{k}<workers", f"j{k}<workers", f"t{k}=1", f"j{k}=1", f"t{k} odd"]
+        for a in axes:
+            names += [f"p{a}=1", f"c{a} odd", *(f"{x}{a}={x}{b}" for b in range(a) for x in "cp")]
+        made = [(name, holds(name, self.space, rows)) for name in (*names, "r odd")]
+        return [(name, true) for name, true in made if true.any() and not true.all()]
+
+
+def fitted(rows: Rows, values: np.ndarray) -> Fitted:
+    """Return a power of the number of ranks through the means."""
+    values = np.asarray(values, float)
+    means = np.array([values[rows.nranks == nranks].mean() for nranks in rows.counts])
+    if (means <= 0).any() or len(rows.counts) < 2:
+        a, b = math.log(max(float(values.mean()), 1e-9)), 0.0
+    else:
+        b, a = np.polyfit(np.log(rows.counts), np.log(means), 1).tolist()
+    ratio = values / (math.exp(a) * rows.nranks.astype(float) ** b)
+    return Fitted(a, b, float(ratio.min()), float(ratio.max()))
+
+
+def _same(rows: Rows, values: np.ndarray) -> Numeric | None:
+    return constant(float(values[0])) if bool((values == values[0]).all()) else None
+
+
+def turns_vary(rows: Rows, loop: int) -> bool:
+    """Return whether a loop has different numbers of turns on different numbers of ranks, or was seen on one alone."""
+    most = [int(rows.index[rows.nranks == nranks, loop].max()) for nranks in rows.counts]
+    return len(most) < 2 or len(set(most)) > 1
+
+
+def _seen_enough(rows: Rows, values: np.ndarray) -> bool:
+    """Return whether the rows are of several numbers of ranks, or say nothing but zero or one."""
+    return len(values) > 0 and (len(rows.counts) > 1 or bool(np.isin(values, (0, 1)).all()))

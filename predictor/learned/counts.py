@@ -1,0 +1,37 @@
+"""Numbers of ranks to record: few and small, so that what is learned from them can be continued."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from apps.programs.problem import Problem
+
+LEAST = 3  # recordings: two to learn from, and one that is held out
+# Along each axis a grid needs a side of 3, to tell left from right, and ranks inside it at two numbers of ranks:
+# in two dimensions from 12 ranks on, in three from 27.
+_ANY = ((4, 8, 12, 18, 27), (45,), (64,))
+_POWERS = ((4, 8, 16, 32), (12, 18, 27), (45,), (64,))
+_OTHERS = (4, 6, 8, 9, 16, 18, 24, 25, 32, 36, 49, 64)
+_STEPS = ((0, 4), (4, 6), (6, 7))  # of those, the first four, and then more
+
+
+def counts_to_record(problem: Problem, nranks: int) -> tuple[tuple[int, ...], ...]:
+    """Return the numbers of ranks to record for a prediction on ``nranks`` ranks: first, and then step by step.
+
+    A program of the user's own is taken to run on any number of ranks.  For a power of two, powers of two come first.
+
+    >>> from apps.programs.problem import problem
+    >>> counts_to_record(problem("ft", "A"), 256), counts_to_record(problem("bt", "A"), 100)
+    (((4, 8, 16, 32), (12, 18, 27), (45,), (64,)), ((4, 8, 12, 18, 27), (45,), (64,)))
+    """
+    steps = _POWERS if nranks & (nranks - 1) == 0 else _ANY
+    if not all(problem.allows(count) for count in (*steps[0], *steps[1][:1])):
+        others = [count for count in _OTHERS if problem.allows(count)]
+        steps = tuple(tuple(others[a:b]) for a, b in _STEPS)
+    allowed = (tuple(count for count in step if count < nranks) for step in steps)
+    return tuple(step for step in allowed if step)
+
+
+def next_counts(problem: Problem, nranks: int, recorded: Collection[int]) -> tuple[int, ...]:
+    """Return the numbers of ranks of the first step of which none is recorded; empty behind the last one."""
+    return next((step for step in counts_to_record(problem, nranks) if not set(step) & set(recorded)), ())

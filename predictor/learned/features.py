@@ -1,0 +1,198 @@
+"""Features of a row: what numbers of a program may depend on.
+
+Their names, for a rank at coordinate c of p along axis 0 and a known number n, in loop 0 at index i of t turns:
+
+``P``, ``1/P``, ``lg P``, ``sqrt P``, ``q0``, ``q1``
+    The number of ranks, and the sides of the most square grid.
+``r``, ``c0``, ``d0``, ``p0``, ``1/p0``, ``lg p0``, ``lo0``, ``hi0``, ``nb0``, ``inner``
+    The rank, its coordinate and that from the end, the side, whether there are neighbours below and above, their
+    number, and the number of axes with neighbours.
+``e0:n``, ``s0:n``, ``E:n``, ``W:n``, ``V:n``
+    Shares of n: n // p + (c < n % p); (c + 1) n // p - c n // p; the first over all ranks; over all but rank 0, with
+    the rest to the first or to the last ones.  ``e0-2:n`` is the first without 2.
+``u0:n``, ``v0:n``
+    ``e0:n`` and ``s0:n`` without the points on the boundary of the whole, one at each end of the axis.
+``i0``, ``j0``, ``t0``, ``n0``, ``2^i0``, ``2^-i0``
+    The index, the turns that follow, the turns before and their number in a loop, and powers of two of the index.
+``e(c0+i0):n``
+    The share of n at a place that moves with the index, as of the cells of a multi-partition.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+
+from predictor.learned.grids import GRIDS, Sides, coordinates, most_cubic
+from predictor.learned.rows import Rows
+
+_LEAST_NUMBER = 4  # smaller known numbers explain too much by chance
+_LARGEST_POWER = 40
+_LOOP = re.compile(r"(2\^-?)?([ijtn])(\d+)$")
+_MOVING = re.compile(r"e\((?:c(\d)([+-]))?([ij])(\d+)\):(\d+)$")
+_SHARE = re.compile(r"([esuvEWV])(\d?)([+-]\d)?:(\d+)$")
+_EDGES = (-2, -1, 1, 2)  # lengths without or with edges
+
+
+class Space:
+    """The features under one rule for the grid of ranks."""
+
+    def __init__(self, grid: str, numbers: Sequence[int]):
+        self.grid = grid
+        self.numbers = tuple(dict.fromkeys(n for n in numbers if n >= _LEAST_NUMBER))
+        self._of_ranks: dict[tuple[int, str], np.ndarray] = {}
+
+    def sides(self, nranks: int) -> Sides:
+        """Return the sides of the grid."""
+        return GRIDS[self.grid](nranks)
+
+    @cached_property
+    def axes(self) -> int:
+        """Number of axes."""
+        return len(self.sides(4))
+
+    @cached_property
+    def derived(self) -> tuple[int, ...]:
+        """Numbers beside the known ones: without or with edges, and halves."""
+        near = (n + by for n in self.numbers for by in (-1, -2, 1, 2))
+        return tuple(
+            dict.fromkeys(
+                n for n in (*near, *(n // 2 for n in self.numbers)) if n >= _LEAST_NUMBER and n not in self.numbers
+            )
+        )
+
+    def place(self, rows: Rows, ranks: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
+        """Return the coordinates of ranks (None: those of the rows) and the sides, both axes x rows."""
+        ranks = rows.rank if ranks is None else ranks
+        c, sides = np.empty((self.axes, len(rows)), np.int64), np.empty((self.axes, len(rows)), np.int64)
+        for nranks in rows.counts.tolist():
+            which = rows.nranks == nranks
+            c[:, which] = coordinates(self.sides(nranks), ranks[which])
+            sides[:, which] = np.array(self.sides(nranks))[:, None]
+        return c, sides
+
+    def names(self, loops: int) -> list[str]:
+        """Return the names of the common features."""
+        names = ["P", "1/P", "lg P", "sqrt P", "r"]
+        for a in range(self.axes):
+            names += [f"{name}{a}" for name in ("p", "1/p", "lg p", "c", "d", "lo", "hi", "nb")]
+        names += ["inner"]
+        for n in self.numbers:
+            names += [*(f"{kind}{a}:{n}" for kind in "eu" for a in range(self.axes)), f"E:{n}"]
+            names += [f"e{a}{by:+d}:{n}" for a in range(self.axes) for by in _EDGES]
+        for k in range(loops):
+            names += [f"{name}{k}" for name in ("i", "j", "n", "2^i", "2^-i")]
+        return names
+
+    def further_names(self, loops: int) -> list[str]:
+        """Return the names of the less common features."""
+        names = ["q0", "q1"]
+        for n in self.numbers:
+            names += [*(f"{kind}{a}:{n}" for kind in "sv" for a in range(self.axes)), f"W:{n}", f"V:{n}"]
+        for n in self.derived:
+            names += [*(f"{kind}{a}:{n}" for kind in "es" for a in range(self.axes)), f"E:{n}"]
+        names += [f"t{k}" for k in range(loops)]
+        if self.axes == 2:
+            places = [f"{i}{k}" for k in range(loops) for i in "ij"]
+            places += [f"c{a}{sign}{place}" for place in list(places) for a in (0, 1) for sign in "+-"]
+            names += [f"e({place}):{n}" for n in self.numbers for place in places]
+        return names
+
+    def value(self, name: str, rows: Rows) -> np.ndarray:
+        """Return a feature of the rows."""
+        if name not in rows.columns:
+            rows.columns[name] = self._value(name, rows)
+        return rows.columns[name]
+
+    def _value(self, name: str, rows: Rows) -> np.ndarray:
+        loop = _LOOP.match(name)
+        if loop:
+            return _of_loop(rows, loop[1] or "", loop[2], int(loop[3]))
+        moving = _MOVING.match(name)
+        if moving:
+            return self._moving(rows, *moving.groups())
+        found = np.empty(len(rows))
+        for nranks in rows.counts.tolist():
+            which = slice(None) if len(rows.counts) == 1 else rows.nranks == nranks
+            found[which] = self._ranks(nranks, name)[rows.rank[which]]
+        return found
+
+    def _moving(self, rows: Rows, axis: str | None, sign: str, kind: str, loop: str, number: str) -> np.ndarray:
+        n, sides = int(number), self.value("p0", rows)
+        place = self.value(kind + loop, rows)
+        if axis is not None:
+            c = self.value(f"c{axis}", rows)
+            place = (c + place if sign == "+" else c - place) % sides
+        return n // sides + (place < n % sides)
+
+    def _ranks(self, nranks: int, name: str) -> np.ndarray:
+        """Return a feature of all ranks of one number of ranks."""
+        if (nranks, name) not in self._of_ranks:
+            made = self._share(nranks, name) if ":" in name else self._of_place(nranks, name)
+            self._of_ranks[nranks, name] = np.broadcast_to(np.asarray(made, float), (nranks,))
+        return self._of_ranks[nranks, name]
+
+    def _share(self, nranks: int, name: str) -> np.ndarray:
+        match = _SHARE.match(name)
+        assert match is not None
+        kind, by, n, r = match[1], int(match[3] or 0), int(match[4]), np.arange(nranks)
+        if kind == "E":
+            return n // nranks + (r < n % nranks)
+        if kind in "WV":
+            workers = max(nranks - 1, 1)
+            place = r - 1 if kind == "W" else nranks - 1 - r
+            return np.where(r > 0, n // workers + (place < n % workers), 0)
+        c, p = coordinates(self.sides(nranks), r)[int(match[2])], self.sides(nranks)[int(match[2])]
+        length = n // p + (c < n % p) if kind in "eu" else (c + 1) * n // p - c * n // p
+        return length - (c == 0) - (c == p - 1) if kind in "uv" else length + by
+
+    def _of_place(self, nranks: int, name: str) -> np.ndarray | float:
+        simple = {"P": nranks, "1/P": 1 / nranks, "lg P": math.log2(nranks), "sqrt P": math.sqrt(nranks)}
+        if name in simple:
+            return simple[name]
+        r = np.arange(nranks)
+        if name == "r":
+            return r
+        if name in ("q0", "q1"):
+            return most_cubic(nranks, 2)[int(name[1])]
+        sides = self.sides(nranks)
+        if name == "inner":
+            return sum(p > 1 for p in sides)
+        kind, a = name[:-1], int(name[-1])
+        p = sides[a]
+        if kind in ("p", "1/p", "lg p"):
+            return {"p": p, "1/p": 1 / p, "lg p": math.log2(p)}[kind]
+        c = coordinates(sides, r)[a]
+        low, high = (c > 0) * 1.0, (c < p - 1) * 1.0
+        return {"c": c, "d": p - 1 - c, "lo": low, "hi": high, "nb": low + high}[kind]
+
+
+def _of_loop(rows: Rows, power: str, kind: str, loop: int) -> np.ndarray:
+    columns = {
+        "i": rows.index[:, loop],
+        "j": rows.turns[:, loop] - 1 - rows.turn[:, loop],
+        "t": rows.turn[:, loop],
+        "n": rows.turns[:, loop],
+    }
+    values: np.ndarray = columns[kind].astype(float)
+    if not power:
+        return values
+    exponent = np.minimum(values, _LARGEST_POWER)
+    return 2.0**exponent if power == "2^" else 2.0**-exponent
+
+
+def holds(atom: str, space: Space, rows: Rows) -> np.ndarray:
+    """Return for which rows a statement holds: ``c0=0``, ``c0=last``, ``c0=c1``, ``i1 odd`` or ``t0<workers``."""
+    if atom.endswith(" odd"):
+        return space.value(atom[:-4], rows) % 2 == 1
+    if atom.endswith("<workers"):
+        return space.value(atom[:-8], rows) < rows.nranks - 1
+    left, _, right = atom.partition("=")
+    if right == "last":
+        last: np.ndarray = rows.rank == rows.nranks - 1
+        return last if left == "r" else space.value(f"d{left[1:]}", rows) == 0
+    return space.value(left, rows) == (float(right) if right.isdigit() else space.value(right, rows))

@@ -1,0 +1,265 @@
+"""The recording that a program is expected to have on any number of ranks, by its structure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from apps.recording.events import EVENT, Kind, Recording
+from predictor.learned.errors import CannotContinue
+from predictor.learned.grids import GRIDS, coordinates, rivals
+from predictor.learned.learn import by_member
+from predictor.learned.matching import check_matched
+from predictor.learned.models import Fitted, Notes, NumberModel, evaluate
+from predictor.learned.nest import Node
+from predictor.learned.rows import Rows
+from predictor.learned.structure import Leaf, Structure
+
+_OPENS = (Kind.SEND, Kind.RECV)
+_MOST_EVENTS = 1 << 28
+
+
+def generate(structure: Structure, nranks: int, *, notes: Notes | None = None) -> Recording:
+    """Return the recording on ``nranks`` ranks.
+
+    Args:
+        structure: The structure of the program.
+        nranks: Number of ranks.
+        notes: Collects what makes it doubtful, and chooses among formulas that differ.
+
+    Raises:
+        CannotContinue: What would be needed was never seen, a number would not be whole, or sends and receives, which
+            are derived apart, do not match.
+    """
+    walk = _Walk(structure, nranks, Notes() if notes is None else notes)
+    sides = structure.space.sides(nranks)
+    for rival in rivals(structure.space.grid, structure.seen):
+        if GRIDS[rival](nranks) != sides and len(sides) > 1:
+            shown = " x ".join(map(str, sides))
+            walk.notes.assumed["grid of ranks"] = f"{shown} ({structure.space.grid}); the recordings also allow {rival}"
+    everyone = np.arange(nranks)
+    walk.visit(
+        structure.root, _Where(everyone, np.empty((nranks, 0), np.int64), *[np.empty((nranks, 0), np.int64)] * 2)
+    )
+    events, counts, members = walk.assembled()
+    check_matched(events)
+    paths = tuple(symbol.path[::-1] for symbol in structure.symbols)
+    return Recording(events, counts, members, paths=paths)
+
+
+@dataclass(frozen=True)
+class _Where:
+    """The ranks that execute a body together, and the loops around it."""
+
+    ranks: np.ndarray
+    index: np.ndarray  # ranks x loops
+    turns: np.ndarray
+    turn: np.ndarray
+
+    def deeper(self, keep: np.ndarray, index: int, turns: np.ndarray, turn: np.ndarray) -> _Where:
+        """Return the ranks of a mask in a turn of one more loop; ``turns`` and ``turn`` are of the kept ranks."""
+        added = (np.full(len(turns), index), turns, turn)
+        columns = (self.index, self.turns, self.turn)
+        return _Where(
+            self.ranks[keep], *(np.column_stack([row[keep], more]) for row, more in zip(columns, added, strict=True))
+        )
+
+
+@dataclass
+class _Walk:
+    """All ranks walk through the nest together; every visit of a leaf makes one chunk of events."""
+
+    structure: Structure
+    nranks: int
+    notes: Notes
+    chunks: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)  # ranks and their events
+    vectors: dict[int, tuple[np.ndarray, list[np.ndarray]]] = field(default_factory=dict)  # by chunk: ranks, counts
+    events: int = 0
+
+    def __post_init__(self) -> None:
+        self.opened = np.zeros(self.nranks, np.int64)
+        self.members, self.comms = self.structure.communicators.at(self.nranks)
+
+    def rows(self, where: _Where) -> Rows:
+        """Return the place of these ranks as rows."""
+        ranks = where.ranks
+        return Rows(np.full(len(ranks), self.nranks), ranks, where.index, where.turns, where.turn)
+
+    def visit(self, node: Node, where: _Where) -> None:
+        """Execute a body once."""
+        rows = self.rows(where)
+        for child in node.children:
+            if child.leaf:
+                self._emit(child, rows)
+            elif child in self.structure.lists:
+                self._visit_neighbours(child, where)
+            else:
+                self._visit_turns(child, where, rows)
+
+    def _visit_turns(self, loop: Node, where: _Where, rows: Rows) -> None:
+        model = self.structure.loops[loop]
+        if model is None:
+            turns = self.opened[where.ranks].copy()
+        else:
+            turns = self._number(model, rows, loop.first, "the number of turns of the loop that it begins")
+        for turn in range(int(turns.max(initial=0))):
+            keep = turns > turn
+            if turn and keep.all():
+                keep = slice(None)
+            left = turns[keep]
+            self.visit(loop, where.deeper(keep, turn, left, np.full(len(left), turn)))
+
+    def _visit_neighbours(self, loop: Node, where: _Where) -> None:
+        steps = self.structure.lists[loop]
+        sides = np.array(self.structure.space.sides(self.nranks))[:, None]
+        c = coordinates(self.structure.space.sides(self.nranks), where.ranks)
+        there = np.array([((c + np.array(s)[:, None] >= 0) & (c + np.array(s)[:, None] < sides)).all(0) for s in steps])
+        for at in range(len(steps)):
+            keep = there[at]
+            if keep.any():
+                turns, turn = there.sum(axis=0)[keep], there[:at].sum(axis=0)[keep]
+                self.visit(loop, where.deeper(keep, at, turns, turn))
+
+    def _name(self, leaf: Node) -> str:
+        assert leaf.symbol is not None
+        return str(self.structure.symbols[leaf.symbol])
+
+    def _number(self, model: NumberModel, rows: Rows, leaf: Node, what: str) -> np.ndarray:
+        """Return the values of a number that has to be whole and not negative."""
+        self.notes.call = self._name(leaf)
+        values = evaluate(model, self.structure.space, rows, self.notes)
+        near = np.rint(values)
+        if not np.isfinite(values).all():
+            raise CannotContinue(f"{what} was never seen there", self._name(leaf))
+        if not isinstance(model, Fitted) and bool((np.abs(values - near) > 1e-6 * np.maximum(1, np.abs(near))).any()):
+            raise CannotContinue(f"{what} would not be a whole number", self._name(leaf))
+        if (near < 0).any():
+            raise CannotContinue(f"{what} would be negative", self._name(leaf))
+        return near.astype(np.int64)
+
+    def _emit(self, leaf: Node, rows: Rows) -> None:
+        learned = self.structure.leaves[leaf]
+        self.notes.call = self._name(leaf)
+        present = evaluate(learned.presence, self.structure.space, rows, self.notes)
+        if not np.isin(present, (0, 1)).all():
+            raise CannotContinue("whether the call is made was never seen there", self._name(leaf))
+        if not present.all():
+            if not present.any():
+                return
+            rows = rows.take(present == 1)
+        self._compute(leaf, learned, rows)
+        assert leaf.symbol is not None
+        symbol = self.structure.symbols[leaf.symbol]
+        part = _blank(len(rows), symbol.kind)
+        part["op"], part["mode"], part["site"] = symbol.op, symbol.mode, leaf.symbol + 1
+        if learned.partner is not None:
+            self._talk(leaf, learned, rows, part)
+        elif learned.waited is not None:
+            self.notes.call = self._name(leaf)
+            part["request"] = evaluate(learned.waited, self.structure.space, rows, self.notes)
+            self.opened[rows.rank] -= 1
+        elif learned.size is not None:
+            part["amount"] = evaluate(learned.size, self.structure.space, rows, self.notes)
+        self._add(rows.rank, part)
+
+    def _compute(self, leaf: Node, learned: Leaf, rows: Rows) -> None:
+        self.notes.call = f"computation before {self._name(leaf)}"
+        flops = evaluate(learned.flops, self.structure.space, rows, self.notes)
+        if not np.isfinite(flops).all() or (flops < 0).any():
+            raise CannotContinue("the computation before it was never seen there", self._name(leaf))
+        if flops.any():
+            which = flops > 0
+            part = _blank(int(which.sum()), Kind.COMPUTE)
+            part["amount"] = flops[which]
+            self._add(rows.rank[which], part)
+
+    def _talk(self, leaf: Node, learned: Leaf, rows: Rows, part: np.ndarray) -> None:
+        assert learned.partner is not None and learned.size is not None
+        assert learned.tag is not None and learned.comm is not None
+        self.notes.call = self._name(leaf)
+        try:
+            partner = learned.partner.ranks(self.structure.space, rows, self.notes)
+        except CannotContinue as err:
+            raise CannotContinue(err.reason, self._name(leaf)) from None
+        if (partner >= self.nranks).any() or (partner < -1).any():
+            raise CannotContinue("a partner would not exist there", self._name(leaf))
+        part["peer"] = partner
+        part["size_bytes"] = self._number(learned.size, rows, leaf, "its size")
+        self.notes.call = self._name(leaf)
+        part["tag"] = evaluate(learned.tag, self.structure.space, rows, self.notes)
+        number = self._number(learned.comm, rows, leaf, "its communicator")
+        part["comm"] = self.comms[number, rows.rank]
+        if part["kind"][0] != Kind.COLLECTIVE:
+            self.opened[rows.rank] += 1
+        elif learned.counts is not None:
+            part["request"] = 0
+            self._vectors(leaf, learned, rows, part["comm"])
+
+    def _vectors(self, leaf: Node, learned: Leaf, rows: Rows, comm: np.ndarray) -> None:
+        assert learned.counts is not None
+        sizes = np.array([len(members) for members in self.members])
+        lengths = np.full(len(rows), 2) if learned.vector == "split" else sizes[comm]
+        long = by_member(rows, lengths)
+        values = evaluate(learned.counts, self.structure.space, long, self.notes)
+        if not np.isfinite(values).all():
+            raise CannotContinue("the counts of its members were never seen there", self._name(leaf))
+        cuts = np.cumsum(lengths)[:-1]
+        self.vectors[len(self.chunks)] = rows.rank, np.split(np.rint(values).astype(np.int64), cuts)
+
+    def _add(self, ranks: np.ndarray, part: np.ndarray) -> None:
+        self.events += len(part)
+        if self.events > _MOST_EVENTS:
+            raise CannotContinue(f"the program would have more than {_MOST_EVENTS} events there")
+        self.chunks.append((ranks, part))
+
+    def assembled(self) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...], tuple[tuple[int, ...], ...]]:
+        """Return the events and the counts of every rank, and the communicators."""
+        rank = np.concatenate([ranks for ranks, _ in self.chunks])
+        events = np.concatenate([part for _, part in self.chunks])
+        order = np.argsort(rank, kind="stable")
+        bounds = np.searchsorted(rank[order], np.arange(self.nranks + 1))
+        events = events[order]
+        counts: list[list[np.ndarray]] = [[] for _ in range(self.nranks)]
+        for ranks, values in self.vectors.values():
+            for one_rank, row in zip(ranks.tolist(), values, strict=True):
+                counts[one_rank].append(row)
+        numbered: dict[bytes, np.ndarray] = {}
+        for at in range(self.nranks):
+            part = events[bounds[at] : bounds[at + 1]]
+            key = part["kind"].tobytes() + part["request"].tobytes()
+            if key not in numbered:
+                numbered[key] = _operations(part["kind"].tolist(), part["request"].tolist(), at)
+            part["request"] = numbered[key]
+            if counts[at]:
+                where = (part["kind"] == Kind.COLLECTIVE) & (part["request"] >= 0)
+                part["request"][where] = np.cumsum([0, *map(len, counts[at][:-1])])
+        split = tuple(events[bounds[at] : bounds[at + 1]] for at in range(self.nranks))
+        none = np.zeros(0, np.int64)
+        return split, tuple(np.concatenate(rows) if rows else none for rows in counts), self.members
+
+
+def _blank(length: int, kind: int) -> np.ndarray:
+    part = np.zeros(length, EVENT)
+    part["kind"] = kind
+    for name in ("comm", "peer", "tag", "request"):
+        part[name] = -1
+    return part
+
+
+def _operations(kinds: Sequence[int], waited: Sequence[int], rank: int) -> np.ndarray:
+    """Return the numbers of a rank's operations; ``waited`` has, for a WAIT, its place among the open ones."""
+    numbers = list(waited)
+    still: list[int] = []
+    posted = 0
+    for at, kind in enumerate(kinds):
+        if kind in _OPENS:
+            numbers[at] = posted
+            still.append(posted)
+            posted += 1
+        elif kind == Kind.WAIT:
+            if not -len(still) <= numbers[at] < len(still):
+                raise CannotContinue("more operations would be waited for than were begun", f"rank {rank}")
+            numbers[at] = still.pop(numbers[at])
+    return np.array(numbers, np.int64)

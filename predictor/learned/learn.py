@@ -1,0 +1,246 @@
+"""The structure of a program from its recordings at several numbers of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from apps.recording.events import Kind, Op, Recording
+from predictor.learned.branches import Branches, fitted
+from predictor.learned.communicators import Communicators
+from predictor.learned.confirming import Learned
+from predictor.learned.errors import CannotContinue
+from predictor.learned.features import Space
+from predictor.learned.grids import GRIDS, coordinates, rivals
+from predictor.learned.models import NumberModel
+from predictor.learned.neighbours import listed_loops
+from predictor.learned.nest import Node, loop_nest
+from predictor.learned.order import positions
+from predictor.learned.parsing import Parse, parse
+from predictor.learned.partner_search import PartnerSearch
+from predictor.learned.rows import Rows
+from predictor.learned.skeleton import Symbol, traces_of
+from predictor.learned.structure import Leaf, Structure
+
+_M = TypeVar("_M")
+_LEAST_RECORDINGS = 2
+_MANY = 1 << 30
+_TALK = (Kind.SEND, Kind.RECV, Kind.COLLECTIVE)
+
+
+def learn(recordings: Sequence[Recording], numbers: Sequence[int]) -> Structure:
+    """Return the structure of a program, under the rule for the grid of its ranks by which most of it is sure.
+
+    Every part is learned without the recording on the largest number of ranks and checked with it.
+
+    Args:
+        recordings: Recordings of the program at different numbers of ranks, at least two.
+        numbers: Sizes that the problem is known to have.
+
+    Raises:
+        CannotContinue: A call follows no rule; under the rule for the grid that explains most calls.
+    """
+    if len({recording.nranks for recording in recordings}) < _LEAST_RECORDINGS:
+        raise CannotContinue("it takes recordings on at least two numbers of ranks")
+    ordered = sorted(recordings, key=lambda recording: recording.nranks)
+    best: Structure | None = None
+    refused: list[CannotContinue] = []
+    for grid in grids(ordered):
+        try:
+            best = structure_on(ordered, numbers, grid, _MANY if best is None else len(best.unconfirmed) - 1)
+        except CannotContinue as err:
+            refused.append(err)
+        if best is not None and not best.unconfirmed:
+            return best
+    if best is None:
+        raise max(refused, key=lambda err: err.explained)
+    return best
+
+
+def structure_on(
+    recordings: Sequence[Recording], numbers: Sequence[int], grid: str, most_doubts: int = _MANY
+) -> Structure:
+    """Return the structure of a program under one rule for the grid of its ranks.
+
+    ``most_doubts``: number of parts that may be unsure.
+
+    Raises:
+        CannotContinue: A call follows no rule, or too much is unsure.
+    """
+    symbols, traces = traces_of(recordings)
+    position = positions(traces, symbols)
+    root = loop_nest(traces, position, symbols)
+    learner = _Learner(recordings, symbols, root, parse(root, traces, position), Space(grid, numbers), most_doubts)
+    return learner.learned()
+
+
+def grids(recordings: Sequence[Recording]) -> list[str]:
+    """Return the rules for grids, that under which messages go by the fewest different steps first."""
+    unlike: dict[str, set[tuple[int, ...]]] = {grid: set() for grid in GRIDS}
+    for recording in recordings:
+        for rank, events in enumerate(recording.events):
+            peers = np.unique(events["peer"][events["kind"] == Kind.SEND].astype(np.int64))
+            for grid, sides_of in GRIDS.items() if len(peers) else ():
+                sides = np.array(sides_of(recording.nranks))[:, None]
+                here, there = (coordinates(sides_of(recording.nranks), ranks) for ranks in (np.array([rank]), peers))
+                by = (there - here) % sides
+                by = np.where(2 * by > sides, by - sides, by)  # along an axis of two ranks, left is right
+                unlike[grid] |= set(map(tuple, by.T.tolist()))
+    seen = [recording.nranks for recording in recordings]
+    order = sorted(unlike, key=lambda grid: len(unlike[grid]))
+    return [grid for at, grid in enumerate(order) if not set(rivals(grid, seen)) & set(order[:at])]
+
+
+class _Learner:
+    def __init__(
+        self,
+        recordings: Sequence[Recording],
+        symbols: Sequence[Symbol],
+        root: Node,
+        parsed: Parse,
+        space: Space,
+        most_doubts: int,
+    ):
+        self._parsed, self._space = parsed, space
+        traces = parsed.traces
+        self._first = np.cumsum([0, *(len(trace.events) for trace in traces)])  # of each trace
+        self._events = np.concatenate([trace.events for trace in traces])
+        self._flops = np.concatenate([trace.flops for trace in traces])
+        self._waited = np.concatenate([trace.waited for trace in traces])
+        seen = tuple(sorted({recording.nranks for recording in recordings}))
+        communicators = Communicators(space, recordings)
+        self._made = Structure(symbols, root, space, communicators, seen)
+        self._branches = Branches(space, seen[-1])
+        self._partners = PartnerSearch(self._branches, seen[-1])
+        self._most_doubts = most_doubts
+
+    def learned(self) -> Structure:
+        self._made.lists = listed_loops(self._made.root, self._parsed, self._made.symbols, self._space)
+        self._visit(self._made.root)
+        return self._made
+
+    def _visit(self, node: Node) -> None:
+        places = {place: at for at, place in enumerate(self._parsed.passes[node])}
+        rows = self._parsed.rows(node)
+        for child in node.children:
+            if child.leaf:
+                self._learn_leaf(child, rows, places)
+            else:
+                self._learn_loop(child, rows, places)
+                self._visit(child)
+
+    def _name(self, leaf: Node) -> str:
+        assert leaf.symbol is not None
+        return str(self._made.symbols[leaf.symbol])
+
+    def _refuse(self, reason: str, leaf: Node) -> CannotContinue:
+        return CannotContinue(reason, self._name(leaf), len(self._made.leaves))
+
+    def _learn_loop(self, loop: Node, rows: Rows, places: dict[tuple[int, tuple[int, ...]], int]) -> None:
+        if loop in self._made.lists:
+            return
+        turns, open_before = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+        runs = self._parsed.loops[loop]
+        for place, count in runs.turns.items():
+            turns[places[place]] = count
+            open_before[places[place]] = self._parsed.traces[place[0]].opened[runs.began[place]]
+        kinds = {None if leaf.symbol is None else self._made.symbols[leaf.symbol].kind for leaf in loop.children}
+        if kinds == {Kind.WAIT} and bool((turns[turns > 0] == open_before[turns > 0]).all()):
+            self._made.loops[loop] = None
+            return
+        reason = "the number of turns of the loop that it begins follows no rule"
+        self._made.loops[loop] = self._needed(rows, turns, reason, loop.first)
+
+    def _learn_leaf(self, leaf: Node, rows: Rows, places: dict[tuple[int, tuple[int, ...]], int]) -> None:
+        assert leaf.symbol is not None
+        symbol, events = self._made.symbols[leaf.symbol], self._parsed.leaves[leaf]
+        at = np.array([places[number, index] for number, _, index in events])
+        present = np.zeros(len(rows))
+        present[at] = 1
+        presence = self._sure(self._branches.truth(rows, present), "which ranks make the call follows no rule", leaf)
+        there = rows if len(at) == len(rows) and bool((at == np.arange(len(at))).all()) else rows.take(at)
+        numbers, places_in_trace, _ = zip(*events, strict=True)
+        which = self._first[np.array(numbers)] + np.array(places_in_trace)
+        made = Leaf(presence, self._amount(there, self._flops[which], f"flops before {symbol}"))
+        values = self._events[which]
+        if symbol.kind in _TALK:
+            self._learn_message(leaf, made, there, values)
+        elif symbol.kind == Kind.WAIT:
+            made.waited = self._needed(
+                there, self._waited[which], "the operation that it waits for follows no rule", leaf
+            )
+        elif symbol.kind == Kind.ELAPSE:
+            made.size = self._amount(there, values["amount"], f"seconds of {symbol}")
+        self._made.leaves[leaf] = made
+
+    def _learn_message(self, leaf: Node, made: Leaf, rows: Rows, values: np.ndarray) -> None:
+        assert leaf.symbol is not None
+        symbol = self._made.symbols[leaf.symbol]
+        found = self._partners.partner(rows, values["peer"].astype(np.int64))
+        made.partner = self._sure(found, "its partners follow no rule", leaf)
+        made.tag = self._needed(rows, values["tag"], "its tags follow no rule", leaf)
+        comm = self._made.communicators.numbers(rows.nranks, rows.rank, values["comm"])
+        made.comm = self._needed(rows, comm, "its communicators follow no rule", leaf)
+        vector = symbol.kind == Kind.COLLECTIVE and bool((values["request"] >= 0).any())
+        if symbol.kind != Kind.COLLECTIVE:
+            made.size = self._needed(rows, values["size_bytes"], "the sizes of its messages follow no rule", leaf)
+        else:
+            made.size = self._amount(rows, values["size_bytes"], f"bytes of {symbol}")
+        if vector:
+            made.vector = "split" if symbol.op == Op.SPLIT else "members"
+            made.counts = self._learn_counts(leaf, rows, values["request"], made.vector)
+
+    def _learn_counts(self, leaf: Node, rows: Rows, request: np.ndarray, vector: str) -> NumberModel:
+        assert leaf.symbol is not None
+        comm = self._parsed.leaves[leaf]
+        lengths = []
+        for (number, event, _), nranks in zip(comm, rows.nranks.tolist(), strict=True):
+            trace = self._parsed.traces[number]
+            members = self._made.communicators.size(nranks, trace.rank, int(trace.events["comm"][event]))
+            lengths.append(2 if vector == "split" else members)
+        counts = [
+            self._parsed.traces[number].counts[first : first + length]
+            for (number, _, _), first, length in zip(comm, request.tolist(), lengths, strict=True)
+        ]
+        values = np.concatenate(counts)
+        long = by_member(rows, np.array(lengths))
+        if vector == "split":
+            return self._needed(long, values, "its colors and keys follow no rule", leaf)
+        return self._amount(long, values, f"bytes by member of {self._made.symbols[leaf.symbol]}")
+
+    def _needed(self, rows: Rows, values: np.ndarray, reason: str, leaf: Node) -> NumberModel:
+        return self._sure(self._branches.number(rows, values), reason, leaf)
+
+    def _sure(self, found: Learned[_M], reason: str, leaf: Node) -> _M:
+        if found.model is None:
+            raise self._refuse(reason, leaf)
+        if not found.confirmed:
+            self._doubt(self._name(leaf))
+        return found.model
+
+    def _amount(self, rows: Rows, values: np.ndarray, what: str) -> NumberModel:
+        found = self._branches.number(rows, values)
+        if not found.confirmed:
+            self._doubt(what)
+        if found.model is None:
+            fit = fitted(rows, values)
+            self._made.fitted[what] = fit.low, fit.high
+            return fit
+        return found.model
+
+    def _doubt(self, what: str) -> None:
+        if what not in self._made.unconfirmed:
+            self._made.unconfirmed.append(what)
+        if len(self._made.unconfirmed) > self._most_doubts:
+            raise CannotContinue("under another rule for the grid of ranks more is sure", what, len(self._made.leaves))
+
+
+def by_member(rows: Rows, lengths: np.ndarray) -> Rows:
+    """Return the rows of each member of a collective, which are turns of one more loop."""
+    base = rows.take(np.repeat(np.arange(len(rows)), lengths))
+    member = np.concatenate([np.arange(length) for length in lengths.tolist()])
+    each = np.repeat(lengths, lengths)
+    columns = ((base.index, member), (base.turns, each), (base.turn, member))
+    return Rows(base.nranks, base.rank, *(np.column_stack([row, more]) for row, more in columns))

@@ -1,0 +1,178 @@
+"""Models of numbers: formulas, linear combinations, cases, and fits; and their values at other rows."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+import numpy as np
+
+from predictor.learned.features import Space, holds
+from predictor.learned.rows import Rows
+
+EXACT = 1e-9  # relative
+Term: TypeAlias = tuple[str, ...]  # the product of these features
+
+
+@dataclass(frozen=True)
+class Formula:
+    """Sum of coefficients times products of features, plus a constant."""
+
+    terms: tuple[tuple[float, Term], ...]
+    constant: float = 0.0
+
+    def values(self, space: Space, rows: Rows) -> np.ndarray:
+        """Return its values."""
+        total = np.full(len(rows), self.constant)
+        for factor, names in self.terms:
+            product = np.full(len(rows), factor)
+            for name in names:
+                product *= space.value(name, rows)
+            total += product
+        return total
+
+    def __str__(self) -> str:
+        parts = [f"{factor:.6g} {' '.join(names)}" for factor, names in self.terms]
+        return " + ".join([*parts, *([f"{self.constant:.6g}"] if self.constant or not parts else [])])
+
+
+@dataclass(frozen=True)
+class Numeric:
+    """Formulas that are all exact on what was recorded, the shortest first."""
+
+    formulas: tuple[Formula, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Linear:
+    """A linear combination of terms, which is determined only within the span of the recorded rows."""
+
+    terms: tuple[Term, ...]
+    scale: np.ndarray  # by term
+    coefficients: np.ndarray  # by scaled term
+    span: np.ndarray  # orthonormal, terms x rank
+
+    def values(self, space: Space, rows: Rows) -> tuple[np.ndarray, np.ndarray]:
+        """Return its values, and for which rows they are determined."""
+        matrix = matrix_of(self.terms, space, rows) / self.scale
+        outside = matrix - matrix @ self.span @ self.span.T
+        size = np.maximum(np.linalg.norm(matrix, axis=1), 1e-300)
+        return matrix @ self.coefficients, np.linalg.norm(outside, axis=1) <= 1e-7 * size
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """A model for each index of a loop, or for each number of turns that follow."""
+
+    loop: int
+    back: bool
+    models: Mapping[int, NumberModel]
+
+    def index(self, rows: Rows) -> np.ndarray:
+        """Return what is told apart."""
+        after: np.ndarray = rows.turns[:, self.loop] - 1 - rows.turn[:, self.loop]
+        return after if self.back else rows.index[:, self.loop]
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """A model where a statement holds, and another elsewhere."""
+
+    atom: str
+    yes: NumberModel
+    no: NumberModel
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A fit e^a P^b for all rows, with the least and the largest ratio of what was recorded to it."""
+
+    a: float
+    b: float
+    low: float
+    high: float
+
+
+NumberModel: TypeAlias = Numeric | Linear | Split | Cases | Fitted
+
+
+@dataclass
+class Notes:
+    """Notes on values that are doubtful: by call, where formulas differ, and where a number is only fitted."""
+
+    lean: int = 0  # of formulas that differ: 0 the shortest, -1 the least values, 1 the largest
+    call: str = ""  # the call that is evaluated
+    differs: dict[str, tuple[float, str]] = field(default_factory=dict)  # relative difference, and the formulas
+    fitted: dict[str, float] = field(default_factory=dict)  # relative width of the residuals
+    assumed: dict[str, str] = field(default_factory=dict)
+
+    def assume(self, what: str) -> None:
+        """Note an assumption about the call that is evaluated."""
+        self.assumed.setdefault(self.call, what)
+
+
+def constant(value: float) -> Numeric:
+    """Return the model of a number that is always the same."""
+    return Numeric((Formula((), float(value)),))
+
+
+def matrix_of(terms: tuple[Term, ...], space: Space, rows: Rows) -> np.ndarray:
+    """Return the values of terms, rows x terms."""
+    columns = []
+    for term in terms:
+        product = np.ones(len(rows))
+        for name in term:
+            product = product * space.value(name, rows)
+        columns.append(product)
+    return np.column_stack(columns) if columns else np.empty((len(rows), 0))
+
+
+def exact(got: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return which numbers are equal but for rounding."""
+    scale = float(np.abs(values).max(initial=0.0)) or 1.0
+    equal: np.ndarray = np.abs(got - values) <= EXACT * np.maximum(np.abs(values), 1e-6 * scale)
+    return equal
+
+
+def evaluate(model: NumberModel, space: Space, rows: Rows, notes: Notes) -> np.ndarray:
+    """Return the values of a model; NaN where nothing like the row was recorded."""
+    if isinstance(model, Numeric):
+        return _of_formulas(model, space, rows, notes)
+    if isinstance(model, Linear):
+        values, determined = model.values(space, rows)
+        if not determined.all():
+            notes.assume("it depends on the place in a way that the recordings do not show in full")
+        return values
+    if isinstance(model, Fitted):
+        notes.fitted[notes.call] = max(notes.fitted.get(notes.call, 0.0), model.high - model.low)
+        lean = {0: 1.0, -1: model.low, 1: model.high}[notes.lean]
+        fit: np.ndarray = lean * math.exp(model.a) * rows.nranks.astype(float) ** model.b
+        return fit
+    out = np.full(len(rows), np.nan)
+    if isinstance(model, Split):
+        index = model.index(rows)
+        for value in np.unique(index).tolist():
+            if value in model.models:
+                which = index == value
+                out[which] = evaluate(model.models[value], space, rows.take(which), notes)
+        return out
+    true = holds(model.atom, space, rows)
+    for which, part in ((true, model.yes), (~true, model.no)):
+        if which.any():
+            out[which] = evaluate(part, space, rows if which.all() else rows.take(which), notes)
+    return out
+
+
+def _of_formulas(model: Numeric, space: Space, rows: Rows, notes: Notes) -> np.ndarray:
+    values = model.formulas[0].values(space, rows)
+    for other in model.formulas[1:]:
+        theirs = other.values(space, rows)
+        apart = float((np.abs(theirs - values) / np.maximum(np.abs(values), 1e-300)).max(initial=0.0))
+        if apart > EXACT:
+            if apart > notes.differs.get(notes.call, (0.0, ""))[0]:
+                notes.differs[notes.call] = apart, f"{model.formulas[0]} or {other}"
+            if notes.lean and (float(theirs.sum()) - float(values.sum())) * notes.lean > 0:
+                values = theirs
+    return values

@@ -1,0 +1,145 @@
+"""The loop nest of a program: the intervals of its text over which its traces go back, none of which overlap."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+
+import numpy as np
+
+from apps.recording.events import Mark
+from predictor.learned.skeleton import Symbol, Trace
+
+Interval = tuple[int, int]  # first and last position
+_ALIKE = 0.9  # share of the passes of an inner loop that have the symbols of the pass before
+_MOST_PASSES = 50
+
+
+@dataclass(eq=False)
+class Node:
+    """A loop, the whole program, or a leaf: one place of the text."""
+
+    low: int
+    high: int  # the last position
+    children: list[Node] = field(default_factory=list)
+    loop: bool = False
+    symbol: int | None = None  # of a leaf
+    around: tuple[Node, ...] = ()  # the loops around a leaf or a loop, the outermost first
+
+    @property
+    def leaf(self) -> bool:
+        """True of one place of the text."""
+        return self.symbol is not None
+
+    @property
+    def first(self) -> Node:
+        """The first leaf."""
+        return self if self.leaf else self.children[0].first
+
+
+def loop_nest(traces: Sequence[Trace], position: np.ndarray, symbols: Sequence[Symbol]) -> Node:
+    """Return the nest of all traces."""
+    rows = [np.frombuffer(row, np.int64) for row in {position[trace.symbols].tobytes() for trace in traces}]
+    iteration = _marked_loop(position, symbols)
+    if iteration is not None:  # no other loop crosses the end of a marked iteration
+        parts = [part for row in rows for part in np.split(row, np.flatnonzero(row == iteration[1]) + 1) if len(part)]
+        rows = [np.frombuffer(row, np.int64) for row in {part.tobytes() for part in parts}]
+    intervals: set[Interval] = set()
+    for row in rows:
+        back = np.flatnonzero(row[1:] <= row[:-1])
+        intervals |= set(zip(row[back + 1].tolist(), row[back].tolist(), strict=True))
+    intervals = _laminar(intervals)
+    for inner in sorted(intervals, key=lambda interval: interval[1] - interval[0]):
+        outer = [o for o in intervals if o != inner and o[0] <= inner[0] and inner[1] <= o[1]]
+        if outer and not _is_inner(rows, inner, min(outer, key=lambda interval: interval[1] - interval[0])):
+            intervals.discard(inner)
+    if iteration is not None:
+        intervals.add(iteration)
+    return _nested(intervals, position)
+
+
+def _marked_loop(position: np.ndarray, symbols: Sequence[Symbol]) -> Interval | None:
+    ends = [at for at, symbol in enumerate(symbols) if symbol.is_mark(Mark.ITERATION)]
+    if not ends:
+        return None
+    body = symbols[ends[0]].section
+    inside = [
+        int(position[at])
+        for at, symbol in enumerate(symbols)
+        if symbol.section == body and not symbol.is_mark(Mark.START, Mark.FIRST_ITERATION)
+    ]
+    return min(inside), int(position[ends[0]])
+
+
+def _laminar(intervals: set[Interval]) -> set[Interval]:
+    """Return the intervals, the longer of two that overlap made to hold the shorter one."""
+    while True:
+        overlap = next(
+            ((a, b) for a in sorted(intervals) for b in sorted(intervals) if a[0] < b[0] <= a[1] < b[1]), None
+        )
+        if overlap is None:
+            return intervals
+        longer = max(overlap, key=lambda interval: interval[1] - interval[0])
+        intervals = (intervals - {longer}) | {(overlap[0][0], overlap[1][1])}
+
+
+def _is_inner(rows: Sequence[np.ndarray], inner: Interval, outer: Interval) -> bool:
+    """Return whether an interval is a loop of its own: its passes are alike inside a pass of the outer one."""
+    alike = seen = 0
+    apart = False
+    for row in rows:
+        back = np.flatnonzero(row[1:] <= row[:-1])
+        within = back[(row[back + 1] >= inner[0]) & (row[back] <= inner[1])]
+        inside = (row >= inner[0]) & (row <= inner[1])
+        edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.view(np.int8), [0]])))
+        for begin, end in zip(edges[::2].tolist()[:_MOST_PASSES], edges[1::2].tolist()[:_MOST_PASSES], strict=True):
+            lowest = row[begin:end].min()  # a nested loop's own step back does not end a pass
+            cuts = [at + 1 for at in within.tolist() if begin <= at < end - 1 and row[at + 1] == lowest]
+            bounds = [begin, *cuts, end]
+            passes = [frozenset(row[p:q].tolist()) for p, q in pairwise(bounds)]
+            if len(passes) < 2:
+                continue
+            seen += len(passes) - 1
+            alike += sum(a == b for a, b in pairwise(passes))
+            beside = row[max(0, begin - 1) : begin].tolist() + row[end : end + 1].tolist()
+            apart |= any(outer[0] <= place <= outer[1] for place in beside)
+    return seen > 0 and apart and alike >= _ALIKE * seen
+
+
+def _nested(intervals: set[Interval], position: np.ndarray) -> Node:
+    root = Node(0, int(position.max()))
+    stack = [root]
+    for low, high in sorted(intervals, key=lambda interval: (interval[0], -interval[1])):
+        while not (stack[-1].low <= low and high <= stack[-1].high):
+            stack.pop()
+        node = Node(low, high, loop=True)
+        stack[-1].children.append(node)
+        stack.append(node)
+    _fill(root, np.argsort(position), ())
+    return root
+
+
+def _fill(node: Node, symbol_at: np.ndarray, around: tuple[Node, ...]) -> None:
+    node.around = around
+    inner = (*around, node) if node.loop else around
+    children, at = [], node.low
+    for child in [*node.children, Node(node.high + 1, node.high)]:
+        children += [Node(p, p, symbol=int(symbol_at[p]), around=inner) for p in range(at, child.low)]
+        children.append(child)
+        at = child.high + 1
+    node.children = children[:-1]
+    for child in node.children:
+        if not child.leaf:
+            _fill(child, symbol_at, inner)
+
+
+def shown(node: Node, symbols: Sequence[Symbol], indent: int = 0) -> str:
+    """Return the nest as text, a line for each leaf."""
+    lines = []
+    for child in node.children:
+        if child.symbol is not None:
+            lines.append("  " * indent + str(symbols[child.symbol]))
+        else:
+            lines += ["  " * indent + "loop", shown(child, symbols, indent + 1)]
+    return "\n".join(lines)

@@ -1,0 +1,64 @@
+"""The order of a program's places in its text: that in which its traces go back least often."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from predictor.learned.skeleton import Symbol, Trace
+
+_BLOCKS = (1, 2, 3, 4, 6, 8, 10, 12, 16)  # lengths of the blocks that are moved
+_SECTIONS_STAY = 1e6  # cost of a step to an earlier section
+
+
+def positions(traces: Sequence[Trace], symbols: Sequence[Symbol]) -> np.ndarray:
+    """Return the position of each symbol in the text."""
+    rows = [np.frombuffer(row, np.int64) for row in {trace.symbols.tobytes() for trace in traces}]
+    steps = np.zeros((len(symbols), len(symbols)))
+    for row in rows:
+        np.add.at(steps, (row[:-1], row[1:]), 1.0)
+    np.fill_diagonal(steps, 0.0)
+    section = np.array([symbol.section for symbol in symbols])
+    steps[section[:, None] != section[None, :]] = 0.0
+    met = _as_met(rows)
+    by_address = sorted(met, key=lambda symbol: (symbols[symbol].path, symbols[symbol].kind))
+    starts = [sorted(start, key=lambda symbol: section[symbol]) for start in (met, by_address)]
+    steps += _SECTIONS_STAY * (section[:, None] < section[None, :])
+    line = min((_improved(start, steps) for start in starts), key=lambda line: _cost(line, steps))
+    position = np.empty(len(symbols), np.int64)
+    position[line] = np.arange(len(line))
+    return position
+
+
+def _as_met(rows: Sequence[np.ndarray]) -> list[int]:
+    """Return the symbols in the order of the richest trace, those of the others behind their predecessors."""
+    line: list[int] = []
+    for row in sorted(rows, key=lambda row: (-len(np.unique(row)), len(row))):
+        first = np.sort(np.unique(row, return_index=True)[1])
+        for at in first.tolist():
+            if int(row[at]) not in line:
+                line.insert(line.index(int(row[at - 1])) + 1 if at else 0, int(row[at]))
+    return line
+
+
+def _cost(line: Sequence[int], steps: np.ndarray) -> float:
+    return float(np.tril(steps[np.ix_(line, line)]).sum())
+
+
+def _improved(line: list[int], steps: np.ndarray) -> list[int]:
+    """Return the line after moves of blocks, until none lowers the number of steps back."""
+    gained = True
+    while gained:
+        gained = False
+        for length in _BLOCKS:
+            for at in range(len(line) - length + 1):
+                block, rest = line[at : at + length], line[:at] + line[at + length :]
+                out = steps[np.ix_(block, rest)].sum(axis=0)  # a step back for what is before the block
+                into = steps[np.ix_(rest, block)].sum(axis=1)  # a step back for what is behind it
+                cost = np.concatenate([[0.0], np.cumsum(out)]) + np.concatenate([np.cumsum(into[::-1])[::-1], [0.0]])
+                best = int(np.argmin(cost))
+                if cost[best] < cost[at] - 0.5:
+                    line = rest[:best] + block + rest[best:]
+                    gained = True
+    return line

@@ -1,0 +1,216 @@
+"""Search for the rule of a message's partner."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+import numpy as np
+
+from predictor.learned.bits import model_bits
+from predictor.learned.branches import Branches
+from predictor.learned.confirming import Learned, fitting_partner, learned
+from predictor.learned.errors import CannotContinue
+from predictor.learned.models import Notes, NumberModel
+from predictor.learned.partners import (
+    NONE,
+    Along,
+    ByCase,
+    ByIndex,
+    ByParity,
+    Counted,
+    Exchanged,
+    Fixed,
+    Offset,
+    PartnerModel,
+    Robin,
+    Rule,
+    Stride,
+    SwappedBits,
+    Transposed,
+    TurnExchanged,
+)
+from predictor.learned.rows import Rows, reduced
+
+_STEPS = (0, 1, -1, 2, -2)  # along an axis
+_ENDS = ((0, 0), (0, 1), (1, 0))  # bits at both ends that SwappedBits keeps
+_MOST_TURNS = 16  # of a loop, that get a rule each
+_CASES_DEPTH = 3
+_SHORT, _ANY_LENGTH = 12.0, 1e9  # bits of a rule's formula
+Fit = Callable[[Rows, np.ndarray], "PartnerModel | None"]
+
+
+class PartnerSearch:
+    """Looks for rules of partners under one rule for the grid."""
+
+    def __init__(self, branches: Branches, held_out: int):
+        self.branches, self.space = branches, branches.space
+        self._held_out = held_out
+        self._most_bits = _ANY_LENGTH
+        self._known: dict[tuple[int, bytes], Learned[PartnerModel]] = {}
+
+    def partner(self, rows: Rows, partner: np.ndarray) -> Learned[PartnerModel]:
+        """Return the rule of the partners, if there is one."""
+        key = (rows.key, partner.tobytes())
+        if key not in self._known:
+            few, wanted = reduced(rows, partner.astype(float))
+
+            def fit(every: Rows, told: np.ndarray) -> PartnerModel | None:
+                self.branches.search.begin()
+                return self.branches.strictly_then_loosely(self._partner, every, told)
+
+            def fitting(model: PartnerModel, every: Rows, told: np.ndarray) -> PartnerModel | None:
+                return fitting_partner(model, self.space, every, told)
+
+            self._known[key] = learned(few, wanted.astype(np.int64), self._held_out, fit, fitting)
+        return self._known[key]
+
+    def _partner(self, rows: Rows, partner: np.ndarray) -> PartnerModel | None:
+        for most_bits in (_SHORT, _ANY_LENGTH):  # steps along the axes by case are likelier than a long formula
+            self._most_bits = most_bits
+            model = self._plain(rows, partner)
+            if model is None:
+                model = self._by_index(rows, partner, self._plain)
+                if isinstance(model, ByIndex):
+                    return _with_one_sign(model)
+            if model is None:
+                model = self._by_case(rows, partner, self._plain_or_by_index, _CASES_DEPTH)
+            if model is not None:
+                return model
+        return None
+
+    def _plain_or_by_index(self, rows: Rows, partner: np.ndarray) -> PartnerModel | None:
+        return self._plain(rows, partner) or self._by_index(rows, partner, self._plain)
+
+    def _plain(self, rows: Rows, partner: np.ndarray) -> PartnerModel | None:
+        for rule in self._rules(rows, partner):
+            try:
+                if bool((rule.ranks(self.space, rows, Notes()) == partner).all()):
+                    return rule
+            except CannotContinue:
+                continue
+        return self._by_parity(rows, partner)
+
+    def _number(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
+        """Return the formulas of a number that a rule needs, if they are short enough."""
+        model = self.branches.search.numeric(rows, values, quick=True)
+        return None if model is None or model_bits(model, self.space) > self._most_bits else model
+
+    def _rules(self, rows: Rows, partner: np.ndarray) -> Iterator[Rule]:
+        """Yield rules that may hold, the simpler ones first."""
+        several = len(rows.counts) > 1
+        if (partner == NONE).all():
+            yield Fixed(None)
+        if (partner < 0).any():
+            return
+        if partner[0] == 0 or several:
+            yield Fixed(int(partner[0]))
+        offset = self._offset(rows, partner)
+        if offset is not None:
+            yield offset
+        yield from (SwappedBits(*ends) for ends in _ENDS)
+        if not several:
+            return
+        yield Fixed(-1)
+        for loop in range(rows.loops - 1, -1, -1):
+            yield from (Robin(loop, up) for up in (True, False))
+            if rows.index[:, loop].max() >= 2:  # before, it is a power of two as well
+                yield TurnExchanged(loop)
+        yield Transposed()
+        yield from self._searched(rows, partner)
+
+    def _offset(self, rows: Rows, partner: np.ndarray) -> Offset | None:
+        here, sides = self.space.place(rows)
+        there, _ = self.space.place(rows, partner)
+        steps, either = [], []
+        for axis in range(self.space.axes):
+            fits = [by for by in _STEPS if ((there[axis] - here[axis] - by) % sides[axis] == 0).all()]
+            if not fits:
+                return None
+            steps.append(fits[0])
+            if fits[0] == 1 and -1 in fits:
+                either.append(axis)
+        return Offset(tuple(steps), tuple(either))
+
+    def _searched(self, rows: Rows, partner: np.ndarray) -> Iterator[Rule]:
+        """Yield rules whose numbers are searched for."""
+        here, sides = self.space.place(rows)
+        there, _ = self.space.place(rows, partner)
+        moving = [axis for axis in range(self.space.axes) if (here[axis] != there[axis]).any()]
+        ways = [(axis, here[axis], there[axis], sides[axis]) for axis in moving if len(moving) == 1]
+        over_all: tuple[int | None, np.ndarray, np.ndarray, np.ndarray] = (None, rows.rank, partner, rows.nranks)
+        for axis, a, b, around in (*ways, over_all):
+            changed = a ^ b
+            if (changed > 0).all() and (changed & (changed - 1) == 0).all():
+                bit = self._number(rows, np.log2(changed))
+                if bit is not None:
+                    yield Exchanged(axis, bit)
+            up = (b - a) % around
+            signed = (up + around // 2) % around - around // 2
+            for steps in (up, signed, np.where(signed == -(around // 2), around // 2, signed)):
+                model = self._number(rows, steps)
+                if model is not None:
+                    yield Stride(axis, model)
+        for along, _, place, _ in ways:
+            model = self._number(rows, place)
+            if model is not None:
+                yield Along(along, model)
+        rank = self._number(rows, partner)
+        if rank is not None:
+            yield Counted(rank)
+
+    def _by_parity(self, rows: Rows, partner: np.ndarray) -> ByParity | None:
+        log = np.log2(rows.nranks)
+        if not (log == np.rint(log)).all() or len(np.unique(log % 2)) < 2:
+            return None
+        rules = []
+        for odd in (0, 1):
+            which = log % 2 == odd
+            part, wanted = rows.take(which), partner[which]
+            rule = self._plain(part, wanted)
+            if rule is None:
+                return None
+            rules.append(rule)
+        return ByParity(*rules)
+
+    def _by_index(self, rows: Rows, partner: np.ndarray, fit: Fit) -> ByIndex | None:
+        for loop in range(rows.loops - 1, -1, -1):
+            if not self.branches.splits(rows, loop):
+                continue
+            for back in (False, True):
+                index = rows.turns[:, loop] - 1 - rows.turn[:, loop] if back else rows.index[:, loop]
+                values = np.unique(index).tolist()
+                if 2 <= len(values) <= _MOST_TURNS:
+                    rules = {value: fit(rows.take(index == value), partner[index == value]) for value in values}
+                    if all(rule is not None for rule in rules.values()):
+                        return ByIndex(loop, back, {value: rule for value, rule in rules.items() if rule is not None})
+        return None
+
+    def _by_case(self, rows: Rows, partner: np.ndarray, fit: Fit, depth: int) -> ByCase | None:
+        options = [(atom, value, true == value) for atom, true in self.branches.atoms(rows) for value in (True, False)]
+        for atom, value, which in sorted(options, key=lambda option: -int(option[2].sum())):
+            part = rows.take(which)
+            rule = fit(part, partner[which]) if len(part.counts) > 1 else None
+            if rule is None:
+                continue
+            others, left = rows.take(~which), partner[~which]
+            rest: PartnerModel | None = fit(others, left) if len(others.counts) > 1 or (left == left[0]).all() else None
+            if rest is None and depth > 1:
+                rest = self._by_case(others, left, fit, depth - 1)
+            if rest is not None:
+                return ByCase(atom, *((rule, rest) if value else (rest, rule)))
+        return None
+
+
+def _with_one_sign(model: ByIndex) -> ByIndex:
+    """Return rules that go the way of the others where left and right were not told apart."""
+    offsets = {value: rule for value, rule in model.rules.items() if isinstance(rule, Offset)}
+    signs = {step for rule in offsets.values() if not rule.either for step in rule.steps if step}
+    if len(signs) != 1 or len(offsets) != len(model.rules):
+        return model
+    sign = signs.pop()
+    rules = {
+        value: Offset(tuple(sign if axis in rule.either else step for axis, step in enumerate(rule.steps)))
+        for value, rule in offsets.items()
+    }
+    return replace(model, rules=rules)

@@ -1,0 +1,222 @@
+"""The predictors ``learned``: the time of a program on more ranks than it was ever run on.
+
+The program is recorded at a few small numbers of ranks.  What its calls have in common on all of them is continued to
+the target's number of ranks, and evaluated as the graph predictors evaluate a recording.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from apps.programs.problem import Problem
+from apps.recording.events import Recording
+from apps.spec.target import Target
+from platforms.wording import number_of
+from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.dpgraph.predictors import DPGRAPH, DPGRAPH_KNOWN, GraphPredictor, iterations_to_record
+from predictor.learned.counts import LEAST, next_counts
+from predictor.learned.errors import CannotContinue
+from predictor.learned.numbers import numbers_of, parse_known, parse_recorded
+
+if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
+    from predictor.learned.models import Notes
+    from predictor.learned.structure import Structure
+
+_MOST_NAMED = 3  # calls that a caution names
+
+
+@dataclass(frozen=True)
+class LearnedModel:
+    """Recordings at small numbers of ranks, and the evidence on networks."""
+
+    name: str
+    graph: GraphPredictor
+    recordings: tuple[Evidence, ...]
+    networks: tuple[Evidence, ...]
+    known: tuple[tuple[str, int], ...] = ()
+
+    def predict(self, target: Target) -> Prediction:
+        """Return the time of the program that is expected on the target's ranks.
+
+        Raises:
+            OutOfRange: A call follows no rule that leads there, or there are too few smaller numbers of ranks.
+        """
+        evidence = [piece for piece in self.recordings if piece.request.target.problem == target.problem]
+        structure = self._structure(target, evidence)
+        recording, notes = self._made(target, structure, lean=0)
+        prediction = self._evaluated(target, recording, evidence)
+        times_s = [prediction.time_s]
+        if notes.differs or notes.fitted:
+            for lean in (-1, 1):
+                try:
+                    other, _ = self._made(target, structure, lean=lean)
+                    times_s.append(self._evaluated(target, other, evidence).time_s)
+                except OutOfRange:
+                    continue
+        exact = not structure.unconfirmed and not (notes.differs or notes.fitted or notes.assumed)
+        low_s, high_s = (None, None) if exact else _range_s(times_s, target.nranks, structure)
+        return replace(
+            prediction,
+            low_s=low_s,
+            high_s=high_s,
+            flags=(*prediction.flags, *_cautions(structure, notes)),
+            remarks=(*prediction.remarks, _remark(structure, exact=exact)),
+            no_interval=prediction.no_interval or "what was learned is exact, or has a range of its own",
+        )
+
+    def settles(self, target: Target) -> bool:
+        """Return whether what was learned is exact, as far as the recordings tell, and leads to the target."""
+        try:
+            evidence = [piece for piece in self.recordings if piece.request.target.problem == target.problem]
+            structure = self._structure(target, evidence)
+            _, notes = self._made(target, structure, lean=0)
+        except OutOfRange:
+            return False
+        return not structure.unconfirmed and not (notes.differs or notes.assumed)
+
+    def _structure(self, target: Target, evidence: Sequence[Evidence]) -> Structure:
+        where = f"{self.name}, {target.problem.on(target.nranks)}"
+        if len(evidence) < LEAST:
+            problem = f"it learns from recordings on at least {LEAST} smaller numbers of ranks"
+            raise OutOfRange(where, problem, "Use dpgraph, which records the target's own number of ranks")
+        try:
+            return _learned(tuple(piece.recording for piece in evidence), numbers_of(target.problem, dict(self.known)))
+        except CannotContinue as err:
+            raise _refusal(where, err) from None
+
+    def _made(self, target: Target, structure: Structure, *, lean: int) -> tuple[Recording, Notes]:
+        # Imported here for a quick start: they are slow to import.
+        from predictor.learned.generate import generate
+        from predictor.learned.models import Notes
+
+        notes = Notes(lean=lean)
+        try:
+            return generate(structure, target.nranks, notes=notes), notes
+        except CannotContinue as err:
+            raise _refusal(f"{self.name}, {target.problem.on(target.nranks)}", err) from None
+
+    def _evaluated(self, target: Target, recording: Recording, evidence: Sequence[Evidence]) -> Prediction:
+        cost = sum((piece.cost for piece in evidence), Cost())
+        request = EvidenceRequest("recording", target, iterations=iterations_to_record(target))
+        made = Evidence(request, recording, " ".join(piece.id for piece in evidence), cost)
+        prediction = self.graph.fit([made, *self.networks]).predict(target)
+        return replace(prediction, evidence=(*(piece.id for piece in evidence), *prediction.evidence[1:]))
+
+
+def _refusal(where: str, err: CannotContinue) -> OutOfRange:
+    remedy = "Record other numbers of ranks (--recorded), name sizes of the problem (--known), or use dpgraph"
+    return OutOfRange(where, str(err), remedy)
+
+
+def _range_s(times_s: Sequence[float], nranks: int, structure: Structure) -> tuple[float, float]:
+    """Return the range of the answers, widened by the residuals of fits as they grow with the number of ranks."""
+    # Imported here for a quick start: it is slow to import.
+    import math
+
+    beyond = 1 + math.log(nranks / max(structure.seen))
+    low_s, middle_s, high_s = min(times_s), times_s[0], max(times_s)
+    return max(0.0, middle_s - beyond * (middle_s - low_s)), middle_s + beyond * (high_s - middle_s)
+
+
+def _remark(structure: Structure, *, exact: bool) -> str:
+    seen = ", ".join(map(str, structure.seen[:-1])) + f" and {structure.seen[-1]}"
+    calls = number_of(len(structure.leaves), "call path")
+    grid = structure.space.grid
+    held = f"what the recordings on fewer ranks lead to is that on {structure.seen[-1]} ranks"
+    if structure.unconfirmed:
+        held = f"{number_of(len(structure.unconfirmed), 'part')} of it took that on {structure.seen[-1]} ranks to learn"
+    return f"{calls} learned from recordings on {seen} ranks ({'exact, ' if exact else ''}grid: {grid}); {held}"
+
+
+def _cautions(structure: Structure, notes: Notes) -> tuple[str, ...]:
+    said = []
+    unsure = [what for what in structure.unconfirmed if what not in structure.fitted]
+    for what, calls in (
+        ("formulas that agree on all recordings differ", [f"{k} ({t})" for k, (_, t) in notes.differs.items()]),
+        ("only fitted", [f"{call} (residuals {100 * width:.3g} %)" for call, width in notes.fitted.items()]),
+        ("not confirmed by a recording on more ranks", unsure),
+        ("assumed", [f"{call}: {what}" for call, what in notes.assumed.items()]),
+    ):
+        if calls:
+            more = f", and {len(calls) - _MOST_NAMED} more" if len(calls) > _MOST_NAMED else ""
+            said.append(f"{what}: {'; '.join(calls[:_MOST_NAMED])}{more}")
+    return tuple(said)
+
+
+@dataclass(frozen=True)
+class LearnedPredictor:
+    """A predictor that learns a program from small recordings.
+
+    Attributes:
+        name: Its name.
+        graph: The graph predictor that evaluates what was learned.
+        recorded: The numbers of ranks to record; empty: those that the predictor chooses.
+        known: Sizes of the problem by their names.
+    """
+
+    name: str
+    graph: GraphPredictor
+    recorded: tuple[int, ...] = ()
+    known: tuple[tuple[str, int], ...] = field(default=())
+
+    def with_options(self, recorded: str | None, known: Sequence[str]) -> LearnedPredictor:
+        """Return the predictor with the options --recorded and --known.
+
+        Raises:
+            UserError: An option cannot be read.
+        """
+        counts = () if recorded is None else parse_recorded(recorded)
+        return replace(self, recorded=counts, known=tuple(parse_known(known).items()))
+
+    def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
+        """Return the requests for recordings at small numbers of ranks, and on the network."""
+        asked: dict[EvidenceRequest, None] = {}
+        for problem, nranks in dict.fromkeys((target.problem, target.nranks) for target in targets):
+            target = next(t for t in targets if (t.problem, t.nranks) == (problem, nranks))
+            counts = self.recorded or next_counts(problem, nranks, ())
+            if len(counts) >= LEAST:
+                asked |= dict.fromkeys(_recording(target, count) for count in counts if count < nranks)
+        unlike: dict[tuple[Problem, int], EvidenceRequest] = {}
+        for request in asked:  # one recording serves the targets on all platforms
+            unlike.setdefault((request.target.problem, request.target.nranks), request)
+        network = [request for request in self.graph.requests(targets) if request.kind != "recording"]
+        return [*unlike.values(), *network]
+
+    def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
+        """Return the requests for one more recording where what was learned is not exact, and on the network."""
+        asked = [request for request in self.graph.further(targets, evidence) if request.kind != "recording"]
+        if self.recorded:
+            return asked
+        model = self.fit(evidence)
+        for target in {(target.problem, target.nranks): target for target in targets}.values():
+            have = {e.request.target.nranks for e in model.recordings if e.request.target.problem == target.problem}
+            left = next_counts(target.problem, target.nranks, have)
+            if left and len(have) >= LEAST and not model.settles(target):
+                asked += [_recording(target, count) for count in left]
+        return asked
+
+    def fit(self, evidence: Sequence[Evidence]) -> LearnedModel:
+        """Return the model from all evidence."""
+        recordings = tuple(piece for piece in evidence if piece.request.kind == "recording")
+        networks = tuple(piece for piece in evidence if piece.request.kind != "recording")
+        return LearnedModel(self.name, self.graph, recordings, networks, self.known)
+
+
+def _recording(target: Target, nranks: int) -> EvidenceRequest:
+    small = Target(target.problem, target.platform, target.placement[:nranks])
+    return EvidenceRequest("recording", small, iterations=iterations_to_record(small))
+
+
+@lru_cache(maxsize=8)
+def _learned(recordings: tuple[Recording, ...], numbers: tuple[int, ...]) -> Structure:
+    # Imported here for a quick start: it is slow to import.
+    from predictor.learned.learn import learn
+
+    return learn(recordings, numbers)
+
+
+LEARNED = LearnedPredictor("learned", DPGRAPH)
+LEARNED_KNOWN = LearnedPredictor("learned:known", DPGRAPH_KNOWN)

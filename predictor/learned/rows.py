@@ -1,0 +1,67 @@
+"""Rows of a table of what was recorded: the number of ranks, the rank, and the loops around the call."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Places in the runs of a program at which a call may be made.
+
+    In a loop over the neighbours inside the grid, the index is the place in the list of all neighbours.
+    """
+
+    nranks: np.ndarray  # i8, by row
+    rank: np.ndarray  # i8, by row
+    index: np.ndarray  # i8, rows x loops, the outermost first
+    turns: np.ndarray  # i8, rows x loops: number of turns
+    turn: np.ndarray  # i8, rows x loops: number of turns before this one
+    columns: dict[str, np.ndarray] = field(default_factory=dict)  # features that were asked for
+
+    def __len__(self) -> int:
+        return len(self.nranks)
+
+    @property
+    def loops(self) -> int:
+        """Number of loops around."""
+        return self.index.shape[1]
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """The numbers of ranks, ascending."""
+        return np.unique(self.nranks)
+
+    @cached_property
+    def key(self) -> int:
+        """Hash of the rows."""
+        return hash((self.nranks.tobytes(), self.rank.tobytes(), self.index.tobytes(), self.turns.tobytes()))
+
+    def take(self, which: np.ndarray) -> Rows:
+        """Return the rows of a mask or of indices."""
+        return Rows(self.nranks[which], self.rank[which], self.index[which], self.turns[which], self.turn[which])
+
+
+def reduced(rows: Rows, values: np.ndarray) -> tuple[Rows, np.ndarray]:
+    """Return the rows without those that only repeat others in all but indices on which the values do not depend."""
+    keep = np.ones(rows.loops, bool)
+    ends = np.column_stack([rows.nranks, rows.rank])
+    for loop in range(rows.loops):
+        keep[loop] = False
+        group = _groups(np.column_stack([ends, rows.index[:, keep], rows.turns[:, keep]]))
+        low, high = np.full(group.max(initial=-1) + 1, np.inf), np.full(group.max(initial=-1) + 1, -np.inf)
+        np.minimum.at(low, group, values)
+        np.maximum.at(high, group, values)
+        keep[loop] = bool(np.any(high - low > 1e-9 * np.maximum(np.abs(high), 1e-300)))
+    table = np.column_stack([ends, rows.index[:, keep], rows.turns[:, keep]])
+    _, first = np.unique(table, axis=0, return_index=True)
+    first = np.sort(first)
+    return rows.take(first), values[first]
+
+
+def _groups(table: np.ndarray) -> np.ndarray:
+    _, inverse = np.unique(table, axis=0, return_inverse=True)
+    return inverse.reshape(-1)

@@ -1,0 +1,116 @@
+"""Traces: the events of every rank as places of the program's text, without what differs from rank to rank."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from apps.recording.events import Kind, Mark, Op, Recording
+from predictor.learned.errors import CannotContinue
+
+LAST = -1  # place of a WAIT's operation among the open ones: the youngest
+
+
+@dataclass(frozen=True)
+class Symbol:
+    """A place of the program's text and a kind of event."""
+
+    kind: int
+    path: tuple[int, ...]  # addresses to which the calls return, the outermost first
+    op: int  # of collectives, marks and elapses
+    mode: int
+    section: int  # 0: before the timed section, 1: before its iterations, 2: iterations, 3: behind them
+
+    def is_mark(self, *marks: Mark) -> bool:
+        """Return whether it is one of these marks."""
+        return self.kind == Kind.MARK and self.op in marks
+
+    def __str__(self) -> str:
+        name = Op(self.op).name if self.kind == Kind.COLLECTIVE else Kind(self.kind).name
+        return f"{name} at {' > '.join(f'{address:#x}' for address in self.path[-3:]) or 'an unknown place'}"
+
+
+@dataclass(frozen=True, eq=False)
+class Trace:
+    """Events of a rank, up to the end of its timed section; one entry per event that is no computation."""
+
+    nranks: int
+    rank: int
+    symbols: np.ndarray  # i8: index into the symbols
+    events: np.ndarray
+    flops: np.ndarray  # of the computation before the event
+    waited: np.ndarray  # of WAITs: the place of its operation among the open ones, the oldest first, or LAST
+    opened: np.ndarray  # number of open operations before the event
+    counts: np.ndarray  # as in Recording
+
+
+def traces_of(recordings: Sequence[Recording]) -> tuple[list[Symbol], list[Trace]]:
+    """Return the symbols of all recordings, and the trace of every rank of each.
+
+    Raises:
+        CannotContinue: The program looks for messages, so that its course depends on time.
+    """
+    table: dict[Symbol, int] = {}
+    traces = []
+    for recording in recordings:
+        paths = [(), *(tuple(path[::-1]) for path in recording.paths)]
+        for rank, events in enumerate(recording.events):
+            traces.append(_trace(recording, rank, events, paths, table))
+    return list(table), traces
+
+
+def _trace(
+    recording: Recording, rank: int, events: np.ndarray, paths: Sequence[tuple[int, ...]], table: dict[Symbol, int]
+) -> Trace:
+    stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
+    events = events[: stop[0] + 1] if len(stop) else events
+    if np.isin(events["kind"], (Kind.LOOK, Kind.PROBE)).any():
+        raise CannotContinue("the program looks for messages, and its course depends on what it finds")
+    computes = events["kind"] == Kind.COMPUTE
+    before = np.cumsum(np.where(computes, events["amount"], 0.0)) - np.where(computes, events["amount"], 0.0)
+    events, before = events[~computes], before[~computes]
+    kind = events["kind"].astype(np.int64)
+    mode = np.where(kind == Kind.WAIT, 0, events["mode"])
+    columns = np.column_stack([kind, events["site"], events["op"], mode, _sections(events)])
+    unlike, inverse = np.unique(columns, axis=0, return_inverse=True)
+    inverse = inverse.reshape(-1)
+    order = np.argsort([int(np.argmax(inverse == at)) for at in range(len(unlike))])
+    numbers = np.empty(len(unlike), np.int64)
+    for at in order.tolist():
+        kind_, site, op, mode_, section = unlike[at].tolist()
+        numbers[at] = table.setdefault(Symbol(kind_, paths[site], op, mode_, section), len(table))
+    opens = np.isin(kind, (Kind.SEND, Kind.RECV))
+    opened = np.concatenate([[0], np.cumsum(opens.astype(np.int64) - (kind == Kind.WAIT))])[:-1]
+    flops = np.diff(before, prepend=0.0)
+    waited = _waited(kind, events["request"])
+    return Trace(recording.nranks, rank, numbers[inverse], events, flops, waited, opened, recording.counts[rank])
+
+
+def _sections(events: np.ndarray) -> np.ndarray:
+    section = np.zeros(len(events), np.int64)
+    marks = np.flatnonzero(events["kind"] == Kind.MARK)
+    starts, firsts, ends = (
+        marks[events["op"][marks] == mark] for mark in (Mark.START, Mark.FIRST_ITERATION, Mark.ITERATION)
+    )
+    section[starts[0] + 1 if len(starts) else 0 :] = 1
+    section[firsts[0] + 1 if len(firsts) else len(events) :] = 2
+    section[ends[-1] + 1 if len(ends) else len(events) - 1 :] = 3
+    return section
+
+
+def _waited(kind: np.ndarray, request: np.ndarray) -> np.ndarray:
+    waited = np.zeros(len(kind), np.int64)
+    open_requests: list[int] = []
+    matters = np.flatnonzero(np.isin(kind, (Kind.SEND, Kind.RECV, Kind.WAIT)))
+    for at, is_wait, number in zip(
+        matters.tolist(), (kind[matters] == Kind.WAIT).tolist(), request[matters].tolist(), strict=True
+    ):
+        if not is_wait:
+            open_requests.append(number)
+            continue
+        place = open_requests.index(number)
+        waited[at] = place if place < len(open_requests) - 1 or place == 0 else LAST
+        del open_requests[place]
+    return waited

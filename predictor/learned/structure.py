@@ -1,0 +1,45 @@
+"""The structure of a program: what holds for its calls and loops on any number of ranks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from predictor.learned.communicators import Communicators
+from predictor.learned.features import Space
+from predictor.learned.models import NumberModel
+from predictor.learned.nest import Node
+from predictor.learned.partners import PartnerModel
+from predictor.learned.skeleton import Symbol
+
+
+@dataclass(eq=False)
+class Leaf:
+    """Models of one place of the text."""
+
+    presence: NumberModel  # whether the event is there: 0 or 1
+    flops: NumberModel  # of the computation before it
+    partner: PartnerModel | None = None
+    size: NumberModel | None = None  # bytes; of an ELAPSE seconds
+    tag: NumberModel | None = None
+    comm: NumberModel | None = None
+    waited: NumberModel | None = None  # place of a WAIT's operation among the open ones, or -1: the youngest
+    counts: NumberModel | None = None  # of a vector collective: bytes by member, in one more loop
+    vector: str = ""  # "" none, "members": one entry each, "split": color and key
+
+
+@dataclass(eq=False)
+class Structure:
+    """A program at any number of ranks."""
+
+    symbols: Sequence[Symbol]
+    root: Node
+    space: Space
+    communicators: Communicators
+    seen: tuple[int, ...]  # the recorded numbers of ranks
+    leaves: dict[Node, Leaf] = field(default_factory=dict)
+    loops: dict[Node, NumberModel | None] = field(default_factory=dict)  # turns; None: one for each open operation
+    # Loops over the neighbours that lie inside the grid: steps to all neighbours.
+    lists: Mapping[Node, Sequence[tuple[int, ...]]] = field(default_factory=dict)
+    unconfirmed: list[str] = field(default_factory=list)  # what the largest recording was needed for, or is not exact
+    fitted: dict[str, tuple[float, float]] = field(default_factory=dict)  # by quantity: ratios of recorded to fitted

@@ -1,0 +1,90 @@
+"""Parts of what is learned, by hand: grids, formulas, cases, matching."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from apps.recording.events import EVENT, Kind
+from predictor.learned.branches import Branches
+from predictor.learned.errors import CannotContinue
+from predictor.learned.features import Space
+from predictor.learned.grids import as_in_smpi, most_cubic, rivals
+from predictor.learned.matching import check_matched
+from predictor.learned.models import Notes, evaluate
+from predictor.learned.rows import Rows
+
+
+def rows_of(*counts):
+    nranks = np.concatenate([np.full(count, count) for count in counts])
+    rank = np.concatenate([np.arange(count) for count in counts])
+    none = np.empty((len(rank), 0), np.int64)
+    return Rows(nranks, rank, none, none, none)
+
+
+@pytest.mark.parametrize("nranks", [4, 12, 60, 64, 96, 1000])
+def test_the_sides_of_a_grid_multiply_to_its_ranks(nranks):
+    for axes in (1, 2, 3):
+        for sides in (most_cubic(nranks, axes), as_in_smpi(nranks, axes)):
+            assert np.prod(sides) == nranks and list(sides) == sorted(sides, reverse=True)
+
+
+def test_smpi_divides_differently_where_an_odd_square_is_left():
+    assert (most_cubic(18, 2), as_in_smpi(18, 2)) == ((6, 3), (9, 2))
+    assert rivals("2-D, long side slow", [4, 8, 12]) == ["2-D, as MPI_Dims_create of SMPI"]
+    assert not rivals("2-D, long side slow", [4, 8, 12, 18])
+
+
+def learned_number(values_of, counts, held_out, numbers, grid="line"):
+    space = Space(grid, numbers)
+    rows = rows_of(*counts)
+    return Branches(space, held_out).number(rows, values_of(rows)), space
+
+
+def test_a_share_that_is_not_even_is_told_from_one_that_is():
+    def share(rows):
+        return 8.0 * (1000 // rows.nranks + (rows.rank < 1000 % rows.nranks))
+
+    found, space = learned_number(share, (3, 7, 9, 11), 11, [1000])
+    assert found.confirmed
+    there = rows_of(64)
+    np.testing.assert_allclose(evaluate(found.model, space, there, Notes()), share(there))
+
+
+def test_the_ends_of_a_line_are_cases():
+    def cost(rows):
+        return np.where((rows.rank == 0) | (rows.rank == rows.nranks - 1), 5.0, 7.0)
+
+    found, space = learned_number(cost, (4, 6, 9), 9, [])
+    assert found.confirmed
+    assert evaluate(found.model, space, rows_of(12), Notes()) == pytest.approx([5.0, *[7.0] * 10, 5.0])
+
+
+def test_a_number_without_a_rule_has_no_model():
+    values = {count: np.random.default_rng(count).integers(1, 1 << 30, count) for count in (4, 6, 9)}
+    found, _ = learned_number(lambda rows: np.concatenate(list(values.values())), (4, 6, 9), 9, [])
+    assert found.model is None and not found.confirmed
+
+
+def test_formulas_that_agree_only_on_what_was_recorded_are_told():
+    space = Space("line", [64])
+    rows = rows_of(4, 8, 16)  # 64 is divided evenly on these
+    found = Branches(space, 16).number(rows, 64.0 / rows.nranks)
+    notes = Notes(call="a call")
+    evaluate(found.model, space, rows_of(24), notes)
+    assert notes.differs["a call"][0] > 0.1
+
+
+def test_a_message_that_is_not_received_as_it_is_sent_is_refused():
+    sent, received = np.zeros(1, EVENT), np.zeros(1, EVENT)
+    sent["kind"], sent["peer"], sent["size_bytes"] = Kind.SEND, 1, 8
+    received["kind"], received["peer"], received["size_bytes"] = Kind.RECV, 0, 8
+    check_matched([sent, received])
+    received["size_bytes"] = 16
+    with pytest.raises(CannotContinue, match="do not match, as from rank 0 to 1"):
+        check_matched([sent, received])
+
+
+def test_rows_are_taken_with_their_loops():
+    rows = rows_of(2, 3)
+    assert replace(rows).take(rows.nranks == 3).rank.tolist() == [0, 1, 2]

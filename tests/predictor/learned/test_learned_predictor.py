@@ -1,0 +1,65 @@
+"""The predictor that learns programs: its evidence, its options, and its times beside those of a recording."""
+
+import json
+
+import pytest
+
+from apps.programs.problem import problem
+from predictor.learned.counts import counts_to_record, next_counts
+from predictor.learned.numbers import numbers_of, parse_known
+from validation.entrance.main import main
+
+CG = ("predict", "--scenario", "bwUniCluster", "--app", "cg", "--class", "S", "--json")
+CG_64 = ("--ranks", "64", "--ranks-per-host", "4")
+
+
+def predicted(capsys, *more):
+    assert main([*CG, *CG_64, *more]) == 0
+    (made,) = json.loads(capsys.readouterr().out)["predictions"]
+    return made
+
+
+def test_a_learned_program_takes_the_time_of_the_recorded_one(capsys):
+    learned = predicted(capsys, "--predictor", "learned:known", "--recorded", "4,8,16,32")
+    known = predicted(capsys, "--predictor", "dpgraph:known")
+    assert learned["prediction"]["time_s"] == pytest.approx(known["prediction"]["time_s"], rel=1e-9)
+    recorded = [len(piece["host"]) for piece in learned["evidence"] if piece["kind"] == "recording"]
+    assert sorted(recorded) == [4, 8, 16, 32]
+    assert learned["prediction"]["low_s"] is None
+    assert any("exact" in remark for remark in learned["prediction"]["remarks"])
+
+
+def test_too_few_smaller_numbers_of_ranks_are_no_answer(capsys):
+    options = ["--scenario", "grid4x2", "--app", "cg", "--class", "S", "--predictor", "learned:known"]
+    assert main(["predict", *options, "--ranks", "8"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert "no answer" in out and "at least 3 smaller numbers of ranks" in out
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        (["--predictor", "learned", "--recorded", "4,8"], "not a list of at least three numbers of ranks"),
+        (["--predictor", "learned", "--known", "n"], "not of the form NAME=VALUE"),
+        (["--predictor", "hcf", "--recorded", "4,8,16"], "goes with a predictor that learns from recordings"),
+        (["--known", "n=4"], "goes with a predictor that learns from recordings"),
+    ],
+)
+def test_options_that_cannot_be_are_one_line(options, error, capsys):
+    assert main([*CG, *options]) == 2
+    (line,) = capsys.readouterr().err.splitlines()
+    assert error in line
+
+
+def test_further_recordings_are_asked_for_step_by_step():
+    cg = problem("cg", "A")
+    steps = counts_to_record(cg, 100)
+    assert next_counts(cg, 100, ()) == steps[0]
+    assert next_counts(cg, 100, steps[0]) == steps[1]
+    assert next_counts(cg, 100, [count for step in steps for count in step]) == ()
+    assert all(count < 16 for step in counts_to_record(cg, 16) for count in step)
+
+
+def test_sizes_are_those_that_the_user_knows_and_those_of_the_problem():
+    assert parse_known(["rows=12"]) == {"rows": 12}
+    assert numbers_of(problem("cg", "S"), {"rows": 12})[:2] == (12, 1400)

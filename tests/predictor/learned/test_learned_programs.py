@@ -1,0 +1,66 @@
+"""Programs that were learned on few ranks, compared event by event with recordings on many."""
+
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem, problem
+from apps.runs.neutral import neutral_platform
+from apps.runs.record_events import record_events
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from predictor.learned.errors import CannotContinue
+from predictor.learned.generate import generate
+from predictor.learned.learn import learn
+from predictor.learned.matching import difference
+from predictor.learned.models import Notes
+
+DATA = Path(__file__).parent / "data"
+
+
+def of_program(name, arguments=""):
+    return own_problem(read_program(DATA / name, arguments))
+
+
+@cache
+def recorded(asked, nranks):
+    platform = neutral_platform(nranks)
+    return record_events(RunSpec(Target(asked, platform, tuple(host.name for host in platform.hosts))), 3)
+
+
+def check_exact(asked, counts, numbers, nranks):
+    structure, notes = learn([recorded(asked, count) for count in counts], numbers), Notes()
+    assert not structure.unconfirmed and not structure.fitted
+    assert difference(generate(structure, nranks, notes=notes), recorded(asked, nranks)) is None
+    return structure, notes
+
+
+def test_a_stencil_in_uneven_shares_is_that_of_more_ranks():
+    structure, notes = check_exact(of_program("stencil2d.c", "4100 3"), (4, 8, 12, 18, 27), [4100], 45)
+    assert structure.space.grid == "2-D, as MPI_Dims_create of SMPI"
+    assert not notes.assumed and not notes.differs
+
+
+def test_a_halo_along_three_axes_is_that_of_more_ranks():
+    check_exact(of_program("halo3d.c", "10 3"), (4, 8, 12, 18, 27), [10], 48)
+
+
+def test_conjugate_gradients_exchange_with_the_ranks_of_other_bits():
+    check_exact(problem("cg", "S"), (4, 8, 16, 32), [1400], 64)
+
+
+def test_a_transform_sends_to_all_ranks():
+    check_exact(problem("ft", "S"), (2, 4, 8, 16), [64], 32)
+
+
+def test_partners_without_a_rule_are_refused_and_the_call_is_named():
+    with pytest.raises(CannotContinue) as refused:
+        learn([recorded(of_program("random_graph.c"), count) for count in (4, 6, 8, 9)], [])
+    assert str(refused.value).startswith(("RECV at 0x", "SEND at 0x"))
+
+
+def test_one_number_of_ranks_teaches_nothing():
+    with pytest.raises(CannotContinue, match="at least two numbers of ranks"):
+        learn([recorded(problem("ft", "S"), 2)], [64])
