@@ -41,7 +41,7 @@ _DRIFTS = (
 )
 _DRIFT_S = 2e-7  # by which a computation may drift while the computer does other things
 _BLOCKS = 8  # of iterations, whose medians are compared
-_ONCE_REL = 0.03  # by which a time that was measured once may be wrong, where nothing else shows it
+_ONCE_REL = 0.045  # by which a time that was measured once may be wrong, where nothing else shows it
 _ALIKE_REL, _ALIKE_S = 0.05, 5e-8  # by which computations of several ranks differ that are the same
 _ERRORS = 6.0  # standard errors of a median by which ranks that compute the same may differ
 
