@@ -211,7 +211,8 @@ def _drift_s(table: npt.NDArray[np.float64], middle_s: npt.NDArray[np.float64]) 
     for half in np.array_split(table, 2):
         known = ~np.isnan(half).all(axis=0)
         halves.append(np.where(known, np.nanmedian(np.where(known, half, 0.0), axis=0), middle_s))
-    return np.abs(halves[0] - halves[1]) / 2
+    drift_s: npt.NDArray[np.float64] = np.abs(halves[0] - halves[1]) / 2
+    return drift_s
 
 
 def _vary(table: npt.NDArray[np.float64], middle_s: npt.NDArray[np.float64]) -> bool:
