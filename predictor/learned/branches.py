@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class Branches:
                     which = np.sort(np.random.default_rng(2).choice(len(every), _MOST_ROWS, replace=False))
                     every, told = every.take(which), told[which]
                 self.search.begin()
-                return self.strictly_then_loosely(fit, every, told)
+                return cast("NumberModel | None", self.strictly_then_loosely(fit, every, told))
 
             def fitting(model: NumberModel, every: Rows, told: np.ndarray) -> NumberModel | None:
                 return fitting_number(model, self.space, every, told)
@@ -93,7 +93,7 @@ class Branches:
             by_place = self._cases(rows, values, self._light, 2)
             if by_place is not None:
                 return by_place
-        models = [formulas, self.split(rows, values, self.search.numeric)]
+        models: list[NumberModel | None] = [formulas, self.split(rows, values, self.search.numeric)]
         if all(model is None or model_bits(model, self.space) > _LONG for model in models):
             models.append(self._cases(rows, values, self._light, 2))
         known = [model for model in models if model is not None]
