@@ -49,7 +49,7 @@ class NativeMpi(Protocol):
 
     @property
     def interpreter(self) -> Path | None:
-        """The Python that runs a script; None: the program is an executable."""
+        """The Python that runs a script; None if the program is an executable."""
 
     @property
     def marks(self) -> tuple[str, ...]:

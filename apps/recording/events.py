@@ -185,7 +185,7 @@ class Recording:
 
     @property
     def timed(self) -> bool:
-        """True if its computation was timed while it was made: it varies from recording to recording."""
+        """True if its computation was timed while it was made, so that it varies from recording to recording."""
         return self.measured and not self.replayed
 
     @property

@@ -66,7 +66,7 @@ class Setting:
 
     @property
     def iterations(self) -> int:
-        """Number of iterations of the run that is asked about; 0: it has none, or only the recorded ones count."""
+        """Number of iterations of the run that is asked about; 0 if it has none, or if only the recorded ones count."""
         return 0 if self.sections is None else self.target.iterations
 
     def time_s(self, *, network: NetworkModel | None = None, s_per_flop: np.ndarray | None = None) -> float:

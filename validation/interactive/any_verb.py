@@ -23,7 +23,7 @@ def ask(verb: str, **options: Any) -> Any:
             for texts with commas. Options that choose a command, such as ``simulate=True``, are given as well.
 
     Returns:
-        The answer, as JSON values that show themselves: an ``Answer`` is a dict with ``tables``, ``plot()`` and
+        The answer as JSON values that show themselves.  An ``Answer`` is a dict with ``tables``, ``plot()`` and
         ``cautions``.  Of a verb without --json, and with ``dry_run``, the text that it prints.
 
     Raises:
