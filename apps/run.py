@@ -24,7 +24,7 @@ from apps.options.shares import SharesOption, with_asked_shares
 from apps.options.timeline import TIMELINE, TimelineOption, timelines
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import print_cautions
-from apps.results.record import RunRecord
+from apps.results.record import RunRecord, without_computation
 from apps.spec.choices import MODES, RECORDED, REPLAY
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
@@ -124,7 +124,8 @@ def _time(record: RunRecord) -> list[str]:
     """Return the lines of the time, and of how a machine was measured."""
     how = record.measured
     if how is None:
-        return [f"time          {record.time_s:.6g} s simulated, {record.wall_s:.3g} s to simulate"]
+        what = "communication time" if without_computation(record) else "time"
+        return [f"{what:13} {record.time_s:.6g} s simulated, {record.wall_s:.3g} s to simulate"]
     far = set(how.outliers)
     each = ", ".join(f"{time_s:.6g}{' (far)' if index in far else ''}" for index, time_s in enumerate(how.repeats_s))
     of = f"median of {len(how.repeats_s)} repeats" if len(how.repeats_s) > 1 else "one run"
@@ -309,7 +310,10 @@ class Ran:
 
     def to_json(self) -> dict[str, Any]:
         """Return the whole record as JSON values."""
-        return self.record.to_json()
+        data = self.record.to_json()
+        if not without_computation(self.record):
+            return data
+        return {f"communication_{name}" if name == "time_s" else name: value for name, value in data.items()}
 
     @property
     def status(self) -> int:

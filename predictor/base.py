@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from html import escape
 from typing import Protocol, TypeVar, runtime_checkable
 
 from apps.probes.plan import Measurement
@@ -154,7 +155,7 @@ class Interval:
         return self.high_s / self.low_s
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Prediction:
     """The predicted run time of a target.
 
@@ -163,6 +164,7 @@ class Prediction:
 
     time_s: float
     parts: Mapping[str, float] = field(default_factory=dict)  # components of the time, s
+    communication_only: bool = False  # the time leaves computation out (--compute none, or a program that injects none)
     bottleneck: str | None = None  # what takes most of the time; answers fill it in for models that give parts only
     flags: tuple[str, ...] = ()  # reasons to distrust the prediction
     remarks: tuple[str, ...] = ()  # further information, such as a fitted law
@@ -186,6 +188,29 @@ class Prediction:
     evidence: tuple[str, ...] = ()  # ids of the evidence that was used
     cost: Cost = Cost()
 
+    def __repr__(self) -> str:
+        interval = "" if self._interval_s is None else f", interval_s=({_said(self._interval_s).replace(' to ', ', ')})"
+        cautions = f", flags={len(self.flags)}" if self.flags else ""
+        return f"Prediction(time_s={self.time_s:.6g}{interval}{cautions})"
+
+    def _repr_html_(self) -> str:
+        """Return the values that are known as a table, for notebooks."""
+        rows: dict[str, object] = {"time, s": self.time_s, "interval, s": self._interval_s, **self.parts}
+        rows |= {"energy, J": self.energy_j, "evidence, node-seconds": self.cost.node_s}
+        rows |= {f"caution {number}": flag for number, flag in enumerate(self.flags, 1)}
+        cells = "".join(
+            f"<tr><td>{escape(name)}</td><td>{escape(_said(value))}</td></tr>"
+            for name, value in rows.items()
+            if value is not None
+        )
+        return f"<table>{cells}</table>"
+
+    @property
+    def _interval_s(self) -> tuple[float, float] | None:
+        if self.interval is not None:
+            return self.interval.low_s, self.interval.high_s
+        return None if self.low_s is None or self.high_s is None else (self.low_s, self.high_s)
+
     @property
     def compute_share(self) -> float | None:
         """Share of computation in the predicted time; None where the model does not give it."""
@@ -198,6 +223,12 @@ class Prediction:
     def energy_span_s(self) -> float:
         """Time over which energy is integrated, s."""
         return self.time_s if self.span_s is None else self.span_s
+
+
+def _said(value: object) -> str:
+    if isinstance(value, tuple):
+        return " to ".join(map(_said, value))
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 class Gatherer(Protocol):

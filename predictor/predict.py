@@ -76,6 +76,10 @@ def answer_to_json(answer: Answer) -> dict[str, Any]:
     prediction = None if answer.prediction is None else asdict(replace(answer.prediction, loads=None))
     if prediction is not None:
         del prediction["loads"]
+        if prediction["communication_only"]:
+            prediction = {
+                f"communication_{key}" if key == "time_s" else key: value for key, value in prediction.items()
+            }
     return {
         "predictor": answer.predictor,
         "platform": target.platform.name,

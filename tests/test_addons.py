@@ -12,8 +12,8 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("platforms", "apps", "predictor", "validation")
-MOST_CORE_LINES = 54_300
-COUNTED = {".py", ".c", ".h", ".cpp", ".hpp", ".toml", ".j2", ".css", ".js"}  # program text; tables of data are not
+MOST_CORE_LINES = 50_300
+COUNTED = {".py", ".c", ".h", ".cpp", ".hpp", ".j2", ".html", ".css", ".js"}  # program text; tables of data are not
 
 
 def contract():

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[1]
 # Programs that commands start as child processes, and the command gridval (tests/validation/entrance/test_gridval.py).
 NO_COMMANDS = {
     *("apps.s4u", "apps.traces.otf2_child", "predictor.extrap.worker", "validation.gridval"),
-    "validation.workbench.work",
+    *("apps.programs.compilers.compiler", "validation.workbench.work"),
 }
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sys
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
@@ -39,6 +39,7 @@ from platforms.options import check_all_usable, read_platforms
 from platforms.read.read import materialise
 from platforms.terminal.prose import prose_lines
 from predictor.defaults.choice import PredictorsOf, default_predictors
+from predictor.evidence.given import NOT_SIMULATED
 from predictor.options import problems_in_place
 from predictor.plugins import within
 from predictor.registry import predictors
@@ -273,6 +274,7 @@ class CampaignRequest(
 ):
     """Request of ``gridval series campaign``."""
 
+    absent: ClassVar[Mapping[str, str]] = NOT_SIMULATED
     out_files: ClassVar[str] = "results.csv, summary.csv and, from four predictors on, the league"
 
     file: str = argument("FILE.toml", "the campaign file")

@@ -30,6 +30,7 @@ _DEADLOCK = "Deadlock detected"
 _NO_DATE = re.compile(r"^\[(?:[^]]*\) )?-?(?:inf|nan)\]", re.MULTILINE)  # SimGrid's clock at the beginning of a line
 INFINITE = "the simulated time is infinite: a host is too slow, or the work too much"
 _NAMED = 3  # most ranks that a message names; of more ranks it gives their number too
+_LONGEST = 160  # characters of a line that a message quotes
 _SILENCE = "nothing was said"
 _SIGNALLED = 128  # a shell adds this to the number of the signal that ended a program
 _NOISE = ("/INFO]", "Execution failed with code", " --cfg=smpi/", "SMPI process did not return 0")
@@ -120,7 +121,8 @@ def _ended_badly(done: Finished) -> Failure:
     if number is None:
         who = _STATUS.search(done.log)
         if who is not None:
-            return Failure(f"rank {who['rank']} ({who['host']}) ended with status {who['status']}{_said(done.log)}")
+            reason = _said(done.log) or _printed_last(done.output)
+            return Failure(f"rank {who['rank']} ({who['host']}) ended with status {who['status']}{reason}")
         return Failure(f"the simulation ended with status {done.status}: {telling_line(done.log)}", by_platform=True)
     name = signal.Signals(number).name
     unfound = _NOT_FOUND.search(done.log)
@@ -140,6 +142,12 @@ def _ended_badly(done: Finished) -> Failure:
             size = f" of {stack[1]} KiB" if stack else ""
             told += f", or its stack{size} is too small (--cfg contexts/stack-size:KIB)"
     return Failure(f"the simulation crashed ({name}): {told}")
+
+
+def _printed_last(output: str) -> str:
+    """Return the last line that the program has printed: many say there why they end."""
+    lines = printed_lines(output)
+    return f": its last line of output is {lines[-1].strip()[:_LONGEST]!r}" if lines else ""
 
 
 def _said(log: str) -> str:

@@ -14,7 +14,8 @@ them, in the order in which things were first asked for:
     X  something happened that hides inputs
     H  the program refers to a function that tells it on which hosts it runs, or SimGrid's time
     Q  the program has looked for messages by a function whose answer depends on the time
-    C  a rank has read the simulated clock more than twice
+    R  a rank has read the simulated clock
+    C  a rank has read it more than twice
     V  the program has called a function whose answers change by themselves, such as a clock
     T  the program has asked for threads that call MPI
 """
@@ -22,6 +23,7 @@ them, in the order in which things were first asked for:
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from apps.results.inputs import FOLDER, MISSING, Inputs, state
@@ -35,7 +37,9 @@ _LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")  # they decide which libraries are l
 _OURS = {"TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"}  # a run has its own
 
 
-def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] = ()) -> Inputs:
+def noted_inputs(
+    path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] = (), made: Iterable[str] = ()
+) -> Inputs:
     """Return the inputs that a run has noted, with the state that they have now, after the run.
 
     Args:
@@ -43,6 +47,7 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
         folder: The run's own folder, whose files are no inputs.
         work: The folder with links to what is in the current one, for which it stands.
         ours: Beginnings of names of other files that are no inputs.
+        made: Names of files that were made in ``work`` for the run.
     """
     try:
         notes = [note for note in path.read_bytes().split(b"\0") if note]
@@ -51,12 +56,13 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
     here = Path.cwd()
     files: dict[str, str] = {}
     environment: dict[str, str | None] = {name: os.environ.get(name) for name in _LOADER}
-    made: set[str] = set()
+    written = set(made)
     unseen: dict[str, None] = {}
     asks: dict[str, None] = {}
     varies: dict[str, None] = {}
     polls: dict[str, None] = {}
     clocks: dict[str, None] = {}
+    reads: dict[str, None] = {}
     threads = False
     for note in notes:
         kind, size, seconds, nanoseconds, text = os.fsdecode(note).split(" ", 4)
@@ -67,29 +73,26 @@ def noted_inputs(path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] 
             unseen[text] = None
         elif kind == "H":
             asks[text] = None
-        elif kind in "QC":
-            (polls if kind == "Q" else clocks)[text] = None
+        elif kind in "QCR":
+            {"Q": polls, "C": clocks, "R": reads}[kind][text] = None
         elif kind == "T":
             threads = True
         elif kind == "V" or text in _RANDOM:
             varies[text] = None
         elif kind != "P" and (name := _name(text, folder, work, ours)) is not None:
             if kind == "W":
-                made.add(name)
+                written.add(name)
             elif kind != "A" and not os.path.isabs(name) and not os.path.lexists(here / name):
-                made.add(name)  # in the run's folder, by mkdir or rename for example
-            elif name not in made and (name not in files or (kind == "D" and files[name] == FOLDER)):
+                written.add(name)  # in the run's folder, by mkdir or rename for example
+            elif name not in written and (name not in files or (kind == "D" and files[name] == FOLDER)):
                 files[name] = content = MISSING if kind == "A" else state(name, listed=kind == "D")
                 stamp = (int(size), int(seconds) * 10**9 + int(nanoseconds))
                 if kind != "A" and name != "." and _changed(here / name, stamp, listed=kind == "D"):
                     unseen[f"the program reads {name}, which changed meanwhile"] = None
                 if " " in content and not content.startswith(FOLDER):
                     unseen[f"the program reads {name}, which is {content}"] = None
-    unseen |= {f"the program asks {name}, whose answers change by themselves": None for name in varies}
-    hidden, asked, varying, looked, timed = (
-        tuple(map(printable, names)) for names in (unseen, asks, varies, polls, clocks)
-    )
-    return Inputs(files, environment, hidden, asked, varying, looked, timed, threads)
+    named = (tuple(map(printable, names)) for names in (unseen, asks, varies, polls, clocks, reads))
+    return Inputs(files, environment, *named, threads)
 
 
 def _name(text: str, folder: Path, work: Path, ours: tuple[str, ...]) -> str | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from apps.child.process import Finished
 from platforms.errors import UserError
@@ -25,17 +27,22 @@ _MEMORY = ":".join(
 WORK = "work"  # the working folder of a run, inside the run's own
 
 
-def working_folder(folder: Path) -> Path:
+def working_folder(folder: Path, files: Mapping[str, str] = MappingProxyType({})) -> Path:
     """Make a folder inside the run's folder, with links to all entries of the current folder, and return it.
 
-    Simultaneous runs then do not write the same files, and new files are removed with the run's folder.
+    In place of links it has ``files``, whose texts are given by name.  Simultaneous runs then do not write the same
+    files, and new files are removed with the run's folder.
     """
     work = folder / WORK
     work.mkdir()
     here = os.getcwd()
     with os.scandir(here) as entries:
         for entry in entries:
+            if entry.name in files:
+                continue
             (work / entry.name).symlink_to(os.path.join(here, entry.name))
+    for name, text in files.items():
+        (work / name).write_text(text, "utf-8", "surrogateescape")
     return work
 
 

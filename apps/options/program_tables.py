@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from apps.programs.build import build
+from apps.programs.compilers.build import build
 from apps.programs.kernel import named_kernel
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, own_problem, problem, sized_problem

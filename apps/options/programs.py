@@ -10,7 +10,7 @@ from apps.programs.kernel import sized_names
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem, sized_problem
 from platforms.command.request import Request, option
-from platforms.errors import UserError
+from platforms.errors import UserError, known_names
 
 if TYPE_CHECKING:
     from apps.programs.problem import Problem
@@ -22,6 +22,8 @@ _GOES_WITH_PROGRAM = (
     "--program-flags",
     "--program-build",
     "--program-status",
+    "--assume-repeatable",
+    "--program-file",
 )
 
 
@@ -80,10 +82,22 @@ class ProgramOptions(ProblemOptions):
     program_build: str | None = option(
         None,
         "COMMAND",
-        "a shell command that builds the executable first, run in its folder; {mpicc}, {mpicxx}, {mpif90} in it are "
-        "replaced by the names of the compilers (docs/programs/recipes.md)",
+        "a shell command that builds the executable first, run in its folder; mpicc, mpicxx and mpif90 in it are "
+        "SimGrid's compilers, or with --machine the machine's (docs/programs/recipes.md)",
     )
     program_status: int | None = option(None, "N", "exit status with which the program ends (default: 0)")
+    program_file: tuple[str, ...] = option(
+        (),
+        "[NAME=]TEMPLATE",
+        "an input file NAME of the program that is made for each run of TEMPLATE, in which {iterations} is replaced; "
+        "may be given several times",
+    )
+    assume_repeatable: str | None = option(
+        None,
+        "F1,F2,...",
+        "functions whose answers vary from run to run, such as time or getpid, on which the program's course does not "
+        "depend (docs/programs/own-program.md)",
+    )
 
 
 def problem_from_request(request: ProblemOptions, kernel_name: str) -> Problem:
@@ -125,13 +139,14 @@ def own_problem_from_request(request: ProgramOptions, *, real_mpi: bool = False)
         UserError: The options do not fit together, or the program cannot be read.
     """
     # Imported here for a quick start: it is slow to import.
-    from apps.programs.build import build
+    from apps.programs.compilers.build import build
 
     if request.program is None:
         for name in _GOES_WITH_PROGRAM:
             value = getattr(request, name[2:].replace("-", "_"))
-            if value is not None:
-                raise UserError(f"{name} {value}", "there is no program", "Give --program FILE too")
+            if value:
+                shown = value[0] if isinstance(value, tuple) else value
+                raise UserError(f"{name} {shown}", "there is no program", "Give --program FILE too")
         return None
     for value, name in ((request.app, "--app"), (request.problem_class, "--class"), (request.size, "--size")):
         if value is not None:
@@ -153,5 +168,26 @@ def own_problem_from_request(request: ProgramOptions, *, real_mpi: bool = False)
             real_mpi=real_mpi,
             flags=request.program_flags or "",
             status=status or 0,
+            assumed=_assumed(request.assume_repeatable),
+            files=request.program_file,
         )
     )
+
+
+def _assumed(text: str | None) -> tuple[str, ...]:
+    """Return the functions of --assume-repeatable.
+
+    Raises:
+        UserError: One of them is unknown.
+    """
+    if text is None:
+        return ()
+    # Imported here for a quick start: it is slow to import.
+    from apps.runs.surroundings import PARTS
+
+    known = [name for names in PARTS.values() for name in names]
+    names = tuple(word.strip() for word in text.split(","))
+    for name in names:
+        if name not in known:
+            raise UserError(f"--assume-repeatable {text}", f"no such function: {name!r}", known_names(name, known))
+    return names

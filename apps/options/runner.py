@@ -15,6 +15,7 @@ from apps.options.settings import WallLimitOption, wall_limit_from_request
 from apps.results.cautions import Cautions
 from apps.runs.limits import MEMORY_GB, TIME_S, EvidenceLimit
 from apps.runs.run_progress import RunProgress
+from platforms.addons import provided
 from platforms.command.request import Request, option
 from platforms.errors import UserError
 
@@ -168,10 +169,7 @@ def _quiet_runner(request: RunnerOptions, scheduler: str | None, cautions: Cauti
         if scheduler is None:
             bounded = partial(simulate, time_limit_s=limit_s, store=store)
         else:
-            # Imported here for a quick start: it is slow to import.
-            from apps.runs.dask_cluster import Cluster
-
-            cluster = stack.enter_context(Cluster(scheduler))
+            cluster = stack.enter_context(provided("apps.runs.dask_cluster:Cluster")(scheduler))
             jobs = max(1, 2 * cluster.places)  # so that no place waits for the next run
             bounded = partial(cluster.simulate, time_limit_s=limit_s)
         yield stack.enter_context(

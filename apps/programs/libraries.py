@@ -74,6 +74,16 @@ def referred_names(binary: str | Path) -> set[str]:
     return {line.split()[0].partition("@")[0] for line in said.splitlines() if line.strip()}
 
 
+def needed_names(binary: Path) -> set[str]:
+    """Return the names of the libraries that a binary itself names.
+
+    Raises:
+        KernelError: They cannot be listed.
+    """
+    # A library that has no name of its own is needed by its path.
+    return set(map(os.path.basename, _NEEDED.findall(_binutils("objdump", "-p", binary=binary))))
+
+
 def private_libraries(binary: Path) -> tuple[str, ...]:
     """Return the libraries of which each rank needs its own copy, because they have global variables.
 
@@ -82,8 +92,7 @@ def private_libraries(binary: Path) -> tuple[str, ...]:
     Raises:
         KernelError: The libraries cannot be listed.
     """
-    # A library that has no name of its own is needed by its path.
-    named = set(map(os.path.basename, _NEEDED.findall(_binutils("objdump", "-p", binary=binary))))
+    named = needed_names(binary)
     if all(name.startswith(_SHARED) for name in named):  # as most programs in C have it, which need no search
         return ()
     return tuple(path for path in libraries(binary) if os.path.basename(path) in named and _is_private(path))

@@ -14,11 +14,12 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, Protocol
 
 from apps.errors import KernelError, OptionError
-from apps.programs import python_source as python_program
+from apps.programs.input_files import read_templates
 from apps.programs.libraries import exported_names, libraries
-from apps.programs.native import NativeMpi, mpi_of_libraries, mpi_of_script
+from platforms.addons import is_there, provided
 from platforms.files.reading import input_bytes
 from platforms.simgrid.compiling import COMPILER_VARIABLES, compile_once, compiler_stamps, find_compiler, is_system
 from platforms.simgrid.includes import included_files
@@ -26,6 +27,8 @@ from platforms.simgrid.includes import included_files
 PLACEHOLDER = "{iterations}"
 SHARES = "{shares}"  # in the arguments: the shares of all ranks, separated by commas
 FLAGS = ("-O2", "-g")  # -g: the lines of call sites
+PYTHON = ".py"  # the suffix of a source in Python
+_PYTHON, _NATIVE = "apps.programs.python_source", "apps.programs.native"  # add-ons
 _COMPILERS = {  # by suffix of a source file
     **dict.fromkeys((".c",), "smpicc"),
     **dict.fromkeys((".cc", ".cpp", ".cxx", ".C"), "smpicxx"),
@@ -37,6 +40,34 @@ _MOST_BYTES = 512 << 20
 _ELF, _SHARED_OBJECT = b"\x7fELF", 3
 
 
+class NativeMpi(Protocol):
+    """The MPI of a program that SimGrid cannot run (apps/programs/native.py)."""
+
+    @property
+    def family(self) -> Any:
+        """The kind of MPI, with its name and the launcher's options."""
+
+    @property
+    def interpreter(self) -> Path | None:
+        """The Python that runs a script; None: the program is an executable."""
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """Versions and states of libraries that decide what a script does."""
+
+    @property
+    def launcher(self) -> Path:
+        """The launcher of the library."""
+
+    @property
+    def compiler(self) -> Path:
+        """The library's compiler of C."""
+
+
+def _python() -> Any:
+    return provided(_PYTHON)
+
+
 @dataclass(frozen=True)
 class UserProgram:
     """A program and its arguments; equal objects describe the same runs."""
@@ -46,7 +77,7 @@ class UserProgram:
     # of a source in Python with the modules that it imports from its own folder.
     content_hash: str
     arguments: tuple[str, ...]  # with PLACEHOLDER in place of the number of iterations
-    iterations: int | None  # number of iterations of a full run; None: the arguments have no PLACEHOLDER
+    iterations: int | None  # number of iterations of a full run; None: neither arguments nor files have a PLACEHOLDER
     path: Path = field(compare=False)  # absolute
     # Hash of the file as it was read; None: content_hash.  They differ where the content is known from elsewhere.
     read_hash: str | None = field(default=None, compare=False)
@@ -55,11 +86,14 @@ class UserProgram:
     recorded: bool = False  # only a recording of it is known (predictor/evidence/given.py): it cannot be run
     flags: tuple[str, ...] = ()  # of the compiler, for a source, besides FLAGS
     status: int = 0  # exit status of a run that succeeds
+    # Functions whose answers vary from run to run, and of which the user says that the course does not depend on them.
+    assumed: tuple[str, ...] = ()
+    files: tuple[tuple[str, str], ...] = ()  # files in the folder of a run: name, and text with PLACEHOLDER
 
     @property
     def is_python(self) -> bool:
         """True for a source file in Python that runs on S4U."""
-        return self.path.suffix == python_program.SUFFIX and self.simulated
+        return self.path.suffix == PYTHON and self.simulated
 
     @property
     def is_source(self) -> bool:
@@ -83,6 +117,10 @@ class UserProgram:
             argument.replace(PLACEHOLDER, str(iterations)).replace(SHARES, divided) for argument in self.arguments
         )
 
+    def files_for(self, iterations: int) -> dict[str, str]:
+        """Return the text of each file that a run of ``iterations`` iterations needs, by name."""
+        return {name: text.replace(PLACEHOLDER, str(iterations)) for name, text in self.files}
+
 
 def read_program(
     path: str | Path,
@@ -92,6 +130,8 @@ def read_program(
     real_mpi: bool = False,
     flags: str = "",
     status: int = 0,
+    assumed: Sequence[str] = (),
+    files: Sequence[str] = (),
 ) -> UserProgram:
     """Return the program in a file, checked as far as possible without compiling or running it.
 
@@ -102,6 +142,8 @@ def read_program(
         real_mpi: The program is for a real machine: a binary has to be built for its MPI library.
         flags: More arguments of the compiler, for a source.
         status: The exit status of a run that succeeds.
+        assumed: Functions whose answers vary, on which its course does not depend.
+        files: Files in the folder of a run, as NAME=TEMPLATE or TEMPLATE: the template with ``{iterations}`` replaced.
 
     Raises:
         KernelError: The file cannot be run, or the arguments are not usable.
@@ -116,28 +158,33 @@ def read_program(
     except OSError as err:
         raise KernelError(where, f"cannot be read: {err.strerror}", "Make it readable") from err
     native = None
-    if path.suffix == python_program.SUFFIX and python_program.uses_mpi4py(path):
-        native = mpi_of_script(path)
-    elif path.suffix == python_program.SUFFIX:
-        python_program.check_program(path)
+    if path.suffix == PYTHON and _python().uses_mpi4py(path):
+        native = provided(_NATIVE).mpi_of_script(path)
+    elif path.suffix == PYTHON:
+        _python().check_program(path)
     elif path.suffix not in _COMPILERS:
         native = _mpi_of_binary(path, content, where, real_mpi=real_mpi)
     if native is not None and status:
         raise OptionError(f"--program-status {status}", "goes with simulated programs", "Leave it out")
     own_flags = _flags(flags, path)
-    content_hash = _content_hash(path, content, _included(path, own_flags), own_flags, native)
+    read_hash = _content_hash(path, content, _included(path, own_flags), own_flags, native)
+    made = read_templates(files)
+    if made and (native is not None or real_mpi or path.suffix == PYTHON):
+        raise OptionError(f"--program-file {files[0]}", "goes with programs that SMPI runs", "Leave it out")
     program = UserProgram(
         # Of a binary, such as lulesh2.0, the last suffix belongs to the name.
-        name=path.stem if path.suffix in (*_COMPILERS, python_program.SUFFIX) else path.name,
-        content_hash=content_hash,
-        arguments=_split(arguments, any_word=native is not None or path.suffix == python_program.SUFFIX),
+        name=path.stem if path.suffix in (*_COMPILERS, PYTHON) else path.name,
+        content_hash=hashlib.sha256(repr((read_hash, made)).encode()).hexdigest() if made else read_hash,
+        arguments=_split(arguments, any_word=native is not None or path.suffix == PYTHON),
         iterations=iterations,
         path=path.absolute(),
-        read_hash=content_hash,
-        simulated=native is None and (path.suffix in (*_COMPILERS, python_program.SUFFIX) or not real_mpi),
+        read_hash=read_hash,
+        simulated=native is None and (path.suffix in (*_COMPILERS, PYTHON) or not real_mpi),
         native=native,
         flags=own_flags,
         status=status,
+        assumed=tuple(assumed),
+        files=made,
     )
     _check_iterations(program)
     return program
@@ -206,14 +253,18 @@ def _split(arguments: str, *, any_word: bool) -> tuple[str, ...]:
 
 
 def _check_iterations(program: UserProgram) -> None:
-    told = any(PLACEHOLDER in word for word in program.arguments)
+    texts = (*program.arguments, *(text for _, text in program.files))
+    told = any(PLACEHOLDER in text for text in texts)
     if told and program.iterations is None:
         problem = f"they contain {PLACEHOLDER}, but the number of iterations of a full run is not given"
-        raise OptionError("--program-args", problem, "Give --program-iterations N too")
+        where = "--program-args" if any(PLACEHOLDER in word for word in program.arguments) else "--program-file"
+        raise OptionError(where, problem, "Give --program-iterations N too")
     if program.iterations is not None:
         where = f"--program-iterations {program.iterations}"
         if not told:
-            raise KernelError(where, "the arguments do not contain it", f"Write {PLACEHOLDER} in --program-args")
+            problem = "neither arguments nor files contain it" if program.files else "the arguments do not contain it"
+            remedy = f"Write {PLACEHOLDER} in --program-args, or in an input file (--program-file)"
+            raise KernelError(where, problem, remedy)
         if program.iterations < 1:
             raise KernelError(where, "not positive", "Give at least 1")
 
@@ -222,14 +273,16 @@ def _mpi_of_binary(path: Path, content: bytes, where: str, *, real_mpi: bool) ->
     """Check a binary, and return the ordinary MPI that it uses; None: it is one for SMPI."""
     remedy = "Build it with smpicc, smpicxx or smpif90, or with an MPI of this computer, or give the source"
     if not content.startswith(_ELF):
-        endings = ", ".join((*_COMPILERS, python_program.SUFFIX))
+        endings = ", ".join((*_COMPILERS, PYTHON))
         raise KernelError(where, "neither a program for this system nor a known kind of source", f"Known: {endings}")
     header = Path(sys.executable).read_bytes()[:20]
     # ELF header: class and byte order at 4 and 5, type at 16, machine at 18.
     if (content[4:6], content[18:20]) != (header[4:6], header[18:20]):
         raise KernelError(where, "it is for another processor", "Build it on this machine")
     if b"libsimgrid.so" not in content:
-        native = mpi_of_libraries(libraries(path))
+        native: NativeMpi | None = None
+        if is_there(_NATIVE):
+            native = provided(_NATIVE).mpi_of_libraries(libraries(path))
         if native is None and not real_mpi:  # that of another machine need not be here
             static = b"MPI_Init" in content
             problem = "its MPI library is linked statically" if static else "it uses no MPI library that is known"
@@ -270,10 +323,11 @@ def _flags(text: str, path: Path) -> tuple[str, ...]:
 def _content_hash(
     path: Path, content: bytes, included: Mapping[Path, str], flags: Sequence[str], native: NativeMpi | None
 ) -> str:
-    if path.suffix == python_program.SUFFIX and native is not None:
-        return hashlib.sha256(repr((python_program.content_hash(path), native.marks)).encode()).hexdigest()
-    if path.suffix == python_program.SUFFIX:
-        return python_program.content_hash(path)
+    if path.suffix == PYTHON and native is not None:
+        return hashlib.sha256(repr((_python().content_hash(path), native.marks)).encode()).hexdigest()
+    if path.suffix == PYTHON:
+        content_hash: str = _python().content_hash(path)
+        return content_hash
     if path.suffix not in _COMPILERS:
         return hashlib.sha256(repr((hashlib.sha256(content).hexdigest(), libraries(path))).encode()).hexdigest()
     compiler = _COMPILERS[path.suffix]

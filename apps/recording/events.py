@@ -170,6 +170,13 @@ class Recording:
     paths: tuple[tuple[int, ...], ...] = ()
 
     @property
+    def computes(self) -> bool:
+        """True if any rank computes or sleeps."""
+        return any(
+            bool(((events["kind"] == Kind.COMPUTE) | (events["kind"] == Kind.ELAPSE)).any()) for events in self.events
+        )
+
+    @property
     def timed(self) -> bool:
         """True if its computation was timed while it was made: it varies from recording to recording."""
         return self.measured and not self.replayed

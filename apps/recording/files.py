@@ -33,6 +33,8 @@ MOMENT = np.dtype(
         ("energy_j", "f8"),  # energy of the host, as in apps.results.record.IterationEnergy; 0: not counted
         ("hash", "u8"),  # of all calls and injected computation since the mark before (recorder/hashes.c)
         ("timed", "i8"),  # observations of the time on which the program's course may depend
+        ("clocks", "i8"),  # those among them that are readings of a clock
+        ("looked_s", "f8"),  # simulated time that looks for messages have taken
     ]
 )
 

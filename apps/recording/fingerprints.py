@@ -23,16 +23,18 @@ from apps.results.steady.period import Pattern
 
 MOST_TIMED = 1  # one reading of the clock tells no duration; of more, the program's course may depend on the time
 _MOST_PERIOD = 1024
-_CLOCK = 23  # the item of an observation of the time (recorder.h)
+_CLOCK, _PASSED = 23, 26  # items of a reading of a clock, and of other observations of the time (recorder.h)
 
 
 @dataclass(frozen=True, eq=False)
 class Fingerprints:
     """The iterations of a run: one hash of each, over all ranks."""
 
-    iterations: npt.NDArray[np.uint64]
+    iterations: npt.NDArray[np.uint64]  # of calls, without readings of clocks
+    with_readings: npt.NDArray[np.uint64]  # with the number of readings of clocks
     frame: int  # hash of what precedes and what follows the iterations
     timed: int  # most observations of the time by a rank up to the end of its last iteration
+    passed: int  # those among them that are no readings of a clock
     totals: tuple[npt.NDArray[np.void], ...]  # counts of the timed section by rank: MOMENT
 
 
@@ -52,7 +54,7 @@ def fingerprints_of_marks(moments: Sequence[npt.NDArray[np.void]]) -> Fingerprin
     if len({len(end) for end in ends}) != 1 or not len(ends[0]):
         return None
     frame: Any = np.uint64(0)
-    combined, timed = np.zeros(len(ends[0]), np.uint64), 0
+    combined, timed, passed = np.zeros(len(ends[0]), np.uint64), 0, 0
     for marks, end in zip(moments, ends, strict=True):
         others = np.delete(marks, end)
         combined = _mixed(combined ^ marks["hash"][end])
@@ -61,9 +63,11 @@ def fingerprints_of_marks(moments: Sequence[npt.NDArray[np.void]]) -> Fingerprin
             side = 0 if place < end[0] else 1 if place > end[-1] else 2
             frame = _mixed(frame ^ _mixed(np.uint64(op * 4 + side)) ^ (hashed if place else np.uint64(0)))
         timed = max(timed, int(marks["timed"][end[-1]]))
+        passed = max(passed, int(marks["timed"][end[-1]] - marks["clocks"][end[-1]]))
     return Fingerprints(
-        combined, int(frame), timed, tuple(difference(snapshots[0], snapshots[-1]) for snapshots in moments)
-    )
+        combined, combined, int(frame), timed, passed,
+        tuple(difference(snapshots[0], snapshots[-1]) for snapshots in moments),
+    )  # fmt: skip
 
 
 def fingerprints_of_calls(
@@ -74,9 +78,9 @@ def fingerprints_of_calls(
     None where the calls of a rank are not whole iterations, or the ranks have unequal numbers of them.
     """
     frame: Any = np.uint64(0)
-    combined, timed = None, 0
-    clock = _mixed(_mixed(np.uint64(_CLOCK)))
-    for row, cut in zip(calls, cuts, strict=True):
+    combined, readings, timed, passed = None, np.uint64(0), 0, 0
+    passing = _mixed(_mixed(np.uint64(_PASSED)))
+    for row, cut, read in zip(map(calls_without_clocks, calls), cuts, map(_readings_before, calls), strict=True):
         begin, end = cut.before + cut.first, len(row) - cut.after
         if cut.each < 1 or end < begin or (end - begin) % cut.each:
             return None
@@ -86,12 +90,34 @@ def fingerprints_of_calls(
             return None
         combined = _mixed(sums if combined is None else combined ^ sums)
         frame = _mixed(_mixed(frame ^ _sum(row[: cut.before])) ^ _sum(row[end:]))
-        timed = max(timed, int((row[:end] == clock).sum()))
+        others_of_row = int((row[:end] == passing).sum())
+        timed = max(timed, int(read[end]) + others_of_row)
+        passed = max(passed, others_of_row)
+        bounds = np.concatenate([[cut.before], np.arange(begin, end + 1, cut.each)])
+        readings = _mixed(readings ^ np.diff(read[bounds]).astype(np.uint64))
     if combined is None:
         return None
     return Fingerprints(
-        combined, int(frame), timed, tuple(difference(snapshots[0], snapshots[-1]) for snapshots in moments)
-    )
+        combined, _mixed(combined ^ readings), int(frame), timed, passed,
+        tuple(difference(snapshots[0], snapshots[-1]) for snapshots in moments),
+    )  # fmt: skip
+
+
+def calls_without_clocks(calls: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+    """Return the hashes of the calls of a rank without its readings of clocks."""
+    return calls[~_are_readings(calls)]
+
+
+def _are_readings(calls: npt.NDArray[np.uint64]) -> npt.NDArray[np.bool_]:
+    same: npt.NDArray[np.bool_] = calls == _mixed(_mixed(np.uint64(_CLOCK)))
+    return same
+
+
+def _readings_before(calls: npt.NDArray[np.uint64]) -> npt.NDArray[np.int64]:
+    """Return how many readings of clocks precede each call of a rank that is none, and its end."""
+    are = _are_readings(calls)
+    so_far = np.append(0, np.cumsum(are))
+    return np.append(so_far[:-1][~are], so_far[-1])
 
 
 def read_calls(folder: Path, nranks: int) -> tuple[npt.NDArray[np.uint64], ...]:
@@ -110,10 +136,12 @@ def cuts_at(folder: Path, recording: Recording, iterations: Iterations) -> tuple
     for row, all_calls, events, starts in zip(rows, calls, recording.events, iterations.starts, strict=True):
         events_of_program = row[(len(row) - len(events)) // 2 :]  # without the recorder's own marks, as in read_events
         places = events_of_program[starts]
+        are_readings = _are_readings(all_calls)
+        places = places - np.append(0, np.cumsum(are_readings))[places]  # among the calls that read no clock
         lengths = np.diff(places)
         if len(set(lengths[1:].tolist())) != 1:
             return None
-        made.append(Cut(int(places[0]), int(lengths[0]), int(lengths[1]), len(all_calls) - int(places[-1])))
+        made.append(Cut(int(places[0]), int(lengths[0]), int(lengths[1]), int((~are_readings).sum() - places[-1])))
     return tuple(made)
 
 
@@ -131,10 +159,16 @@ def pattern_of(iterations: npt.NDArray[np.uint64]) -> Pattern | None:
     return best
 
 
-def departure(short: Fingerprints, full: Fingerprints) -> str | None:
-    """Return how a shorter run differs from the beginning and the end of a full one; None: it does not."""
+def departure(short: Fingerprints, full: Fingerprints, *, clock_is_harmless: bool = False) -> str | None:
+    """Return how a shorter run differs from the beginning and the end of a full one; None: it does not.
+
+    Readings of clocks make no difference.  ``clock_is_harmless``: the course was seen not to depend on the simulated
+    time that the program reads.
+    """
     count = len(short.iterations)
-    if max(short.timed, full.timed) > MOST_TIMED:
+    if max(fingerprints.passed if clock_is_harmless else fingerprints.timed for fingerprints in (short, full)) > (
+        MOST_TIMED
+    ):
         return "its course may depend on the time, which it reads or waits for"
     if not np.array_equal(short.iterations[: count - 1], full.iterations[: count - 1]):
         return "its first iterations are others than in a full run"

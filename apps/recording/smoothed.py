@@ -8,9 +8,10 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.recording.events import EVENT, Kind, Recording
-from apps.recording.work import STEP, measured_work
+from apps.recording.work import STEP, Repeat, measured_work
 
-_TELLING = ("kind", "mode", "op", "comm", "peer", "tag", "size_bytes")  # fields in which equal calls agree
+# Fields in which equal calls agree.  Tags are not among them: mpi4py numbers the messages of its reductions by them.
+_TELLING = ("kind", "mode", "op", "comm", "peer", "size_bytes")
 
 
 def smoothed(recording: Recording, speed_flops: float, iterations: int) -> Recording:
@@ -21,12 +22,26 @@ def smoothed(recording: Recording, speed_flops: float, iterations: int) -> Recor
         speed_flops: The speed by which its seconds became flops.
         iterations: Number of iterations.
     """
-    work = measured_work([_steps(events, speed_flops) for events in recording.events], iterations)
+    measured = [_steps(events, speed_flops) for events in recording.events]
+    work = measured_work(measured, iterations)
     events = tuple(
         _with_times(events, steps["time_s"] * speed_flops)
         for events, steps in zip(recording.events, work.steps, strict=True)
     )
-    return replace(recording, events=events, spread_rel=work.spread_rel)
+    apart = [_apart_rel(*each) for each in zip(measured, work.steps, work.repeats, strict=True)]
+    return replace(recording, events=events, spread_rel=max(work.spread_rel, *apart))
+
+
+def _apart_rel(measured: npt.NDArray[np.void], kept: npt.NDArray[np.void], repeat: Repeat) -> float:
+    """Return how far a rank's computation is from that of the medians, where it was kept because its iterations differ.
+
+    The program, or what else this computer was doing, may be the reason.
+    """
+    total_s = float(measured["time_s"].sum())
+    if not repeat.count or total_s <= 0 or not np.array_equal(measured["time_s"], kept["time_s"]):
+        return 0.0
+    table = measured["time_s"][repeat.first : repeat.first + repeat.count * repeat.lag].reshape(repeat.count, -1)
+    return abs(float(table.sum() - repeat.count * np.median(table, axis=0).sum())) / total_s
 
 
 def _calls(events: npt.NDArray[np.void]) -> npt.NDArray[np.void]:

@@ -8,6 +8,7 @@ it was measured; ranks that call alike and differ by no more than the measuremen
 from __future__ import annotations
 
 import io
+import math
 import zipfile
 from collections import defaultdict
 from collections.abc import Sequence
@@ -31,9 +32,13 @@ _LEAST_SHARE = 0.5  # of a rank's calls that repeat
 _LAGS_TRIED = 4096
 LONG_S = 0.05  # computation above which the first state of the caches does not matter, as in recorder/apart.c
 _LEAST_APART = 3  # computations at a place that were timed apart
-_APART_REL, _APART_S = 0.1, 5e-8  # by which a correction may be wrong: a share of it, and the way back in the copy
+_APART_REL, _APART_S = 0.1, 3e-8  # by which a correction may be wrong: a share of it, and the way back in the copy
+_CLOCK_S = 1e-8  # by which the clocks may be wrong
 _FAR, _FAR_S = 1.5, 2e-5  # an iteration's computation is far above the median by this much of it, and this time
-_VARIES = 0.10  # relative change of the iterations' computation above which they are not alike
+_VARIES = 0.10  # share that iterations far above the median add to all, above which they are not alike
+_DRIFTS = (
+    0.40  # relative change of computation above which iterations are not alike: caches and other processes scatter
+)
 _DRIFT_S = 2e-7  # by which a computation may drift while the computer does other things
 _BLOCKS = 8  # of iterations, whose medians are compared
 _ONCE_REL = 0.03  # by which a time that was measured once may be wrong, where nothing else shows it
@@ -109,118 +114,149 @@ def measured_work(steps: Sequence[npt.NDArray[np.void]], iterations: int) -> Wor
     repeats = [_repeat(row["check"], iterations) for row in steps]
     rows = [row.copy() for row in steps]
     errors = [np.full(len(row), np.nan) for row in rows]  # standard error of each step, s; nan: measured once
-    made = [_smoothed(row, repeat, error) for row, repeat, error in zip(rows, repeats, errors, strict=True)]
-    off_s, middles = [off for off, _ in made], [middle for _, middle in made]
+    places = [_places(row, repeat) for row, repeat in zip(rows, repeats, strict=True)]
+    for row, each, error in zip(rows, places, errors, strict=True):
+        each.smooth(row, error)
     alike = defaultdict(list)
     for rank, repeat in enumerate(repeats):
         alike[len(rows[rank]), repeat].append(rank)
-    apart_s = [np.zeros(len(row), bool) for row in rows]  # whether each step is known apart
+    off_s = [0.0] * len(rows)
     for ranks in alike.values():
-        _unfold(ranks, steps, rows, repeats, middles, off_s, apart_s)
+        if len(rows) > 1:
+            _unfold([places[rank] for rank in ranks], [steps[rank] for rank in ranks], [rows[rank] for rank in ranks])
+        for rank in ranks:
+            off_s[rank] = places[rank].off_s(rows[rank])
         _share(ranks, rows, errors, off_s)
     totals_s = [float(row["time_s"].sum()) for row in rows]
-    longest_s = max(totals_s, default=0.0)
-    spread_rel = max(off_s) / longest_s if longest_s > 0 else 0.0
-    folded_s = sum(
-        float(row["time_s"][~known & (row["time_s"] < LONG_S)].sum()) for row, known in zip(rows, apart_s, strict=True)
+    longest_s, every_s = max(totals_s, default=0.0), sum(totals_s)
+    folded_s = sum(each.folded_s(row) for each, row in zip(places, rows, strict=True)) if len(rows) > 1 else 0.0
+    return Work(
+        tuple(rows),
+        tuple(repeats),
+        iterations,
+        spread_rel=max(off_s) / longest_s if longest_s > 0 else 0.0,
+        folded_rel=folded_s / every_s if every_s > 0 else 0.0,
+        uniform=all(each.alike for each in places),
     )
-    folded_rel = folded_s / sum(totals_s) if len(rows) > 1 and sum(totals_s) > 0 else 0.0
-    repeats_all = all(middle is not None for middle in middles)
-    return Work(tuple(rows), tuple(repeats), iterations, spread_rel, folded_rel, repeats_all)
 
 
-def _smoothed(
-    row: npt.NDArray[np.void], repeat: Repeat, error: npt.NDArray[np.float64]
-) -> tuple[float, npt.NDArray[np.float64] | None]:
-    """Put the medians over the iterations into a rank's steps, and their standard errors into ``error``.
+@dataclass
+class _Places:
+    """The places of a rank's iteration; arrays have an item for each, and none where nothing repeats."""
 
-    Returns:
-        By how much the rank's computation may be wrong, s, and its medians by place; None: it has none.
-    """
-    begin, end = repeat.first, repeat.first + repeat.count * repeat.lag
-    total_s = float(row["time_s"].sum())
+    repeat: Repeat
+    middle_s: npt.NDArray[np.float64]  # median of the iterations but the first
+    scatter_s: npt.NDArray[np.float64]  # standard error of one computation
+    left_s: npt.NDArray[np.float64]  # by which one computation may be wrong
+    alike: bool  # the iterations compute the same
+    known: npt.NDArray[np.bool_]  # the time is that of the rank alone
+
+    @property
+    def later(self) -> slice:
+        """The steps of all iterations but the first."""
+        return slice(self.repeat.first + self.repeat.lag, self.repeat.first + self.repeat.count * self.repeat.lag)
+
+    def smooth(self, row: npt.NDArray[np.void], error: npt.NDArray[np.float64]) -> None:
+        """Put the medians into the steps, and their standard errors into ``error``, if the iterations are alike."""
+        if self.alike and len(self.middle_s):
+            times = self.repeat.count - 1
+            row["time_s"][self.later] = np.tile(self.middle_s, times)
+            error[self.later] = np.tile(1.2533 * self.scatter_s / np.sqrt(times), times)
+
+    def unfold(self, row: npt.NDArray[np.void], place: int, ratios: npt.NDArray[np.float64]) -> None:
+        """Make the computation at a place as much shorter as those that were timed apart, by their ratios to others."""
+        self.known[place] = True
+        ratio = float(np.quantile(ratios, 0.25))
+        if ratio >= 1:
+            return
+        row["time_s"][self.later][place :: self.repeat.lag] *= ratio
+        folded_s = float(self.middle_s[place])
+        scatter = 1.4826 * float(np.median(np.abs(ratios - np.median(ratios)))) * 1.2533 / math.sqrt(len(ratios))
+        left_s = (_APART_REL * (1 - ratio) + scatter) * folded_s + _APART_S
+        self.left_s[place] = min(left_s, max(float(self.left_s[place]), (1 - ratio) * folded_s))
+
+    def off_s(self, row: npt.NDArray[np.void]) -> float:
+        """Return by how much the computation in all steps may be wrong, s."""
+        later_s = float(row["time_s"][self.later].sum()) if len(self.middle_s) else 0.0
+        once_s = float(row["time_s"].sum()) - (later_s if self.alike else 0.0)
+        return float(self.left_s.sum() * (self.repeat.count - 1)) + _ONCE_REL * once_s
+
+    def folded_s(self, row: npt.NDArray[np.void]) -> float:
+        """Return the time of the short computations that are not known to be those of the rank alone."""
+        known = np.zeros(len(row), bool)
+        if len(self.middle_s):
+            known[self.later] = np.tile(self.known, self.repeat.count - 1)
+            known[self.repeat.first : self.later.start] = self.known  # one of many
+        return float(row["time_s"][~known & (row["time_s"] < LONG_S)].sum())
+
+
+def _places(row: npt.NDArray[np.void], repeat: Repeat) -> _Places:
     if repeat.count < _LEAST_REPEATS:
-        return _ONCE_REL * total_s, None
-    once_s = total_s - float(row["time_s"][begin + repeat.lag : end].sum())
-    table = row["time_s"][begin + repeat.lag : end].reshape(repeat.count - 1, repeat.lag).copy()
-    table[row["apart"][begin + repeat.lag : end].reshape(table.shape) > 0] = np.nan
-    missing = np.isnan(table).all(axis=0)
-    table[:, missing] = row["time_s"][begin + repeat.lag : end].reshape(table.shape)[:, missing]
-    middle = np.nanmedian(table, axis=0)
-    if _varies(table, middle):
-        return _ONCE_REL * total_s, None
-    scatter = 1.4826 * np.nanmedian(np.abs(table - middle), axis=0)
-    tile = repeat.count - 1
-    error[begin + repeat.lag : end] = np.tile(1.2533 * scatter / np.sqrt(tile), tile)
-    row["time_s"][begin + repeat.lag : end] = np.tile(middle, tile)
-    return float(_drift_s(table, middle) * tile + _ONCE_REL * once_s), middle
+        none = np.zeros(0)
+        return _Places(repeat, none, none, none, alike=False, known=none.astype(bool))
+    begin, end = repeat.first + repeat.lag, repeat.first + repeat.count * repeat.lag
+    table = row["time_s"][begin:end].reshape(repeat.count - 1, repeat.lag).copy()
+    apart = row["apart"][begin:end].reshape(table.shape) > 0
+    apart[:, apart.all(axis=0)] = False
+    table[apart] = np.nan
+    middle_s = np.nanmedian(table, axis=0)
+    scatter_s = 1.4826 * np.nanmedian(np.abs(table - middle_s), axis=0)
+    left_s = _drift_s(table, middle_s) + _CLOCK_S
+    return _Places(repeat, middle_s, scatter_s, left_s, not _vary(table, middle_s), np.zeros(repeat.lag, bool))
 
 
-def _drift_s(table: npt.NDArray[np.float64], middle: npt.NDArray[np.float64]) -> float:
-    """Return by how much the medians of an iteration's places may be wrong, s: half of what its halves differ by."""
+def _drift_s(table: npt.NDArray[np.float64], middle_s: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Return by how much each median may be wrong, s: half of what those of the two halves differ by."""
     halves = []
     for half in np.array_split(table, 2):
         known = ~np.isnan(half).all(axis=0)
-        halves.append(np.where(known, np.nanmedian(np.where(known, half, 0.0), axis=0), middle).sum())
-    return abs(float(halves[0] - halves[1])) / 2
+        halves.append(np.where(known, np.nanmedian(np.where(known, half, 0.0), axis=0), middle_s))
+    return np.abs(halves[0] - halves[1]) / 2
 
 
-def _varies(table: npt.NDArray[np.float64], middle: npt.NDArray[np.float64]) -> bool:
+def _vary(table: npt.NDArray[np.float64], middle_s: npt.NDArray[np.float64]) -> bool:
     """Tell whether the computation of the iterations changes by more than their measurement scatters.
 
     It does where the medians of successive blocks of iterations drift apart, where some iterations take several times
     the median, or where many take longer.
     """
-    total_s = float(middle.sum())
+    total_s = float(middle_s.sum())
     if total_s <= 0:
         return False
+    whole = np.where(np.isnan(table), middle_s, table)
     if len(table) >= 2 * _BLOCKS:
-        blocks = [float(np.nanmedian(block.sum(axis=1))) for block in np.array_split(np.nan_to_num(table), _BLOCKS)]
-        if max(blocks) - min(blocks) > 2 * _VARIES * total_s + _DRIFT_S * table.shape[1]:
+        blocks = [float(np.median(block.sum(axis=1))) for block in np.array_split(whole, _BLOCKS)]
+        if max(blocks) - min(blocks) > _DRIFTS * total_s + _DRIFT_S * table.shape[1]:
             return True
-    above_s = np.nan_to_num(table - middle)
-    far = (above_s > _FAR * middle) & (above_s > _FAR_S)
+    above_s = whole - middle_s
+    far = (above_s > _FAR * middle_s) & (above_s > _FAR_S)
     if above_s[far].sum() > _VARIES * total_s * len(table):
         return True
-    return bool(abs(above_s[~far].sum()) > 2 * _VARIES * total_s * len(table) + _FAR_S * table.size)
+    return bool(abs(above_s[~far].sum()) > _DRIFTS * total_s * len(table) + _FAR_S * table.size)
 
 
 def _unfold(
-    ranks: Sequence[int],
-    steps: Sequence[npt.NDArray[np.void]],
-    rows: Sequence[npt.NDArray[np.void]],
-    repeats: Sequence[Repeat],
-    middles: Sequence[npt.NDArray[np.float64] | None],
-    off_s: list[float],
-    known: Sequence[npt.NDArray[np.bool_]],
+    places: Sequence[_Places], steps: Sequence[npt.NDArray[np.void]], rows: Sequence[npt.NDArray[np.void]]
 ) -> None:
     """Take from the computation of ranks that call alike what others add to it by their use of the caches.
 
-    ``known`` is set for the steps of which that is known.
+    The lower quartile of the computations that were timed apart counts, since all that disturbs them makes them longer.
     """
-    repeat = repeats[ranks[0]]
-    begin, end = repeat.first, repeat.first + repeat.count * repeat.lag
-    seen: list[list[float]] = [[] for _ in range(repeat.lag)]
-    for rank in ranks:
-        middle = middles[rank]
-        if middle is None:
+    repeat = places[0].repeat
+    end = repeat.first + repeat.count * repeat.lag
+    for place in range(repeat.lag if len(places[0].middle_s) else 0):
+        seen = [
+            measured["time_s"][repeat.first + place : end : repeat.lag][
+                measured["apart"][repeat.first + place : end : repeat.lag] > 0
+            ]
+            / max(float(each.middle_s[place]), 1e-12)
+            for each, measured in zip(places, steps, strict=True)
+        ]
+        every = np.concatenate(seen)
+        if len(every) < _LEAST_APART:
             continue
-        for at in np.flatnonzero(steps[rank]["apart"][begin:end]):
-            place = int(at % repeat.lag)
-            if middle[place] > 0:
-                seen[place].append(float(steps[rank]["time_s"][begin + at] / middle[place]))
-    for place, ratios in enumerate(seen):
-        if len(ratios) < _LEAST_APART:
-            continue
-        ratio = min(1.0, float(np.median(ratios)))
-        for rank in ranks:
-            if middles[rank] is None:
-                continue
-            times_s = rows[rank]["time_s"][begin + repeat.lag + place : end : repeat.lag]
-            left_s = _APART_REL * (1 - ratio) * times_s + (_APART_S if ratio < 1 else 0.0)
-            off_s[rank] += float(np.minimum(left_s, (1 - ratio) * times_s).sum())
-            times_s *= ratio
-            known[rank][begin + place : end : repeat.lag] = True
+        for each, row, ratios in zip(places, rows, seen, strict=True):
+            each.unfold(row, place, ratios if len(ratios) >= _LEAST_APART else every)
 
 
 def _share(

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass, field
 
+COMMUNICATION = "computation takes no time (--compute none): all times are those of communication alone"
 MEASURED = "computation is timed on this machine: results vary from run to run"
 
 # A number that is no part of a name: 'c1', grid4x2 and c-1.x have none.

@@ -22,12 +22,22 @@ class Inputs:
 
     files: dict[str, str] = field(default_factory=dict)  # state by name, as ``state`` returns it
     environment: dict[str, str | None] = field(default_factory=dict)  # value by name; None: not set
-    unseen: tuple[str, ...] = ()  # what could not be observed; a result that has any is not kept
+    unseen: tuple[str, ...] = ()  # what could not be observed; a result that has any of it is not kept
     asks: tuple[str, ...] = ()  # functions that tell the program its hosts: on others it may do something else
     varies: tuple[str, ...] = ()  # functions and files whose answers change by themselves, such as a clock
     polls: tuple[str, ...] = ()  # functions that look for messages
     clocks: tuple[str, ...] = ()  # functions that tell the simulated time, called more than twice by a rank
+    reads: tuple[str, ...] = ()  # functions that tell the simulated time, called at all
     threads: bool = False  # the program asks for threads that call MPI, and is granted one for each rank
+    # What comparing runs in other surroundings has shown (apps/runs/surroundings.py).
+    depends: tuple[str, ...] = ()  # on which parts of them the course depends
+    clock_is_harmless: bool = False  # the course does not depend on the simulated time
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """Return why the result cannot be kept, in words; nothing: it can."""
+        varies = (f"the program asks {name}, whose answers change by themselves" for name in self.varies)
+        return (*self.unseen, *varies)
 
     def changed(self) -> str | None:
         """Return what has changed since the run, in a few words; None if nothing has."""
@@ -65,6 +75,7 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
     varies: dict[str, None] = {}
     polls: dict[str, None] = {}
     clocks: dict[str, None] = {}
+    reads: dict[str, None] = {}
     threads = False
     for inputs in several:
         if inputs is None:
@@ -78,9 +89,10 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
         varies |= dict.fromkeys(inputs.varies)
         polls |= dict.fromkeys(inputs.polls)
         clocks |= dict.fromkeys(inputs.clocks)
+        reads |= dict.fromkeys(inputs.reads)
         threads |= inputs.threads
-    hidden, asked, varying = tuple(unseen), tuple(asks), tuple(varies)
-    return Inputs(files, environment, hidden, asked, varying, tuple(polls), tuple(clocks), threads)
+    named = (tuple(names) for names in (unseen, asks, varies, polls, clocks, reads))
+    return Inputs(files, environment, *named, threads)
 
 
 def state(name: str, *, listed: bool = False) -> str:

@@ -104,11 +104,18 @@ class RunRecord:
     measured: Measured | None = field(default=None, metadata={"may_be_absent": True})
     # Where the measured computation of a user's program comes from; None: computation is injected, or takes no time.
     timed: Timed | None = field(default=None, metadata={"may_be_absent": True})
+    # Simulated time, by rank, that SimGrid charges a user's program for looks for messages (MPI_Iprobe, MPI_Test).
+    look_s: tuple[float, ...] = field(default=(), metadata={"may_be_absent": True})
 
     @property
     def ranks(self) -> int:
         """Number of ranks."""
         return len(self.host)
+
+    @property
+    def look_share(self) -> float:
+        """Largest share of a rank's simulated time that is SimGrid's charge for looks for messages."""
+        return max(self.look_s, default=0.0) / self.simulated_s if self.simulated_s > 0 else 0.0
 
     @property
     def energy_by_iteration(self) -> IterationEnergy:
@@ -155,6 +162,13 @@ class RunRecord:
         if self.inputs is not None:
             data["inputs"] = self.inputs.to_json()
         return {**identity, "ranks": self.ranks, **data}
+
+
+def without_computation(record: RunRecord) -> bool:
+    """Tell whether computation takes no time in a simulated run, so that its time is one of communication alone."""
+    return record.source == "simulation" and (
+        record.identity.get("compute") == "none" or ("arguments" in record.identity and not any(record.compute_s))
+    )
 
 
 _BY_RANK = (

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from apps.probes.plan import Plan
 from apps.programs.own_program import UserProgram
 from apps.recording.events import Kind, Mark, Recording
-from apps.results.cautions import MEASURED
+from apps.results.cautions import COMMUNICATION, MEASURED
 from apps.results.measured import Measured
 from apps.results.record import NOT_SHOWN, RunRecord, iterations_caution
 from apps.results.timed import Timed
@@ -27,6 +28,11 @@ _LOCKED = (
 )
 FOLDED_REL = 0.2  # share of measured computation that may be too long without a word
 SPREAD_REL = 0.05  # share by which measured computation may be wrong without a word
+_LOOKS_MATTER = 0.05  # share of the time above which the charge for looks is a caution
+CHARGED = (
+    "SimGrid's charge for looking for messages (MPI_Iprobe, MPI_Test and their kind, 0.1 ms each), not a time of a "
+    "machine: --cfg smpi/iprobe:1e-6 --cfg smpi/test:1e-6 charges 1 µs"
+)
 _BUSY = 0.5  # load of a host above which others use it
 _REPAIRED = re.compile(r"(.+)-[0-9a-f]{16}")  # as simgrid_identity returns it
 
@@ -72,6 +78,8 @@ def experiments_cautions(plan: Plan) -> tuple[str, ...]:
 def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
     problem = spec.target.problem
     program, extrapolated = problem.program, extrapolation_caution(record)
+    if spec.compute == "none":
+        yield COMMUNICATION
     if record.timed is not None:
         yield from _of_timed(record.timed)
     if program is not None and program.native is not None:
@@ -81,6 +89,8 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
         )
     if program is not None and spec.compute == "injected" and not any(record.compute_s):
         yield _no_computation(program)
+    if record.look_share > _LOOKS_MATTER:
+        yield f"{100 * record.look_share:.2g} % of the time of a rank is {CHARGED}"
     if record.inputs is not None:
         yield from _varying(record.inputs.varies)
         yield from _threads(record.inputs.threads)
@@ -136,6 +146,8 @@ def _of_measured(measured: Measured, ranks: int) -> Iterator[str]:
 def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
     problem = spec.target.problem
     program = problem.program
+    if spec.compute == "none":
+        yield COMMUNICATION
     if recording.measured and spec.machine is not None:
         yield f"computation is timed on machine {spec.machine.name}: results vary from run to run"
     elif program is not None and program.native is not None:
@@ -146,15 +158,15 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
     elif recording.timed:
         yield MEASURED
     yield from _spread(recording.spread_rel, recording.folded_rel)
-    computing = any(
-        ((events["kind"] == Kind.COMPUTE) | (events["kind"] == Kind.ELAPSE)).any() for events in recording.events
-    )
-    if program is not None and spec.compute == "injected" and not computing:
+    if program is not None and spec.compute == "injected" and not recording.computes:
         yield _no_computation(program)
     if recording.asks:
         yield f"the program asks for its hosts by {recording.asks[0]}: on those of the target it may do something else"
     yield from _varying(recording.varies)
     yield from _threads(recording.threads)
+    looks, events = (sum(map(len, rows)) for rows in (_looks(recording), recording.events))
+    if looks > _LOOKS_MATTER * events:
+        yield f"{looks} of its {events} events are looks, each with {CHARGED}"
     if recording.waits_at_windows:
         yield _LOCKED
     if problem.iterative:
@@ -166,6 +178,10 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
             yield f"{recorded} of {iterations} iterations were recorded: the others are taken to be like them"
     if spec.machine is None:
         yield from _repairs(simgrid_identity())
+
+
+def _looks(recording: Recording) -> list[Any]:
+    return [events[events["kind"] == Kind.LOOK] for events in recording.events]
 
 
 def _threads(asked: bool) -> Iterator[str]:
@@ -180,7 +196,7 @@ def _varying(names: Sequence[str]) -> Iterator[str]:
 
 def _no_computation(program: UserProgram) -> str:
     remedy = "charge flops by rank.compute" if program.is_python else "--compute measured times it"
-    return f"the program injects no computation, so it takes no time; {remedy}"
+    return f"the program injects no computation: all times are those of communication alone; {remedy}"
 
 
 def _changes(changes: Sequence[Change]) -> Iterator[str]:

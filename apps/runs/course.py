@@ -13,7 +13,7 @@ from apps.recording.iterations import without_marks
 from apps.recording.totals import computing_apart, totals_of_moments, totals_of_recording
 from apps.results.inputs import Inputs
 from apps.runs.neutral import neutral_platform
-from apps.smpi.engine import note_fingerprints, note_looks
+from apps.smpi.engine import Surroundings, note_fingerprints, note_looks
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from platforms.files.scratch import scratch_folder
@@ -43,8 +43,9 @@ def on_its_course(
     """
     if inputs is None or plain.engine != "smpi" or plain.target.problem.program is None:
         return recording
+    told = tuple(_of_surroundings(inputs))
     if not inputs.polls and not inputs.clocks:
-        return recording
+        return replace(recording, cautions=told) if told else recording
     slower = _slower(plain, slow_hosts=not looks(inputs))
     other, difference = _on_slower(slower, recording, time_limit_s, with_looks=looks(inputs) and _is_exact(plain))
     depends: tuple[str, ...] = ()
@@ -55,7 +56,12 @@ def on_its_course(
             f"{difference}",
         )
     seen = _is_exact(plain) and not _one_sided(other)
-    return replace(other, cautions=(*_of_looks(inputs, seen=seen), *depends))
+    return replace(other, cautions=(*_of_looks(inputs, seen=seen), *(depends or told)))
+
+
+def _of_surroundings(inputs: Inputs) -> Iterator[str]:
+    for part in inputs.depends:
+        yield f"the program's course depends on {part}: it does other things where that is another"
 
 
 def _is_exact(plain: RunSpec) -> bool:
@@ -119,4 +125,7 @@ def _note(slower: RunSpec, notes: Path, *, what: str, time_limit_s: float | None
     if with_looks:
         note_looks(slower, iterations, notes, what=what, time_limit_s=time_limit_s)
     else:
-        note_fingerprints(slower, iterations, notes, calls=False, what=what, time_limit_s=time_limit_s)
+        note_fingerprints(
+            slower, iterations, notes, calls=False, what=what, time_limit_s=time_limit_s,
+            surroundings=Surroundings(("clock",)),
+        )  # fmt: skip

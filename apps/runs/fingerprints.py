@@ -6,6 +6,7 @@ They depend on the program and its number of ranks only: all platforms share the
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,7 +26,7 @@ from apps.recording.fingerprints import (
 )
 from apps.results.inputs import Inputs, merged
 from apps.runs.neutral import NEUTRAL_SPEED_FLOPS, recording_identity
-from apps.smpi.engine import note_events, note_fingerprints
+from apps.smpi.engine import PARTS, Surroundings, note_events, note_fingerprints
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from apps.store import Store
@@ -56,6 +57,7 @@ def noted_in_full(
     spec: RunSpec,
     *,
     marked: bool,
+    settle_inputs: Callable[[Inputs | None], Inputs | None] = lambda inputs: inputs,
     store: Store | None = None,
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
@@ -64,8 +66,10 @@ def noted_in_full(
 ) -> Notes:
     """Return the notes of a full run of the spec's program on its number of ranks, from ``store`` if they are there.
 
-    With a folder ``events``, a run that succeeds is one on the spec's own platform, its events are noted there too,
-    and what it has read is added to ``read``.
+    It runs in other surroundings, also under another clock (PARTS): where the program's course depends on them, its
+    iterations are others than those of the run that they are compared with.  With a folder ``events``, it is a run in
+    the usual surroundings on the spec's own platform, its events are noted there too, and what it has read is added to
+    ``read``.
 
     Raises:
         KernelError: The program makes a call that cannot be recorded.
@@ -90,19 +94,21 @@ def noted_in_full(
             platform = silent_platform(spec.target.nranks)
             plain = RunSpec(Target(spec.target.problem, platform, ("h",) * spec.target.nranks))
             done = note_fingerprints(
-                plain, iterations, folder, calls=not marked, what=what, time_limit_s=time_limit_s, stop=stop
-            )
+                plain, iterations, folder, calls=not marked, what=what, time_limit_s=time_limit_s, stop=stop,
+                surroundings=Surroundings(tuple(PARTS)),
+            )  # fmt: skip
         try:
             calls, moments = read_notes(folder, spec.target.nranks)
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log) from err
-    notes = Notes(tuple(call[:0] for call in calls) if marked else calls, moments, done.inputs)
+    inputs = settle_inputs(done.inputs)
+    notes = Notes(tuple(call[:0] for call in calls) if marked else calls, moments, inputs)
     if events is not None and read is not None:
         read.append(done.inputs)
     if store is not None:
         items = sum(map(len, notes.moments if marked else notes.calls))
         content = to_bytes(notes.calls, notes.moments)
-        store.put_bytes("fingerprints", identity, content, inputs=merged([done.inputs]), summary=f"{items} hashes")
+        store.put_bytes("fingerprints", identity, content, inputs=merged([inputs]), summary=f"{items} hashes")
     return notes
 
 

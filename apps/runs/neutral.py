@@ -70,6 +70,7 @@ def program_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
             "kernel_hash": problem.program.content_hash,
             "arguments": list(problem.program.arguments),
             "full_iterations": problem.program.iterations,
+            **({"assumed": sorted(problem.program.assumed)} if problem.program.assumed else {}),
         }
     if problem.shares:
         program["shares"] = list(problem.shares)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -73,17 +74,25 @@ def record_events(
             except ValueError as err:
                 store.refuse("recording", identity_hash(identity), str(err))
     read: list[Inputs | None] = []
+
+    def settle_inputs(inputs: Inputs | None) -> Inputs | None:
+        # Imported here for a quick start: it is slow to import.
+        from apps.runs.surroundings import settled
+
+        return settled(spec, inputs, store=store, time_limit_s=time_limit_s, stop=stop)
+
     if spec.machine is not None:
         recording = _record_on_machine(spec, iterations, time_limit_s, stop)
     else:
         timed = with_work(spec, store=store, time_limit_s=time_limit_s, stop=stop)
+        more: dict[str, Any] = {"settle_inputs": settle_inputs, "store": store, "read": read}
         try:
-            recording = _record(timed, iterations, time_limit_s, store=store, read=read)
+            recording = _record(timed, iterations, time_limit_s, **more)
         except Departed as reason:
-            recording = _record(spec, iterations, time_limit_s, store=store, read=read)
+            recording = _record(spec, iterations, time_limit_s, **more)
             recording = replace(recording, cautions=(*recording.cautions, retimed(str(reason))))
     kept = None if recording.timed and spec.machine is None else store
-    inputs = None if spec.target.problem.program is None else merged(read)
+    inputs = None if spec.target.problem.program is None else settle_inputs(merged(read))
     if inputs is not None and (inputs.asks or inputs.varies or inputs.threads or recording.cautions):
         told = replace(recording, asks=inputs.asks, varies=inputs.varies, threads=inputs.threads)
         return scaled(told, spec.flop_scale)  # not kept, because the archive does not tell it
@@ -115,6 +124,7 @@ def _record(
     iterations: int,
     time_limit_s: float | None,
     *,
+    settle_inputs: Callable[[Inputs | None], Inputs | None],
     store: Store | None,
     read: list[Inputs | None],
 ) -> Recording:
@@ -130,7 +140,9 @@ def _record(
     full = spec.target.iterations
     if problem.iterative and iterations < full:
         with scratch_folder("recording") as notes:
-            limits: dict[str, Any] = {"store": store, "time_limit_s": time_limit_s}
+            limits: dict[str, Any] = {
+                "settle_inputs": settle_inputs, "store": store, "time_limit_s": time_limit_s
+            }  # fmt: skip
             recording, whole = _record_like_all(plain, iterations, notes, limits=limits, read=read)
         if recording is not None and not looks(merged(read)):
             return recording
@@ -139,7 +151,7 @@ def _record(
         recording = _record_marked(plain, full, time_limit_s, read)
     else:
         recording = without_marks(_record_once(plain, full, time_limit_s, read))
-    return on_its_course(plain, recording, merged(read), time_limit_s=time_limit_s)
+    return on_its_course(plain, recording, settle_inputs(merged(read)), time_limit_s=time_limit_s)
 
 
 def _record_on_machine(
@@ -205,7 +217,8 @@ def _record_like_all(
         plain, iterations, notes, what=what, time_limit_s=limits["time_limit_s"]
     )
     read.append(done.inputs)
-    if done.inputs is not None and (done.inputs.asks or done.inputs.varies):
+    inputs = limits["settle_inputs"](done.inputs)
+    if inputs is not None and (inputs.asks or inputs.varies or inputs.depends):
         return None, None
     try:
         recording, moments = with_source(plain, read_events(notes, nranks, measured=False)), read_moments(notes, nranks)
@@ -223,8 +236,10 @@ def _record_like_all(
     before = len(read)
     few = sum(map(len, recording.events)) * plain.target.iterations <= _MOST_EVENTS * iterations
     try:
-        more = {"events": events, "read": read} if few else {}
-        pattern = shown_pattern(plain, seen, cuts, marked=marked, **limits, **more)
+        # A run that shows that the clock does not matter has another clock, and is no recording.
+        more = {"events": events, "read": read} if few and not (inputs is not None and inputs.reads) else {}
+        harmless = inputs is not None and inputs.clock_is_harmless
+        pattern = shown_pattern(plain, seen, cuts, marked=marked, clock_is_harmless=harmless, **limits, **more)
         alike = pattern.period == 1 and pattern.start <= 1
     except NotShown:
         alike = False

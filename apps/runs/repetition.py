@@ -25,6 +25,10 @@ FULL_BELOW_MESSAGES = 50_000
 NOT_SETTLED = "the first ones did not settle"
 
 
+# Removes from what a run has noted all that was seen to be harmless (apps/runs/surroundings.py).
+Settle = Callable[[Inputs | None], Inputs | None]
+
+
 class NotShown(Exception):
     """The iterations are not shown to repeat; the message says why."""
 
@@ -33,6 +37,7 @@ def repeating(
     spec: RunSpec,
     run: Callable[[int], RunRecord],
     *,
+    settle_inputs: Settle,
     store: Store | None,
     time_limit_s: float | None,
     stop: threading.Event | None,
@@ -50,7 +55,9 @@ def repeating(
         return record
 
     try:
-        limits: dict[str, Any] = {"store": store, "time_limit_s": time_limit_s, "stop": stop}
+        limits: dict[str, Any] = {
+            "settle_inputs": settle_inputs, "store": store, "time_limit_s": time_limit_s, "stop": stop
+        }  # fmt: skip
         record = _extrapolated(spec, timed, limits, full_below_messages, walls_s)
     except NotShown as reason:
         record = replace(timed(spec.full_iterations), iterations_basis=str(reason))
@@ -70,22 +77,25 @@ def _extrapolated(
     if spec.compute == "measured" and (spec.work is None or not spec.work.uniform):
         raise NotShown("measured computation varies from one to the next")
     first = _run(run, FIRST_TRY)
-    _check_asks(first.inputs)
     if first.seen is None:
         raise NotShown("programs in Python are not compared by iterations")
     if _messages(extrapolate(first, iterations)) < full_below_messages:
         raise NotShown("a full run has few messages")
     began_s = time.perf_counter()
+    inputs = limits["settle_inputs"](first.inputs)
+    _check_asks(inputs)
+    harmless = inputs is not None and inputs.clock_is_harmless
     full = _full(spec, first.seen.marked, first.seen.cuts, limits)
     walls_s.append(time.perf_counter() - began_s)
-    pattern = pattern_of(full.iterations)
+    pattern = pattern_of(full.with_readings)
     if pattern is None:
         raise NotShown("they do not repeat")
 
     def checked(count: int) -> RunRecord:
         record = first if count == FIRST_TRY else _run(run, count)
         if count < iterations:
-            check_like(record.seen.fingerprints, record.seen.cuts, full, first.seen.cuts)
+            seen = record.seen
+            check_like(seen.fingerprints, seen.cuts, full, first.seen.cuts, clock_is_harmless=harmless)
         return record
 
     record = settle(checked, iterations, pattern=pattern)
@@ -97,7 +107,13 @@ def _extrapolated(
 
 
 def shown_pattern(
-    spec: RunSpec, fingerprints: Fingerprints | None, cuts: Any, *, marked: bool, **limits: Any
+    spec: RunSpec,
+    fingerprints: Fingerprints | None,
+    cuts: Any,
+    *,
+    marked: bool,
+    clock_is_harmless: bool,
+    **limits: Any,
 ) -> Pattern:
     """Return how the iterations repeat, of which a shortened run has these fingerprints.
 
@@ -108,15 +124,17 @@ def shown_pattern(
     pattern = pattern_of(full.iterations)
     if pattern is None:
         raise NotShown("they do not repeat")
-    check_like(fingerprints, cuts, full, cuts)
+    check_like(fingerprints, cuts, full, cuts, clock_is_harmless=clock_is_harmless)
     return pattern
 
 
-def check_like(short: Fingerprints | None, cuts: Any, full: Fingerprints, full_cuts: Any) -> None:
+def check_like(
+    short: Fingerprints | None, cuts: Any, full: Fingerprints, full_cuts: Any, *, clock_is_harmless: bool
+) -> None:
     """Raise NotShown where a shortened run does something else than the full run."""
     if short is None or cuts != full_cuts:
         raise NotShown("their boundaries were not found")
-    reason = departure(short, full)
+    reason = departure(short, full, clock_is_harmless=clock_is_harmless)
     if reason is not None:
         raise NotShown(reason)
 
@@ -156,6 +174,8 @@ def _check_asks(inputs: Inputs | None) -> None:
         raise NotShown(f"its course may depend on its hosts, for which it asks by {inputs.asks[0]}")
     if inputs.varies:
         raise NotShown(f"its course may depend on {inputs.varies[0]}, whose answers change by themselves")
+    if inputs.depends:
+        raise NotShown(f"its course depends on {inputs.depends[0]}")
 
 
 def _messages(record: RunRecord) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import replace
 from typing import Any
 
@@ -69,6 +70,7 @@ def _simulated(
     """Return the record of all iterations; the arguments are those of ``simulate``."""
     # Imported here for a quick start: it is slow to import.
     from apps.runs.repetition import FULL_BELOW_MESSAGES, NOT_SETTLED, repeating
+    from apps.runs.surroundings import settled
 
     if spec.engine == REPLAY:  # what is replayed comes from the store where that has it
         provided(NATIVE)(spec, store=store, time_limit_s=time_limit_s, stop=stop)
@@ -80,6 +82,9 @@ def _simulated(
         made = run_iterations(spec, iterations, time_limit_s=time_limit_s, stop=stop)
         read.append(made.inputs)
         return made
+
+    def settle_inputs(inputs: Inputs | None) -> Inputs | None:
+        return settled(spec, inputs, store=store, time_limit_s=time_limit_s, stop=stop)
 
     if spec.iterations == "full" or not problem.iterative:
         record = run(official)
@@ -94,12 +99,15 @@ def _simulated(
         record = repeating(
             spec,
             run,
+            settle_inputs=settle_inputs,
             store=store,
             time_limit_s=time_limit_s,
             stop=stop,
             full_below_messages=FULL_BELOW_MESSAGES if full_below_messages is None else full_below_messages,
         )
-    return replace(record, inputs=merged(read))
+    began_s = time.perf_counter()
+    inputs = settle_inputs(merged(read))
+    return replace(record, inputs=inputs, wall_s=record.wall_s + time.perf_counter() - began_s)
 
 
 def _with_basis(record: RunRecord, extrapolated: str, in_full: str | None) -> RunRecord:

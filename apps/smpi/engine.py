@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -28,6 +28,32 @@ from apps.smpi.replay import replay_settings
 from apps.spec.run_spec import RunSpec
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.installed import check_simgrid
+
+# Functions whose answers are others in other surroundings, by the part that they ask for (recorder/clocks.c).
+PARTS: dict[str, tuple[str, ...]] = {
+    "time": (
+        *("time", "clock", "times", "getrusage", "clock_gettime", "gettimeofday", "timespec_get"),
+        *("std::chrono::steady_clock", "std::chrono::system_clock"),
+        *("system_clock", "cpu_time", "date_and_time", "second", "etime", "dtime"),
+    ),
+    "process": ("getpid", "getppid", "gettid"),
+    "random": ("getrandom", "getentropy", "arc4random", "arc4random_uniform", "arc4random_buf", "std::random_device"),
+    "host": ("gethostname", "uname"),
+    "clock": ("MPI_Wtime", "smpi_gettimeofday", "smpi_clock_gettime"),
+    "layout": (),
+}
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """Surroundings of a run that is compared with another one (recorder/surroundings.c)."""
+
+    changed: tuple[str, ...]  # the PARTS that are others than usual
+
+    def settings(self) -> dict[str, str]:
+        """Return the environment variables that make them."""
+        more = {"IN_OTHER_SURROUNDINGS": "x" * 4001} if "layout" in self.changed else {}
+        return {**more, "RECORDER_SURROUNDINGS": " ".join(self.changed)}
 
 
 def program_hash(spec: RunSpec) -> str:
@@ -101,10 +127,12 @@ def note_fingerprints(
     what: str,
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
+    surroundings: Surroundings | None = None,
 ) -> Finished:
     """Run a number of iterations, and leave hashes of what the ranks do in the folder ``notes``.
 
     ``calls``: a hash of each call is noted, not only of each iteration that the program marks.
+    ``surroundings``: None, the usual ones.
 
     Raises:
         KernelError: The program makes a call that cannot be recorded.
@@ -112,7 +140,10 @@ def note_fingerprints(
         Stopped: ``stop`` was set.
     """
     events = "hashes" if calls else "no"
-    return noted(spec, launch(spec, iterations), notes, events, what=what, time_limit_s=time_limit_s, stop=stop)
+    return noted(
+        spec, launch(spec, iterations), notes, events, what=what, time_limit_s=time_limit_s, stop=stop,
+        settings={} if surroundings is None else surroundings.settings(),
+    )  # fmt: skip
 
 
 def note_looks(
@@ -167,7 +198,7 @@ def noted(
         settings["RECORDER_COMPUTE"] = "none"
     with scratch_folder("smpi") as folder:
         settings |= replay_settings(spec, started.iterations, folder)
-        work = working_folder(folder) if started.finds_input else None
+        work = working_folder(folder, started.files) if started.finds_input else None
         done = run_bounded(
             prepare(spec, started, folder, recorder=recorder_library()),
             folder=folder,
@@ -177,7 +208,7 @@ def noted(
             stop=stop,
         )
         if work is not None:
-            done = replace(done, inputs=noted_inputs(notes / "inputs", folder=folder, work=work))
+            done = replace(done, inputs=noted_inputs(notes / "inputs", folder=folder, work=work, made=started.files))
     check_program(spec)
     check_recorded(done, what)
     if spec.target.problem.program is not None:

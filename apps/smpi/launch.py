@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from apps.child.smpirun import smpirun_command, write_host_file
@@ -35,6 +35,9 @@ class Launch:
     iterations: int
     energy: tuple[str, ...] = ()  # parts whose energy is counted: "hosts", "links"
     private: tuple[str, ...] = ()  # shared libraries of which each rank has its own copy
+    files: Mapping[str, str] = field(
+        default_factory=dict
+    )  # text of each file that is made in the folder of the run, by name
 
 
 def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> Launch:
@@ -59,6 +62,7 @@ def launch(spec: RunSpec, iterations: int, *, energy: tuple[str, ...] = ()) -> L
             iterations=iterations,
             energy=energy,
             private=private_libraries(program),
+            files=problem.program.files_for(iterations),
         )
     more = [*([f"energy={'+'.join(energy)}"] if energy else []), *bus_arguments(spec)]
     arguments = kernel_arguments(spec, iterations, *more)

@@ -82,7 +82,7 @@ def run_user_iterations(
     with scratch_folder("smpi") as folder:
         notes = folder / "notes"
         notes.mkdir()
-        work = working_folder(folder)
+        work = working_folder(folder, started.files)
         done = run_bounded(
             prepare(spec, started, folder, recorder=recorder_library()),
             folder=folder,
@@ -110,7 +110,7 @@ def run_user_iterations(
             noted = _read_notes(notes, spec, iterations, partial=partial, energy=energy)
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log, done.output) from err
-        done = replace(done, inputs=noted_inputs(notes / "inputs", folder=folder, work=work))
+        done = replace(done, inputs=noted_inputs(notes / "inputs", folder=folder, work=work, made=started.files))
     if partial:
         _check_iterations_known(what, iterations, noted.timeline, hosts=spec.target.placement, energy=energy)
     return _record(spec, noted, identity=identity, done=done, started=started)
@@ -192,6 +192,7 @@ def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Fin
         peak_memory_bytes=done.peak_memory_bytes,
         command=repeatable(spec, started),
         inputs=done.inputs,
+        look_s=tuple(float(change["looked_s"]) for change in whole),
         seen=None if timeline is None else Seen(timeline),
         timed=_timed(spec),
         **energy_fields(noted.energy, spec.target.platform, () if timeline is None else timeline.energy_j),

@@ -17,8 +17,8 @@ from apps.spec.choices import (
 )
 from apps.spec.engine_options import check_host_names
 from apps.spec.real_machine import RealMachine
-from apps.spec.s4u_limits import check_limits
 from apps.spec.target import Target
+from platforms.addons import provided
 from platforms.errors import known_names
 from platforms.model.platform import Platform
 from platforms.wording import number_of
@@ -145,7 +145,7 @@ def check_engine(engine: str, target: Target, *, mode: str, compute: str, option
     if engine not in ENGINES:
         raise OptionError(f"--engine {engine}", "no such engine", known_names(engine, ENGINES))
     if engine == "s4u":
-        check_limits(target, mode=mode, compute=compute, options=options)
+        provided("apps.spec.s4u_limits:check_limits")(target, mode=mode, compute=compute, options=options)
     elif program is not None and program.is_python:
         raise OptionError(f"--engine {engine}", f"{program.name} is a program in Python", "It needs --engine s4u")
     else:

@@ -138,6 +138,8 @@ class RunSpec:
             settings |= self.measured_identity()
             if program.status:
                 settings["status"] = program.status
+            if program.assumed:
+                settings["assumed"] = sorted(program.assumed)
         elif problem.open_ended and not self.ends_itself:  # the number comes from a table, not from the parameters
             settings = {"full_iterations": self.target.iterations}
         else:

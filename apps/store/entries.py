@@ -13,6 +13,7 @@ KINDS = {
     "recording": "events of a run",
     "computation": "measured computation of a program",
     "fingerprints": "hashes of the iterations of a program",
+    "surroundings": "on which parts of its surroundings the course of a program depends",
     "evaluation": "evaluation of an application in blocks",
     "prediction": "prediction of a target, by gridval scale",
 }

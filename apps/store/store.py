@@ -138,9 +138,9 @@ class Store:
 
     def _may_keep(self, identity: dict[str, Any], inputs: Inputs | None) -> bool:
         """Return whether all that a user's program has read was observed; report it where it was not."""
-        if not is_users(identity) or (inputs is not None and not inputs.unseen):
+        if not is_users(identity) or (inputs is not None and not inputs.hidden):
             return True
-        reason = inputs.unseen[0] if inputs is not None else "what it reads was not observed"
+        reason = inputs.hidden[0] if inputs is not None else "what it reads was not observed"
         self._report(f"store {self.folder}: {identity.get('app')}: {reason}. Its results are used but not kept.")
         return False
 

@@ -76,6 +76,7 @@ class Command(Generic[_Request]):
             epilog=self.epilog,
             usage=self.usage,
             first=self.first,
+            absent=self.request.absent,
         )
         known = {field.option for field in fields_of(self.request)}
         for option, help in (choosers or {}).items():

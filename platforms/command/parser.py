@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 from platforms.command.help_text import FIRST, SECTION_OF, HelpFormatter, help_text
@@ -18,10 +18,12 @@ class CommandParser(argparse.ArgumentParser):
     """An argument parser that accepts no abbreviated options and reports errors in one line.
 
     Its help shows ten options, those named in ``first`` before others, and with --help-all every option.
+    ``absent`` are options that it does not have, with the reason and what to do.
     """
 
     def __init__(self, *args: Any, **options: Any) -> None:
         self.first: Sequence[str] = options.pop("first", FIRST)
+        self.absent: Mapping[str, str] = options.pop("absent", {})
         helped = options.pop("add_help", True)
         options = {"allow_abbrev": False, "formatter_class": HelpFormatter, **options, "add_help": False}
         super().__init__(*args, **options)
@@ -46,6 +48,9 @@ class CommandParser(argparse.ArgumentParser):
         words = self._with_any_words(sys.argv[1:] if args is None else list(args))
         values, unknown = self.parse_known_args(words, namespace)
         if unknown:
+            for word in unknown:
+                if (reason := self.absent.get(word.partition("=")[0])) is not None:
+                    self.error(f"{word.partition('=')[0]}: {reason}")
             asked = _did_you_mean_option(unknown, self)
             self.error(f"unrecognized arguments: {' '.join(unknown)}{'. ' + asked if asked else ''}")
         return values

@@ -35,10 +35,10 @@ def cache_folder() -> Path:
     return folder
 
 
-def write_atomically(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes, *, executable: bool = False) -> None:
     """Write a file so that no reader ever sees half of it.
 
-    Several processes may write the same file at once.
+    Several processes may write the same file at once.  An ``executable`` file may be run by everyone.
 
     Raises:
         UserError: The folder cannot be written (no permission, disk full).
@@ -48,7 +48,7 @@ def write_atomically(path: Path, content: bytes) -> None:
         with scratch_file(path.parent) as (handle, temporary):
             with os.fdopen(handle, "wb", closefd=False) as file:
                 file.write(content)
-            os.chmod(temporary, 0o644)  # other users may share the cache folder
+            os.chmod(temporary, 0o755 if executable else 0o644)  # other users may share the cache folder
             os.replace(temporary, path)
     except OSError as err:
         raise unusable(path.parent, err.strerror or str(err)) from err

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from apps.errors import SimulationError
+from apps.recording.events import Recording
+from apps.results.record import RunRecord, without_computation
 from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.terminal.quantities import percent
@@ -91,9 +93,21 @@ def complete(prediction: Prediction, predictor: str, target: Target, evidence: S
     Raises:
         OutOfRange: The energy of the target cannot be told.
     """
+    prediction = replace(prediction, communication_only=_without_computation(prediction, target, evidence))
     prediction = with_error_range(with_energy(prediction, target), predictor, target)
     prediction = _with_notes(with_bottleneck(with_changes(prediction, target)), target)
     return with_interval(prediction, predictor, target, evidence)
+
+
+def _without_computation(prediction: Prediction, target: Target, evidence: Sequence[Evidence]) -> bool:
+    """Tell whether the evidence of a user's program, or of runs in which computation takes no time, has none."""
+    used = [item.answer for item in evidence if not prediction.evidence or item.id in prediction.evidence]
+    records = [answer for answer in used if isinstance(answer, RunRecord)]
+    recordings = [answer for answer in used if isinstance(answer, Recording)]
+    if any(record.identity.get("compute") == "none" for record in records):
+        return True
+    seen = [without_computation(record) for record in records] + [not recording.computes for recording in recordings]
+    return target.problem.program is not None and bool(seen) and all(seen)
 
 
 def _with_notes(prediction: Prediction, target: Target) -> Prediction:

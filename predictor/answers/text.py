@@ -35,7 +35,8 @@ def answer_lines(answer: Answer, *, why: str | None = None) -> list[str]:
         said = [f"{head}no answer", *asked, answer.refusal or ""]
     else:
         first, rest = _first(prediction, answer), _details(prediction, answer)
-        said = [head + _headline(prediction), *first, *asked, *rest]
+        what = "communication time " if prediction.communication_only else ""
+        said = [head + what + _headline(prediction), *first, *asked, *rest]
     return [line for number, text in enumerate(said) for line in _wrapped(text, first=number == 0)]
 
 
@@ -171,19 +172,27 @@ def _range(prediction: Prediction) -> Iterator[str]:
     side = "high" if prediction.time_s > expected[1] else "low"
     if prediction.interval is not None:
         odds = f"{100 * prediction.interval.level:.0f} % interval"
-        said = f"true time {range_} ({odds})"
+        said = f"{_true(prediction)} {range_} ({odds})"
         if _is_biased(prediction):
             said = f"the model's own time is {time_text}, too {side} in cases like this one ({odds})"
         yield said
     elif errors is None:
-        said = f"the model's own time of {time_text} lies outside" if _is_biased(prediction) else f"true time {range_}"
+        said = (
+            f"the model's own time of {time_text} lies outside"
+            if _is_biased(prediction)
+            else f"{_true(prediction)} {range_}"
+        )
         yield f"{said}, by the model itself; error not known: {prediction.no_error_range}"
     elif _is_biased(prediction):
         times = range_text(*(significant(1 + error_pct / 100) for error_pct in (errors.low_pct, errors.high_pct)))
         yield f"the model's own time is {time_text}, too {side} here: in such cases it was {times} times the true time"
     else:
         usual = f"{_signed(errors.low_pct)} to {_signed(errors.high_pct)} %"
-        yield f"true time {range_}: errors of {usual} are usual at this compute share"
+        yield f"{_true(prediction)} {range_}: errors of {usual} are usual at this compute share"
+
+
+def _true(prediction: Prediction) -> str:
+    return "true communication time" if prediction.communication_only else "true time"
 
 
 def _made_of(interval: Interval) -> str:

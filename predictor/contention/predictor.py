@@ -37,6 +37,15 @@ def busy_cores(target: Target) -> int:
             ranks, or more than cores.
     """
     traffic_of(target.problem, target.nranks)
+    return ranks_of_nodes(target)
+
+
+def ranks_of_nodes(target: Target) -> int:
+    """Return the number of ranks on every node.
+
+    Raises:
+        OutOfRange: The nodes are of several clusters or have different numbers of ranks, or more than cores.
+    """
     where = f"{NAME}, {target.problem.on(target.nranks)}"
     counts = Counter(target.placement)
     cores = target.platform.host(target.placement[0]).cores

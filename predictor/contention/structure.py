@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property, lru_cache
 
 import numpy as np
@@ -61,20 +61,31 @@ class Structure:
 
         Where the messages alone take nearly as long, there is none; the operations are then given a small share.
         """
-        # Imported here for a quick start: it is slow to import.
-        from scipy.optimize import brentq
-
         most = time_s / operations(self._problem, target.nranks)
-        least = LEAST_SHARE * most
-        least_s, whole_s = self.times_s(target, [least, most])
-        if least_s >= time_s:
-            return least, False
-        if whole_s <= time_s:  # nothing is sent, or waited for
-            return most, True
-        root_s = brentq(lambda guess_s: self.times_s(target, [guess_s])[0] - time_s, least, most, xtol=_EXACT * most)
-        return float(root_s), True
+        return stretched(lambda each_s: self.times_s(target, each_s), most, time_s)
 
     @cached_property
     def _number(self) -> dict[str, int]:
         assert self._network is not None
         return {host: i for i, host in enumerate(ground_of(self._network).hosts)}
+
+
+def stretched(times_s: Callable[[Sequence[float]], list[float]], most: float, time_s: float) -> tuple[float, bool]:
+    """Return the time of an operation with which a run takes ``time_s``, and whether there is one.
+
+    Args:
+        times_s: Returns the times of the run, s, for some times of an operation.
+        most: The time of an operation with which the operations alone take ``time_s``.
+        time_s: The time of the run, s.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from scipy.optimize import brentq
+
+    least = LEAST_SHARE * most
+    least_s, whole_s = times_s([least, most])
+    if least_s >= time_s:
+        return least, False
+    if whole_s <= time_s:  # nothing is sent, or waited for
+        return most, True
+    root = brentq(lambda guess: times_s([guess])[0] - time_s, least, most, xtol=_EXACT * most)
+    return float(root), True

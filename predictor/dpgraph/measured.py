@@ -12,7 +12,7 @@ the whole cluster shares.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import combinations, permutations
 
@@ -48,6 +48,28 @@ def measured_network(platform: Platform, placement: Sequence[str], results: Sequ
     return _Fit(where, Survey(where, results)).network()
 
 
+class _Ways(Mapping[tuple[str, str], DirectedPath]):
+    """The ways between all hosts, each made when it is first asked for: most programs use few of them."""
+
+    def __init__(self, fit: _Fit):
+        self._fit = fit
+        self._made: dict[tuple[str, str], DirectedPath] = {}
+
+    def __getitem__(self, pair: tuple[str, str]) -> DirectedPath:
+        if pair not in self._made:
+            if not self._fit.knows(*pair):
+                raise KeyError(pair)
+            self._made[pair] = self._fit.way_of(*pair)
+        return self._made[pair]
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        hosts = self._fit.cluster
+        return ((a, b) for a in hosts for b in hosts if self._fit.knows(a, b))
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 @dataclass
 class _Fit:
     """Fit of a network's capacities to the experiments under load."""
@@ -74,9 +96,9 @@ class _Fit:
 
     def network(self) -> NetworkModel:
         """Return the fitted network."""
-        hosts = [(c, host) for c, members in self.where.hosts.items() for host in members]
-        ways = {(a, b): self.way(c, a, d, b) for c, a in hosts for d, b in hosts if self._known(c, a, d, b)}
-        self.capacity_Bps = {name: np.inf for way in ways.values() for name in way.links}
+        self.capacity_Bps = {
+            name: np.inf for pair in self._showing_all_links() for name in self.way(*self._ends(pair)).links
+        }
         self._fit_crossings()
         for c in self.where.hosts:
             self._fit_nodes(c)
@@ -92,11 +114,29 @@ class _Fit:
                 self._fit_backbone(c)
             for c, d in combinations(self.where.hosts, 2):
                 self._fit_wide_area(c, d)
-        network = self._network({pair: self.way(*self._ends(pair)) for pair in ways})
+        network = self._network(_Ways(self))
         return replace(network, measured_as=self.survey.measured_as, cautions=tuple(self._cautions()))
 
-    def _known(self, c: str, a: str, d: str, b: str) -> bool:
-        return a == b or c != d or (c, c) in self.row
+    def knows(self, a: str, b: str) -> bool:
+        """Return whether there is a way from host a to host b."""
+        c, d = self.cluster.get(a), self.cluster.get(b)
+        return c is not None and d is not None and (a == b or c != d or (c, c) in self.row)
+
+    def way_of(self, a: str, b: str) -> DirectedPath:
+        """Return the way from host a to host b."""
+        return self.way(*self._ends((a, b)))
+
+    def _showing_all_links(self) -> Iterator[tuple[str, str]]:
+        """Yield pairs of hosts whose ways have all links, in the order of all pairs.
+
+        Where no links inside a cluster were found, only the ways from its first host and from each host to itself have
+        a link that no earlier pair has.
+        """
+        for c, members in self.where.hosts.items():
+            inside = members if c in self.structures else ()
+            for a in members:
+                others = self.cluster if a == members[0] else inside or (a,)
+                yield from ((a, b) for b in others if self.knows(a, b))
 
     def _ends(self, pair: tuple[str, str]) -> tuple[str, str, str, str]:
         a, b = pair

@@ -35,6 +35,10 @@ class Given:
         return program.content_hash
 
 
+# Why commands that simulate the program have no option for a trace (Request.absent).
+NOT_SIMULATED = {"--recording": "a trace cannot be simulated. Give --program, or ask gridval predict --recording"}
+
+
 @dataclass(frozen=True, kw_only=True)
 class RecordingOptions(Request):
     """A recording in place of a program."""

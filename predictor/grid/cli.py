@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
@@ -62,6 +62,10 @@ _QUICK: Mapping[str, Callable[[DesignQuestion, Settings, Runner], Times]] = {"dp
 @dataclass(frozen=True, kw_only=True)
 class GridRequest(JsonOption, ProgramOptions, SettingsOptions, RunnerOptions, DryRunOption):
     """Request of ``gridval plan grid``."""
+
+    absent: ClassVar[Mapping[str, str]] = {
+        "--recording": "a trace has one number of ranks, and grids have many. Give --program"
+    }
 
     file: str = argument("FILE.toml", "prices of nodes and networks, and the programs to run")
     app: str | None = option(

@@ -14,38 +14,36 @@ from typing import TYPE_CHECKING, ClassVar
 
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
-from apps.options.programs import ProgramOptions, own_problem_from_request, problem_from_request
 from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import ComputeOptions, check_timed
+from apps.options.settings import ComputeOptions
 from apps.programs.kernel import kernel_names
 from apps.results.cautions import Cautions
-from apps.spec.settings import Settings
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
-from platforms.command.request import fields_of, given, option, titled
+from platforms.command.request import given, option, titled
 from platforms.errors import UserError, known_names
 from platforms.terminal.table import table_lines
 from predictor.evidence.given import RecordingOptions, given_from_request
 from predictor.hierarchical.beta import BETAS, named_beta
 from predictor.hierarchical.model import COUNTED, SCALING
-from predictor.series.counts import counts
+from predictor.hierarchical.recorded_request import (
+    OF_RECORDINGS,
+    RecordedOptions,
+    is_recorded,
+    recorded_question,
+    refuse_recording_options,
+)
 
 if TYPE_CHECKING:
     from predictor.hierarchical.multicore_cluster import MulticoreCluster
     from predictor.hierarchical.recorded_plan import RecordedPlan
 
-MOST_RANKS = 64  # recorded unasked
-
-
-_OF_RECORDINGS = "programs that are recorded"
-_MACHINE_MEMORY = "bytes between cores and memory per operation (default: those that a kernel declares, else none)"
-
 
 @dataclass(frozen=True, kw_only=True)
-class CoresRequest(ProgramOptions, RecordingOptions, ComputeOptions, RunnerOptions, DryRunOption, JsonOption):
+class CoresRequest(RecordedOptions, RecordingOptions, RunnerOptions, DryRunOption, JsonOption):
     """Request of ``gridval plan cores``."""
 
-    sections: ClassVar[Mapping[str, str]] = titled(_OF_RECORDINGS, ComputeOptions, RunnerOptions, DryRunOption)
+    sections: ClassVar[Mapping[str, str]] = titled(OF_RECORDINGS, ComputeOptions, RunnerOptions, DryRunOption)
 
     system: str | None = option(
         None,
@@ -64,14 +62,6 @@ class CoresRequest(ProgramOptions, RecordingOptions, ComputeOptions, RunnerOptio
     )
     n: int | None = option(None, "N", "size, of a program of the paper's table")
     problem_class: str | None = option(None, "C", "class, of a kernel", name="--class")
-    ranks: str | None = option(
-        None,
-        "LIST",
-        f"numbers of ranks on which it is recorded, such as 1:64 or 8,16,24; the allocations have as many cores "
-        f"(default: powers of two up to {MOST_RANKS})",
-        section=_OF_RECORDINGS,
-    )
-    bytes_per_flop: float | None = option(None, "B", _MACHINE_MEMORY, unit="byte/flop", section=_OF_RECORDINGS)
     cores_per_node: int | None = option(None, "Q", "cores per node (default: the best)")
     nodes: int | None = option(None, "P", "number of nodes (default: the best)")
     most_nodes: int | None = option(None, "P", "most nodes available (default: all)")
@@ -113,7 +103,7 @@ class CoresRequest(ProgramOptions, RecordingOptions, ComputeOptions, RunnerOptio
 
 
 def _run(request: CoresRequest) -> int:
-    _refuse_recording_options(request)
+    refuse_recording_options(request)
     if request.derivation:
         return _derivation(request.json)
     if request.figures is not None:
@@ -141,59 +131,19 @@ def _derivation(as_json: bool) -> int:
     return 0
 
 
-def _is_recorded(request: CoresRequest) -> bool:
-    """Return whether the program is recorded: no row of the paper's table, and no kernel with declared exchanges."""
-    if request.program is not None or request.recording is not None or request.size is not None:
-        return True
-    if request.app not in kernel_names():
-        return False
-    # Imported here for a quick start: it is slow to import.
-    from predictor.hierarchical.answer import known_apps
-
-    return request.app not in known_apps()
-
-
-def _refuse_recording_options(request: CoresRequest) -> None:
-    """Raise UserError if an option is given that only a recorded program has."""
-    if _is_recorded(request):
-        return
-    for field in fields_of(CoresRequest):
-        if field.section == _OF_RECORDINGS and getattr(request, field.key) != field.default:
-            remedy = "Leave it out, or give --program, --recording or --app with --size"
-            raise UserError(field.option, "goes with a program that is recorded", remedy)
-    own_problem_from_request(request)  # raises an error for other options of a program
-
-
-def _recorded(request: CoresRequest, system: MulticoreCluster, said: Cautions) -> RecordedPlan | int:
+def _recorded(request: CoresRequest, system: MulticoreCluster) -> RecordedPlan | int:
     """Return the recordings of a program; with --dry-run say what they take, and return the exit status."""
     # Imported here for a quick start: they are slow to import.
     from predictor.dpgraph.predictors import iterations_to_record
     from predictor.evidence.plan import recordings_plan
-    from predictor.hierarchical.recorded_plan import RecordedPlan, counts_unasked, gathered, recorded_targets
 
     trace = given_from_request(request)
-    own = own_problem_from_request(request) if trace is None else trace.problem
-    problem = own or problem_from_request(request, given(request.app))
-    moved = problem.bytes_per_flop if request.bytes_per_flop is None else request.bytes_per_flop
-    if moved is not None and not 0 <= moved < float("inf"):
-        raise UserError(f"--bytes-per-flop {moved:g}", "not a number of bytes", "Give 0 or more")
-    if trace is not None:
-        ranks: tuple[int, ...] = (trace.recording.nranks,)
-    else:
-        ranks = counts_unasked(system) if request.ranks is None else counts("--ranks", request.ranks)
-    # l_c is the speed at which a kernel's operations are counted.
-    settings = Settings(
-        compute=request.compute,
-        efficiency="1" if problem.program is None else "reference",
-        host_speed_flops=None if request.host_speed is None else request.host_speed * 1e9,
-    )
-    check_timed(request)
-    targets = recorded_targets(problem, system, ranks)
+    asked = recorded_question(request, system, trace)
     if request.dry_run:
-        return print_plan(request, recordings_plan(settings, targets, iterations_to_record))
+        return print_plan(request, recordings_plan(asked.settings, asked.targets, iterations_to_record))
+    said = Cautions()
     with runner_from_request(request, cautions=said, saying=False) as runner:
-        recordings, left_out = gathered(targets, settings, runner, trace)
-    return RecordedPlan(problem, system, recordings, moved or 0.0, (*left_out, *said.lines()))
+        return asked.plan(runner, said, trace)
 
 
 def _answer(request: CoresRequest) -> int:
@@ -202,7 +152,7 @@ def _answer(request: CoresRequest) -> int:
     from predictor.hierarchical.multicore_cluster import BATCH_SYSTEMS, read_cluster
     from predictor.hierarchical.output import as_json, text
 
-    recorded = _is_recorded(request)
+    recorded = is_recorded(request)
     for name in ("system",) if recorded and (request.program or request.recording) else ("system", "app"):
         if getattr(request, name) is None:
             raise UserError(f"--{name}", "not given", "Give it; --help lists what is known")
@@ -213,7 +163,7 @@ def _answer(request: CoresRequest) -> int:
     if request.beta is None and request.beta0 is not None:
         raise UserError(f"--beta0 {request.beta0:g}", "goes with --beta", "Give the form too")
     system = read_cluster(given(request.system), memory_gbyte_s=request.memory, efficiency=request.efficiency)
-    plan = _recorded(request, system, Cautions()) if recorded else None
+    plan = _recorded(request, system) if recorded else None
     if isinstance(plan, int):
         return plan
     question = AllocationQuestion(

@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from predictor.evidence.given import Given
 
 SOURCE = "eq. (3) with #op, #b and #x from recordings, and a link for every node"
-MOST_RANKS = 64  # recorded unasked
 _NETWORK = "machine"
 
 
@@ -50,12 +49,6 @@ def machine_platform(system: MulticoreCluster, ranks: int) -> Platform:
     nodes = min(system.nodes, ranks)
     cluster = GridCluster("node", nodes, float(system.core_flops), wire, wire, system.cores)
     return materialise(Grid(f"nodes-of-{nodes}", _NETWORK, (cluster,), "mesh", ()))
-
-
-def counts_unasked(system: MulticoreCluster) -> tuple[int, ...]:
-    """Return the powers of two up to MOST_RANKS, and to the cores of the machine."""
-    most = min(MOST_RANKS, system.cores * system.nodes)
-    return tuple(2**power for power in range(most.bit_length()) if 2**power <= most)
 
 
 def recorded_targets(problem: Problem, system: MulticoreCluster, counts: Sequence[int]) -> list[Target]:

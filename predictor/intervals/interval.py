@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from apps.recording.events import Recording
+from apps.recording.events import Kind, Recording
 from apps.results.record import RunRecord
 from apps.spec.target import Target
 from predictor.base import Evidence, Interval, Prediction
@@ -23,7 +23,7 @@ LEAST = 1e-4  # least distance of an end of an interval from its middle, relativ
 LEAST_OTHER = (
     5e-3  # of programs that have no cases: those of other people were up to 0.4 % off (docs/programs/tried.md)
 )
-SHOWN_DIGITS = 3  # significant digits of a time in texts; no interval is narrower than one to either side
+_MOST_LOOKS = 0.05  # share of looks for messages that still leaves an interval
 _MOST_OFF = 0.9  # by which measured computation may be off, as a share of the time
 FARTHEST = 2.0  # times the largest calibrated extrapolation in the number of ranks
 # What is said of surroundings that are not those of a generated grid.
@@ -117,21 +117,20 @@ def measured_spread(prediction: Prediction, evidence: Sequence[Evidence]) -> flo
 
 
 def _interval(time_s: float, features: Features, calibration: Calibration, spread_rel: float) -> Interval:
-    """Return the calibrated interval, widened by the spread of measured computation and by the digits that are shown.
+    """Return the calibrated interval, widened by the spread of measured computation.
 
-    The truth is of another measurement than the evidence, so that both may be off.
+    The truth is of another measurement than the evidence, so that both may be off.  Times are printed with the digits
+    that the interval needs (platforms/terminal/quantities.py).
     """
     low, high = bounds(features, calibration)
     low_s, high_s = time_s * math.exp(low), time_s * math.exp(high)
     share = 1.0 if features.compute_share is None else features.compute_share
     off_rel = min(math.sqrt(2) * spread_rel * share, _MOST_OFF)
     low_s, high_s = low_s * (1 - off_rel), high_s * (1 + off_rel)
-    digit_s = 10.0 ** (math.floor(math.log10(high_s)) - SHOWN_DIGITS + 1)
-    missing_s = max(0.0, 2 * digit_s - (high_s - low_s)) / 2
     described = _described(features, known=features.app in calibration.apps)
     if spread_rel:
         described.append(f"computation timed within {100 * spread_rel:.2g} %")
-    return Interval(low_s - missing_s, high_s + missing_s, calibration.level, len(calibration.cases), tuple(described))
+    return Interval(low_s, high_s, calibration.level, len(calibration.cases), tuple(described))
 
 
 def _described(features: Features, *, known: bool) -> list[str]:
@@ -159,7 +158,19 @@ def _uncalibrated(prediction: Prediction, target: Target, evidence: Sequence[Evi
     used = [item.answer for item in evidence if not prediction.evidence or item.id in prediction.evidence]
     if any(_is_doubtful(answer) for answer in used if isinstance(answer, Recording)):
         return "calibrated with recordings that need no caution"
+    if any(_polls(answer) for answer in used):
+        return "calibrated with programs that do not poll: SimGrid charges each look for a message"
     return None
+
+
+def _polls(answer: object) -> bool:
+    """Return whether a noticeable part of the evidence are looks for messages, of which SimGrid charges each."""
+    if isinstance(answer, RunRecord):
+        return answer.look_share > _MOST_LOOKS
+    if not isinstance(answer, Recording):
+        return False
+    looks = sum(int((events["kind"] == Kind.LOOK).sum()) for events in answer.events)
+    return looks > _MOST_LOOKS * sum(map(len, answer.events))
 
 
 def _is_doubtful(recording: Recording) -> bool:

@@ -8,11 +8,12 @@ from dataclasses import dataclass
 
 from apps.probes.network.measure import Exchange
 from apps.probes.plan import Measurement
+from platforms.addons import is_there, provided
 from predictor.network.distances import Distances
-from predictor.network.mesh import Mesh, hops
 from predictor.network.shared_links import Flow, SharingExperiment, SharingTimes, Structure, packed
-from predictor.network.tree import Tree, is_tree
 
+# Add-ons: functions that return the structure that distances show, or None; the first that knows one is taken.
+_KINDS = ("predictor.network.tree:tree_of", "predictor.network.mesh:mesh_of")
 _CHECKS = 3  # experiments in which all hosts send at the same moment, to check what was found
 _SEED = 1
 
@@ -23,10 +24,8 @@ def structure_of(distances: Distances) -> Structure | None:
     """Return the kind of structure that the distances in a cluster show; None if none is known."""
     if not distances.few:
         return None
-    if is_tree(distances):
-        return Tree(distances)
-    steps = hops(distances)
-    return None if steps is None else Mesh(distances, steps)
+    shown = (provided(kind)(distances) for kind in _KINDS if is_there(kind))
+    return next((structure for structure in shown if structure is not None), None)
 
 
 @dataclass(frozen=True)

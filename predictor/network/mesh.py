@@ -227,3 +227,9 @@ class Mesh:
     def unresolved(self) -> int:
         """Return the number of pairs of switches between which several ways remain possible."""
         return len(self._unknown)
+
+
+def mesh_of(distances: Distances) -> Mesh | None:
+    """Return the mesh that the distances show; None if latencies are no multiples of one."""
+    steps = hops(distances)
+    return None if steps is None else Mesh(distances, steps)

@@ -307,3 +307,8 @@ def _groups(distances: Distances) -> list[Group]:
             if len(group) > 1:
                 groups[group] = None
     return sorted(groups, key=len)
+
+
+def tree_of(distances: Distances) -> Tree | None:
+    """Return the tree that the distances show; None if they are not those of a tree."""
+    return Tree(distances) if is_tree(distances) else None

@@ -88,7 +88,7 @@ def _parts(steps: Sequence[Step], program: Program, network: NetworkModel, targe
 
     clusters = [target.platform.cluster_of(host).name for host in target.placement]
     messages, paths = network.carry(program, target.placement)
-    links, names = list(network.capacity_Bps), _link_names(network, target)
+    links, names = list(network.capacity_Bps), _link_names(network, program, target)
     amounts = messages.kinds["amount_bytes"] * np.bincount(messages.kind, minlength=len(messages.kinds))
     by_path = np.bincount(messages.kinds["path"], amounts, len(paths.bound_Bps))
     loads_s = np.bincount(paths.link, np.repeat(by_path, np.diff(paths.first)) * paths.weight, len(links)) / np.maximum(
@@ -122,11 +122,12 @@ def _latency_name(a: str, b: str) -> str:
     return f"latency inside {a}" if a == b else f"latency between {min(a, b)} and {max(a, b)}"
 
 
-def _link_names(network: NetworkModel, target: Target) -> dict[str, str]:
+def _link_names(network: NetworkModel, program: Program, target: Target) -> dict[str, str]:
     """Return the names of links for readers: those of single nodes are named by their cluster together."""
     ends: dict[str, set[str]] = {}
-    for pair, way in network.ways.items():
-        for link in way.links:
+    placement = target.placement
+    for pair in {(placement[at // program.nranks], placement[at % program.nranks]) for at in program.pairs.tolist()}:
+        for link in network.ways[pair].links:
             ends[link] = ends.get(link, set(pair)) & set(pair)
     named = {}
     for link in network.capacity_Bps:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -26,6 +27,7 @@ from predictor.scale.points import Asked, points
 from predictor.scale.request import Growth, ScaleRequest, growth_from_request, problems
 from predictor.scale.text import notes, sentences, table
 from predictor.series.counts import counts
+from predictor.series.pool import Failure
 
 FIRST = (
     "--program", "--app", "--class", "--platform", "--scenario", "--ranks", "--weak", "--predictor", "--plot", "--out",
@@ -66,17 +68,9 @@ class Scaling:
 
     def text(self) -> str:
         """Return the table and what it says."""
-        said = [
-            line for text in sentences(self.rows, self.grows) for line in prose_lines(text, indent="    ", first="")
-        ]
-        lines = [
-            *prose_lines(self.title),
-            "",
-            *table(self.rows, self.grows, wide=self.wide),
-            "",
-            *said,
-            *notes(self.rows),
-        ]
+        lines = [*prose_lines(self.title), "", *table(self.rows, self.grows, wide=self.wide), ""]
+        for said in (*sentences(self.rows, self.grows), *notes(self.rows)):
+            lines += prose_lines(said, indent="    ", first="")
         return "\n".join(lines).rstrip()
 
     def to_json(self) -> dict[str, Any]:
@@ -142,7 +136,7 @@ def answer(request: ScaleRequest) -> Scaling | int:
     if not any(row.point is not None for row in made.rows):
         failures = [row.failure for row in made.rows if row.failure is not None]
         raise failures[0]
-    _write(request, made, folder)
+    write_files(request, made, folder, [row.to_json() for row in made.rows], {})
     return made
 
 
@@ -164,14 +158,28 @@ def scaling(request: ScaleRequest, question: Question) -> Scaling:
     return Scaling(question, rows, tuple(merged(texts) for texts in by_kind.values()), request.wide)
 
 
-def _write(request: ScaleRequest, made: Scaling, folder: Path | None) -> None:
-    """Write the files that the options name."""
+def write_files(
+    request: ScaleRequest,
+    made: Scaling,
+    folder: Path | None,
+    rows: Sequence[Mapping[str, Any]],
+    simulated_s: Mapping[int, float],
+) -> None:
+    """Write the files that the options name.
+
+    Args:
+        request: The options.
+        made: The curve.
+        folder: The folder of --out; None: there is none.
+        rows: The rows of the CSV file.
+        simulated_s: Simulated times by the number of ranks, which the figure shows too.
+    """
     if request.plot is None and folder is None:
         return
     # Imported here for a quick start: it is slow to import.
     from predictor.scale.picture import scale_figure
 
-    figure = scale_figure(made.rows, made.grows, made.title)
+    figure = scale_figure(made.rows, made.grows, made.title, simulated_s)
     if request.plot is not None:
         write_picture("--plot", request.plot, figure)
     if folder is not None:
@@ -179,14 +187,19 @@ def _write(request: ScaleRequest, made: Scaling, folder: Path | None) -> None:
         import pandas as pd
 
         with written_into("--out", folder), doing("drawing the figures"):
-            write_csv(pd.DataFrame([row.to_json() for row in made.rows]), folder / "scale.csv")
+            write_csv(pd.DataFrame(list(rows)), folder / "scale.csv")
             for ending in ("png", "svg"):
                 save_figure(figure, folder / f"scale.{ending}")
 
 
 def _say(request: ScaleRequest, made: Scaling) -> None:
-    """Print the errors of the points that failed, and the cautions."""
-    say_failures((f"{row.ranks} ranks", row.failure) for row in made.rows if row.failure is not None)
+    say_points(made, {})
+
+
+def say_points(made: Scaling, others: Mapping[int, Failure]) -> None:
+    """Print the errors of the points that failed, also of ``others`` by their ranks, and the cautions."""
+    failed = {row.ranks: row.failure for row in made.rows if row.failure is not None}
+    say_failures((f"{ranks} ranks", failure) for ranks, failure in {**others, **failed}.items())
     for caution in made.cautions:
         print(f"caution: {caution}", file=sys.stderr)
 

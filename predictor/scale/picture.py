@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from platforms.plotting.styles import STYLES, label_decades
@@ -16,13 +16,14 @@ _LINE, _IDEAL, _MARKED = "#0072B2", "0.55", "#D55E00"
 _MOST_TICKS = 8
 
 
-def scale_figure(rows: Sequence[Row], grows: str | None, title: str) -> Figure:
+def scale_figure(rows: Sequence[Row], grows: str | None, title: str, simulated_s: Mapping[int, float]) -> Figure:
     """Return the figure of a curve that has at least one point with a time.
 
     Args:
         rows: The rows.
         grows: Name of what grows in weak scaling; None: nothing.
         title: Title above the panels.
+        simulated_s: Simulated times by the number of ranks; empty: none.
     """
     # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
@@ -30,7 +31,7 @@ def scale_figure(rows: Sequence[Row], grows: str | None, title: str) -> Figure:
     timed = [row for row in rows if row.speed_up is not None]
     figure = Figure(figsize=(9.0, 6.6), layout="constrained")
     axes = figure.subplots(2, 2)
-    _times(axes[0, 0], timed)
+    _times(axes[0, 0], timed, simulated_s)
     _speed_ups(axes[0, 1], timed, "work per time, over the first" if grows else "speed-up over the first")
     _efficiencies(axes[1, 0], timed)
     _bottlenecks(axes[1, 1], timed)
@@ -40,7 +41,7 @@ def scale_figure(rows: Sequence[Row], grows: str | None, title: str) -> Figure:
     return figure
 
 
-def _times(axes: Axes, rows: Sequence[Row]) -> None:
+def _times(axes: Axes, rows: Sequence[Row], simulated_s: Mapping[int, float]) -> None:
     times = [(row.ranks, row.point) for row in rows if row.point is not None]
     axes.plot([ranks for ranks, _ in times], [point.time_s for _, point in times], "o-", color=_LINE)
     known = [
@@ -57,6 +58,11 @@ def _times(axes: Axes, rows: Sequence[Row]) -> None:
                 markerfacecolor="none", markeredgecolor=_MARKED, markeredgewidth=1.5,
                 label=f"{name}: {row.ranks} ranks",
             )  # fmt: skip
+    if simulated_s:
+        axes.plot(
+            list(simulated_s), list(simulated_s.values()), "s", markersize=9, markerfacecolor="none",
+            markeredgecolor="0.3", label="simulated",
+        )  # fmt: skip
     axes.set_yscale("log")
     label_decades(axes.yaxis)
     axes.set_ylabel("time, s")
@@ -95,16 +101,15 @@ def _bottlenecks(axes: Axes, rows: Sequence[Row]) -> None:
     axes.set_xticks(list(places.values()), list(map(str, places)), rotation=45 if len(places) > _MOST_TICKS else 0)
     axes.set_xlabel("ranks")
     axes.set_ylim(0, 100)
-    axes.set_ylabel("bottleneck, % of the critical path")
+    axes.set_ylabel("% of the critical path")
     if names:
-        axes.legend(fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        axes.legend(title="bottleneck", fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     else:
         axes.text(0.5, 0.5, "the predictor does not tell it", ha="center", transform=axes.transAxes, color=_IDEAL)
 
 
 def _along_ranks(axes: Axes, ranks: Sequence[int]) -> None:
-    if ranks[-1] > 6 * ranks[0]:
-        axes.set_xscale("log")
+    axes.set_xscale("log")
     axes.minorticks_off()
     axes.set_xticks(ranks, list(map(str, ranks)), rotation=45 if len(ranks) > _MOST_TICKS else 0)
     axes.set_xlabel("ranks")

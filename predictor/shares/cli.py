@@ -6,6 +6,7 @@ The speeds come from a run on one node of each cluster (docs/planning/shares.md)
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
@@ -68,6 +69,9 @@ class ShareSearchOptions(
     """Add the options that asked_from_request reads, and those of the runner and the output."""
 
     default_class: ClassVar[str] = "B"
+    absent: ClassVar[Mapping[str, str]] = {
+        "--recording": "a trace has its data divided already. Give --program, with {shares} in --program-args"
+    }
 
     app: str | None = option(
         None,

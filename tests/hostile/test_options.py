@@ -26,6 +26,7 @@ COMMANDS = {
     "platform system": f"{EXAMPLES}/systems/kask.toml",
     "platform hardware": "",
     "program speed": "",
+    "program build": "",
     "platform calibrate": f"--p2p {TIMES} --cluster a --nodes 2 --core-gflops 1 --out made.xml",
     "platform emulate": f"{EXAMPLES}/emulation/none.toml",
     "program run": f"{KERNEL} --ranks 2 --scenario grid4x2",

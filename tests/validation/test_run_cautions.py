@@ -28,7 +28,9 @@ DATA = ROOT / "tests" / "platforms" / "data"
 GRID = "--scenario grid4x2"
 PROGRAM = f"--program {ROOT}/examples/jacobi/jacobi.c --program-args '40 {{iterations}}' --program-iterations 40"
 SILENT = f"{GRID} {PROGRAM}"
-NO_COMPUTATION = "the program injects no computation, so it takes no time; --compute measured times it"
+NO_COMPUTATION = (
+    "the program injects no computation: all times are those of communication alone; --compute measured times it"
+)
 EXTRAPOLATED = "iterations were simulated: they repeat, and the others are added up from them, with "
 IN_FULL = "all iterations were simulated: a full run has few messages"
 TIMES = ("predicted_s", "simulated_s", "time_s")

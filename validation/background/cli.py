@@ -6,7 +6,7 @@ The distributions are those of gridval predict, from other draws than those of t
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -39,6 +39,7 @@ from predictor.background.cli import (
 )
 from predictor.background.forecast import Load
 from predictor.evidence.broker import Broker
+from predictor.evidence.given import NOT_SIMULATED
 
 if TYPE_CHECKING:
     from validation.background.judge import Judged  # it needs SciPy, which is slow to import
@@ -68,6 +69,7 @@ class Result:
 class BackgroundComparisonRequest(BackgroundOptions):
     """Request of ``gridval predict --background``."""
 
+    absent: ClassVar[Mapping[str, str]] = NOT_SIMULATED
     without: ClassVar[frozenset[str]] = frozenset({"recording", "recorded_gflops"})  # it cannot be simulated
 
     truths: int = option(_TRUTHS, "N", f"simulated runs, each under a load of its own (default: {_TRUTHS})")

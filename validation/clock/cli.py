@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -32,6 +32,7 @@ from predictor.clock.study import (
     study,
     targets_from_request,
 )
+from predictor.evidence.given import NOT_SIMULATED
 from validation.clock.compare import FrequencyRow, Optimum, compare, known_runs, loss_pct, number_of_choices, optimum
 from validation.presentation.tables import error_cell
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 class ClockComparisonRequest(ClockOptions, OutOption, WideOption, JsonOption):
     """Request of ``gridval plan clock``."""
 
+    absent: ClassVar[Mapping[str, str]] = NOT_SIMULATED
     without: ClassVar[frozenset[str]] = frozenset({"recording", "recorded_gflops"})  # it cannot be simulated
     out_files: ClassVar[str] = "frequencies.csv and a figure per app"
 

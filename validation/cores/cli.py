@@ -2,13 +2,14 @@
 
 Without --app, the simulation implements the model's own assumptions: the cores of a node compute, share a memory and
 send in phases.  The largest error must be within 2 %.  With --app, it runs this project's kernels under SMPI, on nodes
-with the memory bus of --memory-bus, with real broadcasts and all-to-alls and a real network.
+with the memory bus of --memory-bus, with real broadcasts and all-to-alls and a real network.  With --program, or a
+kernel that is recorded, it runs all allocations of the recorded numbers of ranks.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
@@ -22,7 +23,14 @@ from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import given, option
 from platforms.errors import UserError
 from platforms.files.writing import usable_folder, written_into
+from predictor.evidence.given import NOT_SIMULATED
 from predictor.hierarchical.model import SCALING
+from predictor.hierarchical.recorded_request import (
+    RecordedOptions,
+    is_recorded,
+    recorded_question,
+    refuse_recording_options,
+)
 from validation.comparison.dataframes import records
 
 if TYPE_CHECKING:
@@ -34,9 +42,10 @@ INSIDE, BYTES = ("memory", "network"), ("declared", "table")
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoresComparisonRequest(OutOption, WideOption, JsonOption, RunnerOptions, DryRunOption):
+class CoresComparisonRequest(RecordedOptions, OutOption, WideOption, JsonOption, RunnerOptions, DryRunOption):
     """Request of ``gridval plan cores``."""
 
+    absent: ClassVar[Mapping[str, str]] = NOT_SIMULATED
     out_files: ClassVar[str] = "tables (CSV) and, with --app, surfaces (PNG)"
 
     system: str | None = option(
@@ -45,7 +54,13 @@ class CoresComparisonRequest(OutOption, WideOption, JsonOption, RunnerOptions, D
         "as in gridval plan cores (default with --app: bwUniCluster; without: the paper's four)",
     )
     memory: float | None = option(None, "GB/S", "memory bandwidth of a node, for a scenario; inf: memory is no limit")
-    app: str | None = option(None, "NAME", "scalar-product, matrix-product, hpl, fft or fftw", parse=str.lower)
+    app: str | None = option(
+        None,
+        "NAME",
+        "scalar-product, matrix-product, hpl, fft or fftw, with --n; or a kernel with --size, or without declared "
+        "exchanges",
+        parse=str.lower,
+    )
     n: int | None = option(None, "N", "problem size, as in the paper's table")
     cores: str | None = option(None, "Q1,Q2,...", f"cores per node (default: those of {_CORES} that the machine has)")
     nodes: str | None = option(None, "P1,P2,...", f"default: {_NODES}; without --app {_WORLD_NODES}")
@@ -179,6 +194,45 @@ def _communication(request: CoresComparisonRequest, folder: Path | None) -> int:
     return 0
 
 
+def _recorded(request: CoresComparisonRequest, folder: Path | None) -> int:
+    # Imported here for a quick start: they are slow to import.
+    from apps.runs.plan import Plan
+    from predictor.dpgraph.predictors import iterations_to_record
+    from predictor.evidence.plan import recordings_plan
+    from predictor.hierarchical.multicore_cluster import read_cluster
+    from validation.cores.output import write_csv
+    from validation.cores.recorded import recorded_json, recorded_text, simulate_recorded
+
+    for name in ("n", "cores", "nodes", "scaling", "beta", "bytes"):
+        if (value := getattr(request, name)) is not None:
+            raise UserError(f"--{name} {value}", "does not go with a program that is recorded", "Leave it out")
+    if request.search:
+        raise UserError("--search", "all allocations of a recorded program are simulated anyway", "Leave it out")
+    inside = _choice(request.inside, "memory", INSIDE, "--inside")
+    system = read_cluster(request.system or "bwUniCluster", memory_gbyte_s=request.memory)
+    asked = recorded_question(request, system, None)
+    if request.dry_run:
+        recordings = recordings_plan(asked.settings, asked.targets, iterations_to_record)
+        remark = "and a run of each allocation of as many ranks"
+        return print_plan(request, Plan(recordings=recordings.recordings, remark=remark))
+    said = Cautions()
+    with runner_from_request(request, cautions=said) as runner:
+        plan = asked.plan(runner, said)
+        points = simulate_recorded(plan, asked.settings, runner, inside=inside)
+    made = recorded_json(plan, points)
+    if folder is not None:
+        # Imported here for a quick start: it is slow to import.
+        import pandas as pd
+
+        with written_into("--out", folder):
+            write_csv(pd.DataFrame(made["points"]), folder, f"{plan.problem.name}-{system.name.replace(' ', '')}")
+    if request.json:
+        print(json.dumps({**made, "cautions": said.lines()}))
+    else:
+        print(recorded_text(plan, points, wide=request.wide))
+    return 0
+
+
 def _search(request: CoresComparisonRequest, study: Study, folder: Path | None) -> int:
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Plan
@@ -201,6 +255,9 @@ def _search(request: CoresComparisonRequest, study: Study, folder: Path | None) 
 
 def _run(request: CoresComparisonRequest) -> int:
     folder = None if request.out is None else usable_folder("--out", request.out)
+    refuse_recording_options(request)
+    if is_recorded(request):
+        return _recorded(request, folder)
     return _world(request, folder) if request.app is None else _communication(request, folder)
 
 

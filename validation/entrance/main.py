@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Sequence
 
+from platforms.addons import provided
 from platforms.command.status import exit_status
 from validation.entrance.choosing import NAME, Chosen, choose
 
@@ -31,9 +32,6 @@ def _run(words: Sequence[str]) -> int:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     if "_ARGCOMPLETE" in os.environ:  # a shell asks how a line goes on
-        # Imported here for a quick start: nothing else needs it.
-        from validation.entrance.completion import complete
-
-        complete(os.environ["COMP_LINE"])
+        provided("validation.entrance.completion:complete")(os.environ["COMP_LINE"])
     words = sys.argv[1:] if argv is None else argv
     return exit_status(lambda: _run(words))

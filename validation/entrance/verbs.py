@@ -113,6 +113,7 @@ _PLATFORM = {
 }
 _PROGRAM = {
     "run": Verb("run one kernel, or a program of your own, and print its record", "apps.run"),
+    "build": Verb("build real code for SimGrid by its own Makefile, CMake or configure", "apps.build"),
     "speed": Verb("measure the share of peak speed that kernels sustain here", "apps.speed"),
 }
 _PREDICTOR = {
@@ -132,7 +133,12 @@ _GROUPS: dict[str, dict[str, Verb]] = {
     "Predict, and compare with simulations": {
         "run": Verb("predict, simulate, and report errors and costs of predictions", "validation.run"),
         "predict": _PREDICT,
-        "scale": Verb("predict how a program scales: time, speed-up and bottleneck by ranks", "predictor.scale.cli"),
+        "scale": _with_simulation(
+            "predict how a program scales: time, speed-up and bottleneck by ranks",
+            "predictor.scale.cli",
+            "validation.scale.cli",
+            "simulate every point too",
+        ),
         "series": Verb("many runs: campaigns, leagues, maps, intervals, measured runs", verbs=_SERIES),
     },
     "Choose and plan": {
@@ -150,7 +156,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
     },
     "Platforms, programs and results": {
         "platform": Verb("show, make, check, calibrate or emulate a platform", verbs=_PLATFORM),
-        "program": Verb("run a program, or measure the speed of kernels", verbs=_PROGRAM),
+        "program": Verb("build or run a program, or measure the speed of kernels", verbs=_PROGRAM),
         "workbench": Verb("make platforms, queue suites and see results in a browser", "validation.workbench.cli"),
         "report": Verb("draw the page of results that were kept", "validation.report.command"),
         "store": Verb("list, show, export, remove and compare stored runs", verbs=_STORE),

@@ -1,7 +1,9 @@
 """The project as a Python module: ``import gridval`` (docs/gridval.md).
 
-Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``Results``, ``BlockResults``, ``Picture``, ``Prediction``,
-``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
+Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``Results``, ``BlockResults``, ``Answer``, ``Picture``,
+``Prediction``, ``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
+
+Every other verb is a function or a group of functions too: ``gridval.plan.clock``.
 
 A name is imported when it is used for the first time, so that ``python -m gridval VERB --help`` loads no pandas.
 """
@@ -13,6 +15,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from validation.interactive import (
+        Answer,
         BlockResults,
         OutOfRange,
         Picture,
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Answer",
     "BlockResults",
     "OutOfRange",
     "Picture",
@@ -44,12 +48,18 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
-    if name not in __all__:
+    if name not in __all__ and name not in _verbs():
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    face: object = getattr(importlib.import_module("validation.interactive"), name)
+    faces = importlib.import_module("validation.interactive")
+    face: object = getattr(faces, name) if name in __all__ else faces.verb_named(name)
     globals()[name] = face
     return face
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_verbs()})
+
+
+def _verbs() -> frozenset[str]:
+    names: frozenset[str] = frozenset(importlib.import_module("validation.entrance.verbs").VERBS)
+    return names

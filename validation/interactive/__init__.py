@@ -1,20 +1,23 @@
 """Predictions and comparisons for scripts and notebooks; users import it as ``gridval``.
 
-Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``Results``, ``BlockResults``, ``Picture``, ``Prediction``,
-``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
+Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``verb_named``, ``Results``, ``BlockResults``, ``Answer``,
+``Picture``, ``Prediction``, ``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
 """
 
 from apps.errors import SimulationError
 from apps.spec.settings import Settings
 from platforms.errors import UserError
 from predictor.base import OutOfRange, Prediction
+from validation.interactive.answer import Answer
 from validation.interactive.any_verb import ask
 from validation.interactive.blocks import BlockResults, blocks
 from validation.interactive.predicting import predict
 from validation.interactive.results import Picture, Results
 from validation.interactive.running import run
+from validation.interactive.verbs import verb_named
 
 __all__ = [
+    "Answer",
     "BlockResults",
     "OutOfRange",
     "Picture",
@@ -27,4 +30,5 @@ __all__ = [
     "blocks",
     "predict",
     "run",
+    "verb_named",
 ]

@@ -10,6 +10,7 @@ from typing import Any
 from platforms.command.request import fields_of
 from platforms.errors import UserError
 from validation.entrance.choosing import NAME, Chosen, choose
+from validation.interactive.answer import shown
 from validation.interactive.asking import asked
 
 
@@ -22,7 +23,8 @@ def ask(verb: str, **options: Any) -> Any:
             for texts with commas. Options that choose a command, such as ``simulate=True``, are given as well.
 
     Returns:
-        The answer as JSON values; of a verb without --json, and with ``dry_run``, the text that it prints.
+        The answer, as JSON values that show themselves: an ``Answer`` is a dict with ``tables``, ``plot()`` and
+        ``cautions``.  Of a verb without --json, and with ``dry_run``, the text that it prints.
 
     Raises:
         UserError: The verb or an option is unknown, or a value, a file or a program is wrong.
@@ -52,6 +54,6 @@ def ask(verb: str, **options: Any) -> Any:
         if not isinstance(answer, int) and command.after is not None:
             command.after(request, answer)  # writes the files that are asked for
     if not isinstance(answer, int):
-        return answer.to_json()
+        return shown(chosen.name, answer.to_json())
     said = printed.getvalue()
-    return json.loads(said) if "json" in fields and said.startswith(("{", "[")) else said
+    return shown(chosen.name, json.loads(said) if "json" in fields and said.startswith(("{", "[")) else said)

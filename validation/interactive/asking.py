@@ -25,16 +25,19 @@ _Request = TypeVar("_Request", bound=Request)
 def asked(request: type[_Request], values: Mapping[str, Any]) -> _Request:
     """Return the request of a command from values by the names of its fields.
 
-    ``platform`` may also be the name of a scenario or a scenario file; ``predictors``, ``parameters``, ``counts`` and
-    ``variables`` stand for ``predictor``, ``param``, ``count`` and ``set``, and ``store=False`` for ``no_store``.
+    ``platform`` may also be the name of a scenario or a scenario file, and is the ``system`` of ``plan cores``; other
+    names of options are in _NAMES, such as ``predictors`` for ``predictor``, and ``store=False`` is ``no_store``.
 
     Raises:
         UserError: A name is unknown or given twice, or a value is wrong.
     """
     given: dict[str, Any] = {}
-    for name, value in values.items():
-        _give(given, _NAMES.get(name, name), value)
     keys = keys_of(request)
+    for name, value in values.items():
+        other = _NAMES.get(name)
+        _give(given, other if other in keys and name not in keys else name, value)
+    if "platform" in given and not keys & {"platform", "scenario"} and "system" in keys:
+        _give(given, "system", given.pop("platform"))
     if "platform" in given and ("scenario" in keys or "platform" not in keys):  # else it is no choice of the two
         for name, value in _platform(given.pop("platform")).items():
             _give(given, name, value)
@@ -76,7 +79,19 @@ def check_options(verb: str, options: Mapping[str, Any], refused: Collection[str
             raise UserError(name, "does not go with settings", "Drop one of them")
 
 
-_NAMES = {"predictors": "predictor", "parameters": "param", "counts": "count", "variables": "set"}
+# Other names of options, where the verb does not have an option of that name.
+_NAMES = {
+    "predictors": "predictor",
+    "parameters": "param",
+    "counts": "count",
+    "variables": "set",
+    "apps": "app",
+    "networks": "network",
+    "mapping": "mappings",
+    "mappings": "mapping",
+    "classes": "problem_class",
+    "ranks_per_node": "ranks_per_host",
+}
 
 
 def _platform(named: PathLike | Sequence[PathLike] | None) -> dict[str, Any]:

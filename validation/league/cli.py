@@ -5,6 +5,7 @@ The output has rank correlation and regret beside errors and costs (docs/validat
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import chain
 from typing import ClassVar
@@ -22,6 +23,7 @@ from platforms.errors import UserError, known_names
 from platforms.model.placement import MAPPINGS
 from platforms.options import check_usable
 from predictor.answers.answers import names
+from predictor.evidence.given import NOT_SIMULATED
 from predictor.options import (
     PredictorOption,
     predictor_help,
@@ -54,6 +56,7 @@ class LeagueRequest(
 ):
     """Platforms, programs and predictors to rank."""
 
+    absent: ClassVar[Mapping[str, str]] = NOT_SIMULATED
     default_predictors: ClassVar[str] = ALL
     out_files: ClassVar[str] = (
         "results.csv, summary.csv, league.csv, pareto.csv, decisions.csv and the figures pareto and regret"

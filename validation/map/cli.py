@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import shlex
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import chain
 from typing import TYPE_CHECKING, ClassVar
@@ -31,6 +32,7 @@ from platforms.grids.network import network_names
 from platforms.grids.scenario import SCENARIOS
 from platforms.model.placement import MAPPINGS
 from predictor.answers.answers import names
+from predictor.evidence.given import NOT_SIMULATED
 from predictor.options import (
     PredictorOption,
     predictor_help,
@@ -53,6 +55,7 @@ DEFAULT = tuple(name for name in (*HCF_FAMILY, "structural") if name in PREDICTO
 class MapRequest(PredictorOption, ProgramOptions, SettingsOptions, RunnerOptions, DryRunOption, OutOption, JsonOption):
     """A sweep over compute shares."""
 
+    absent: ClassVar[Mapping[str, str]] = NOT_SIMULATED
     # The sweep itself sets the efficiency; the other settings would make another experiment.
     without: ClassVar[frozenset[str]] = frozenset(
         {"efficiency", "iterations", "engine", "memory_bus", "bytes_per_flop", "cfg"}

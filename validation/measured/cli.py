@@ -6,8 +6,12 @@ import csv
 import io
 import json
 from dataclasses import MISSING, dataclass
+from typing import ClassVar
 
 from apps.options.exit_status import exit_status
+from apps.options.programs import ProgramOptions, own_problem_from_request
+from apps.options.settings import ComputeOptions
+from apps.spec.settings import Settings
 from platforms.command.command import Command
 from platforms.command.common import JsonOption
 from platforms.command.request import argument, option
@@ -20,8 +24,10 @@ _EVIDENCE = "1,2,8@8"
 
 
 @dataclass(frozen=True, kw_only=True)
-class MeasuredRequest(JsonOption):
+class MeasuredRequest(ProgramOptions, ComputeOptions, JsonOption):
     """Request of ``gridval series measured``."""
+
+    without: ClassVar[frozenset[str]] = frozenset({"app", "problem_class", "size", "param"})  # the file has them
 
     runs: str = argument("RUNS.csv", "measured runs, with the columns app, class, ranks, nodes, time_s")
     platform: str = option(MISSING, "FILE", "the cluster, its nodes and its network: .xml, .so or .toml")
@@ -47,7 +53,13 @@ def _run(request: MeasuredRequest) -> int:
     from validation.measured.runs import choices, read_runs
 
     evidence, apart = choices("--evidence", request.evidence), choices("--apart", request.apart)
-    judgements = judged(read_runs(request.runs), read_platforms([request.platform])[0], evidence, apart)
+    own = own_problem_from_request(request)
+    settings = Settings(
+        compute=request.compute, host_speed_flops=None if request.host_speed is None else request.host_speed * 1e9
+    )
+    judgements = judged(
+        read_runs(request.runs), read_platforms([request.platform])[0], evidence, apart, own=own, settings=settings
+    )
     if request.out is not None:
         text, rows = io.StringIO(newline=""), as_rows(judgements)
         writer = csv.DictWriter(text, list(rows[0]), lineterminator="\n")
@@ -64,9 +76,10 @@ COMMAND = Command(
     "series measured",
     MeasuredRequest,
     _run,
-    "Predict measured runs of NAS kernels on a real cluster of equal nodes from a few of them, and "
-    "compare. The evidence tells how much longer an operation takes when more cores of a node are busy; messages "
-    "follow the declared structure of the program, on a platform that describes the network.",
+    "Predict measured runs of kernels, or of a program of your own, on a real cluster of equal nodes from a few of "
+    "them, and compare. The evidence tells how much longer an operation takes when more cores of a node are busy; "
+    "messages follow the declared structure of a kernel, or the recording of your program, on a platform that "
+    "describes the network. Runs of your program have its name in the column app.",
     epilog=f"docs/validation/real-raspberry-pi.md. {EXIT_STATUSES}",
     status=exit_status,
 )

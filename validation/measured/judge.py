@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
+from apps.programs.problem import Problem
 from apps.results.record import RunRecord
 from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec
@@ -17,6 +18,7 @@ from platforms.model.platform import Platform
 from predictor.answers.answers import Answer
 from predictor.base import Evidence, EvidenceRequest, OutOfRange, Prediction, Predictor
 from predictor.contention.predictor import Contention
+from predictor.contention.recorded import RecordedContention
 from validation.comparison.compare import Failure
 from validation.comparison.truth import measured_record
 from validation.measured.runs import Run, RunSelector, targets_of
@@ -66,15 +68,29 @@ class Summary:
 
 
 def judged(
-    runs: Sequence[Run], platform: Platform, evidence: Sequence[RunSelector], apart: Sequence[RunSelector]
+    runs: Sequence[Run],
+    platform: Platform,
+    evidence: Sequence[RunSelector],
+    apart: Sequence[RunSelector],
+    *,
+    own: Problem | None = None,
+    settings: Settings | None = None,
 ) -> list[Judged]:
     """Predict every run from the runs that are evidence, and those themselves from the rest of the evidence.
+
+    Args:
+        runs: The measured runs.
+        platform: The cluster.
+        evidence: Those that are evidence.
+        apart: Those whose errors are reported separately.
+        own: The user's own program, whose runs are predicted from recordings; None: there is none.
+        settings: How it is recorded.
 
     Raises:
         UserError: No run of a known program is evidence, or the evidence contradicts the platform.
         SimulationError: Messages on the platform cannot be simulated.
     """
-    targets, refused = targets_of(runs, platform)
+    targets, refused = targets_of(runs, platform, own)
     known = {run: target for run, target in targets.items() if any(choice.has(run) for choice in evidence)}
     if not known:
         problem = "it has no run of a known program"
@@ -83,16 +99,16 @@ def judged(
     cases: list[Case] = []
     of: dict[Target, tuple[Run, str]] = {}  # its role too
     models: dict[Target, Predictor] = {}
-    others = tuple(target for run, target in targets.items() if run not in known)
-    together = _Together(tuple(known.values()), targets=others)
+    others = [target for run, target in targets.items() if run not in known]
+    together = {is_own: _of(known.values(), others, is_own=is_own) for is_own in (False, True)}
     for run, target in sorted(targets.items(), key=lambda item: item[0] in known):
         role = JUDGED if (run.app, run.preset) in classes else OTHER_CLASS
         role = APART if any(choice.has(run) for choice in apart) else role
         # No predictor sees a run of its group: every run that is evidence is a group of its own.
-        cases.append(Case(target, str(run) if run in known else "", Settings()))
+        cases.append(Case(target, str(run) if run in known else "", settings or Settings()))
         of[target] = run, LEFT_OUT if run in known else role
-        rest = tuple(other for other in known.values() if other != target)
-        models[target] = _Together(rest, targets=(target,)) if run in known else together
+        rest, is_own = [other for other in known.values() if other != target], target.problem.program is not None
+        models[target] = _of(rest, [target], is_own=is_own) if run in known else together[is_own]
     series = Series(tuple(cases), lambda target: [models[target]])
     judgements: list[Judged] = []
 
@@ -135,3 +151,21 @@ class _Together(Contention):
 
     def further(self, _: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
         return super().further(self.targets, evidence)
+
+
+@dataclass(frozen=True)
+class _RecordedTogether(RecordedContention):
+    """The same for runs of the user's own program."""
+
+    targets: tuple[Target, ...] = ()
+
+    def requests(self, _: Sequence[Target]) -> list[EvidenceRequest]:
+        return super().requests(self.targets)
+
+
+def _of(known: Iterable[Target], targets: Iterable[Target], *, is_own: bool) -> Predictor:
+    """Return the predictor of the kernels or of the user's own program, with their runs as evidence."""
+    runs, asked = (
+        tuple(target for target in some if (target.problem.program is not None) == is_own) for some in (known, targets)
+    )
+    return _RecordedTogether(runs, targets=asked) if is_own else _Together(runs, targets=asked)

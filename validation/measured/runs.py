@@ -8,14 +8,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apps.programs.kernel import kernel_names
-from apps.programs.problem import problem
+from apps.programs.problem import Problem, problem
 from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.files.commented_csv import checked_rows
 from platforms.model.platform import Platform
 from platforms.wording import number_of
 from predictor.base import OutOfRange
-from predictor.contention.predictor import busy_cores
+from predictor.contention.predictor import busy_cores, ranks_of_nodes
 
 COLUMNS = ("app", "class", "ranks", "nodes", "time_s")
 _CHOICE = re.compile(r"(?:(\d{1,9})@)?(\d{1,9})")
@@ -80,34 +80,46 @@ def read_runs(path: str) -> list[Run]:
     return [Run(*key, statistics.median(same)) for key, same in times.items()]
 
 
-def target_of(run: Run, platform: Platform) -> Target:
+def target_of(run: Run, platform: Platform, own: Problem | None = None) -> Target:
     """Return a run as a target: as many ranks on each of the first nodes.
+
+    Args:
+        run: The run.
+        platform: The cluster.
+        own: The user's own program, which the runs with its name are of; None: there is none.
 
     Raises:
         UserError: The program or its class is not known, or its ranks do not fit.
         OutOfRange: The predictor does not describe it.
     """
     where = str(run)
-    if run.app not in kernel_names():
-        raise UserError(where, "no such kernel here", f"Known: {', '.join(kernel_names())}")
+    is_own = own is not None and run.app == own.name.lower()
+    if not is_own and run.app not in kernel_names():
+        raise UserError(where, "no such kernel here", f"Known: {', '.join(kernel_names())}; or give --program")
     if run.nodes > len(platform.hosts):
         raise UserError(where, f"{platform.name} has {len(platform.hosts)} nodes", "Leave it out")
     if run.ranks % run.nodes:
         raise UserError(where, "the nodes have different numbers of ranks", "Leave it out")
     each = run.ranks // run.nodes
     placement = tuple(host.name for host in platform.hosts[: run.nodes] for _ in range(each))
+    if own is not None and is_own:
+        target = Target(own, platform, placement)
+        ranks_of_nodes(target)
+        return target
     target = Target(problem(run.app, run.preset), platform, placement)
     busy_cores(target)
     return target
 
 
-def targets_of(runs: Sequence[Run], platform: Platform) -> tuple[dict[Run, Target], dict[Run, str]]:
+def targets_of(
+    runs: Sequence[Run], platform: Platform, own: Problem | None = None
+) -> tuple[dict[Run, Target], dict[Run, str]]:
     """Return the targets, and for the other runs the reason why they are none."""
     targets: dict[Run, Target] = {}
     refused: dict[Run, str] = {}
     for run in runs:
         try:
-            targets[run] = target_of(run, platform)
+            targets[run] = target_of(run, platform, own)
         except (UserError, OutOfRange) as err:
             refused[run] = err.problem
     return targets, refused

@@ -15,6 +15,7 @@ from predictor.registry import HCF_FAMILY
 from validation.comparison.dataframes import Column
 from validation.comparison.metrics import ALL_APPS
 from validation.comparison.rows import Row, column, distinct, known, rows_by
+from validation.presentation.answers_text import answers_lines
 from validation.presentation.notes import Notes, refusal_lines
 
 GOOD_PCT = 5.0  # errors up to this size are green on a terminal, up to TOLERATED_PCT yellow, else red
@@ -41,7 +42,7 @@ def results_text(results: Sequence[Row], *, energy: bool = False, wide: bool = F
         legend = [_LEGEND] if answered else []
         if known(answered, "true_low_s"):
             legend += prose_lines(_REPEATS)
-        lines = _grouped_lines(answered, _time_columns(answered, notes))
+        lines = _grouped_lines(answered, _time_columns(answered, notes), before=answers_lines(answered))
         if energy:
             lines += ["", "Energies", *_grouped_lines(answered, _short_energy_columns(answered))]
     for more in (legend, notes.lines(), refusal_lines(results)):
@@ -85,25 +86,29 @@ def _short_energy_columns(results: Sequence[Row]) -> dict[str, Column]:
     }
 
 
-def _grouped_lines(results: Sequence[Row], columns: Mapping[str, Column]) -> list[str]:
-    """Return a table whose lines are grouped by platform, ranks and what else differs, under a title for each."""
+def _grouped_lines(results: Sequence[Row], columns: Mapping[str, Column], *, before: Sequence[str] = ()) -> list[str]:
+    """Return a table whose lines are grouped by platform, ranks and what else differs, under a title for each.
+
+    The lines ``before`` stand before it, behind the title where that is the only one.
+    """
     if not results:
         return []
     differing = told_apart_by(results, ("mapping", "efficiency"))
     rows: list[Sequence[str | Cell] | Group] = [("program", "predictor", *columns)]
+    blank = [""] if before else []
     titles = [_title(row, differing) for row in results]
     several = len(set(titles)) > 1
-    before: tuple[str, str] | None = None
+    above: tuple[str, str] | None = None
     for number, (title, row) in enumerate(zip(titles, results, strict=True)):
-        if several and (before is None or before[0] != title):
+        if several and (above is None or above[0] != title):
             rows.append(Group(title))
-            before = None
+            above = None
         program = f"{row['app']} {row['class']}" if row["class"] else row["app"]
-        shown = "" if before == (title, program) else program
+        shown = "" if above == (title, program) else program
         rows.append((shown, row["predictor"], *(cells[number] for cells in columns.values())))
-        before = (title, program)
+        above = (title, program)
     lines = table_lines(rows, left={0, 1})
-    return lines if several else [*prose_lines(titles[0]), "", *lines]
+    return [*([] if several else [*prose_lines(titles[0]), ""]), *before, *blank, *lines]
 
 
 def _title(row: Row, differing: Sequence[str]) -> str:

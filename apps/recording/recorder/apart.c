@@ -1,14 +1,15 @@
 /* Computation as it takes a rank alone, whose caches nobody else has used meanwhile.
  *
  * In a simulation the ranks take turns on one core: before a rank goes on, the others and SimGrid have replaced what its
- * last computation had left in the caches.  Now and then a rank's next computation is therefore carried out twice, and
- * timed the second time:
+ * last computation had left in the caches.  Now and then a rank's next computation is therefore carried out again and
+ * again, and timed the last time:
  *
  * 1. A copy of the process (fork) carries it out to tell which pages of memory it writes.  The copy may do nothing that
  *    anybody else notices: calls of the system, except for the time, end it (seccomp), and so does a long computation, which depends little
  *    on what the caches hold at first.
  * 2. The process saves these pages and carries the computation out itself, which fills the caches.
- * 3. It gets the saved pages back, goes back to where it began (setjmp), and carries the computation out again. */
+ * 3. It gets the saved pages back, goes back to where it began (setjmp), and carries the computation out again; this and
+ *    the timing are two such steps. */
 #define _GNU_SOURCE
 #include "recorder.h"
 
@@ -32,7 +33,7 @@
 #undef clock_gettime /* smpicc redefines it as SMPI's function */
 
 enum { RANGES = 4096, PAGES = 1 << 13, ENTRIES = 4096, PAGE = 4096, WORDS = PAGE / 8 };
-enum { NONE, FILLING, TIMING }; /* phase */
+enum { NONE, FAULTING, FILLING, TIMING }; /* phase: the first time takes page faults, which disturb the caches */
 #define LIMIT_US 50000          /* of processor time of a copy */
 #define MOST_BYTES (4LL << 30)  /* of memory to be searched for pages */
 #define SHARE 0.2               /* of the run's time that all this may take */
@@ -167,7 +168,7 @@ static __attribute__((noinline)) _Noreturn void go_back(char *room)
       from = page + PAGE <= used ? page + PAGE : used & ~(uintptr_t)7;
     copy_page((uint64_t *)from, apart->saved[i] + (from - page) / 8, (page + PAGE - from) / 8);
   }
-  apart->phase = TIMING;
+  apart->phase++;
   __builtin_longjmp(apart->jump, 1);
 }
 
@@ -225,8 +226,8 @@ __attribute__((noinline)) bool apart_begins(void)
     return false;
   }
   save_pages();
-  apart->phase = FILLING;
-  __builtin_setjmp(apart->jump); /* passed twice */
+  apart->phase = FAULTING;
+  __builtin_setjmp(apart->jump); /* passed once for each phase */
   if (apart->phase == TIMING)
     apart->spent_ns += steady_ns() - apart->from_ns;
   return true;
@@ -238,7 +239,7 @@ void apart_ends(void)
     end_copy();
   if (!apart || apart->phase == NONE)
     return;
-  if (apart->phase == FILLING)
+  if (apart->phase != TIMING)
     again();
   apart->phase = NONE;
 }

@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include "inputs.h"
 #include "recorder.h"
+#include "surroundings.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -81,8 +82,8 @@ static void bind_table(const ElfW(Rela) * table, size_t bytes, const ElfW(Sym) *
     if (!BINDS(ELF64_R_TYPE(table[i].r_info)) || symbol->st_shndx != SHN_UNDEF)
       continue;
     void *function = recorders(names + symbol->st_name);
-    if (!function && users)
-      function = inputs_clock(names + symbol->st_name);
+    if (!function && (users || fortran))
+      function = inputs_clock(names + symbol->st_name, fortran);
     if ((users || fortran) && !strcmp(names + symbol->st_name, "exit"))
       function = (void *)end_of_rank;
     if (function)
@@ -189,6 +190,10 @@ void *dlopen(const char *file, int flags)
   bool by_simgrid = file && is_simgrid(__builtin_return_address(0));
   if (by_simgrid) {
     flags |= RTLD_DEEPBIND;
+    static bool begun;
+    if (!begun)
+      change_layout();
+    begun = true;
     inputs_begin();
   }
   void *handle = opened(file, flags);

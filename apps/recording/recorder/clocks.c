@@ -1,14 +1,47 @@
-/* Functions that tell a program the time of this computer, or random numbers: no two runs get the same answers.  The
- * calls of the program and of its own libraries are bound to these functions (attach.c); all other code, SimGrid's too,
- * calls the real ones.  smpicc already replaces gettimeofday and clock_gettime in C by simulated ones (compute.c).  Reading
- * the processor's counters (rdtsc, rdrand) cannot be seen. */
+/* Functions that tell a program the time of this computer, its process or host, or random numbers: no two runs get the
+ * same answers.  The calls of the program and of its own libraries are bound to these functions (attach.c); all other
+ * code, SimGrid's too, calls the real ones.  smpicc already replaces gettimeofday and clock_gettime in C by simulated
+ * ones (compute.c).  Reading the processor's counters (rdtsc, rdrand) cannot be seen.
+ *
+ * In runs whose surroundings are others, the answers are others (surroundings.c). */
 #define _GNU_SOURCE
 #include "inputs.h"
 #include "recorder.h"
+#include "surroundings.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/time.h>
+#include <sys/times.h>
+#include <sys/utsname.h>
+#include <time.h>
+
+#undef clock_gettime /* smpicc redefines them as SMPI's functions */
+#undef gettimeofday
+#undef getpid
+
+enum { CPU_SHIFT_S = 977, PROCESS_BITS = 0x3fff };
+static const char OTHER_HOST[] = "in-other-surroundings";
+
+static int64_t now_ns(clockid_t clock)
+{
+  struct timespec now = {0};
+  clock_gettime(clock, &now);
+  return now.tv_sec * INT64_C(1000000000) + now.tv_nsec;
+}
+
+/* The time in compared runs: all begin at the same date, whatever the clock, or as another at one much later. */
+static int64_t told_ns(clockid_t clock)
+{
+  enum { CLOCKS = 16 };
+  static int64_t began_ns[CLOCKS];
+  int64_t now = now_ns(clock), *began = &began_ns[(int)clock & (CLOCKS - 1)];
+  if (!*began)
+    *began = now;
+  return now - *began + (1700000000 + (is_other("time") ? TIME_SHIFT_S : 0)) * INT64_C(1000000000);
+}
 
 static void *theirs(const char *name)
 {
@@ -18,45 +51,112 @@ static void *theirs(const char *name)
   return function;
 }
 
-/* CLOCK(result, own name, real name, (parameters), (arguments)); AS has the name for readers besides. */
-#define CLOCK(result, own, name, parameters, arguments) AS(name, result, own, name, parameters, arguments)
-#define AS(told, result, own, name, parameters, arguments) \
-  static result own parameters                             \
-  {                                                        \
-    static result(*real) parameters;                       \
-    if (!real)                                             \
-      real = (result(*) parameters)theirs(name);           \
-    inputs_by_clock(told);                                 \
-    return real arguments;                                 \
+/* ANSWER(result, id, real name, (parameters), (arguments), changed): the two functions noted_ID and quiet_ID.
+ * `changed` are statements on `made`, the real result, in surroundings that are set.  AS has the name for readers besides. */
+#define ANSWER(result, id, name, parameters, arguments, changed) \
+  AS(name, result, id, name, parameters, arguments, changed)
+#define AS(told, result, id, name, parameters, arguments, changed) \
+  static result quiet_##id parameters                              \
+  {                                                                \
+    static result(*real) parameters;                               \
+    if (!real)                                                     \
+      real = (result(*) parameters)theirs(name);                   \
+    result made = real arguments;                                  \
+    if (surroundings_set()) {                                      \
+      changed;                                                     \
+    }                                                              \
+    return made;                                                   \
+  }                                                                \
+  static result noted_##id parameters                              \
+  {                                                                \
+    inputs_by_clock(told);                                         \
+    return quiet_##id arguments;                                   \
   }
-CLOCK(long, own_time, "time", (long *to), (to))
-CLOCK(long, own_clock, "clock", (void), ())
-CLOCK(long, own_times, "times", (void *to), (to))
-CLOCK(int, own_getrusage, "getrusage", (int who, void *to), (who, to))
-CLOCK(int, own_clock_gettime, "clock_gettime", (int clock, void *to), (clock, to))
-CLOCK(int, own_gettimeofday, "gettimeofday", (void *to, void *zone), (to, zone))
-CLOCK(int, own_timespec_get, "timespec_get", (void *to, int base), (to, base))
-CLOCK(int, own_getpid, "getpid", (void), ())
-CLOCK(ptrdiff_t, own_getrandom, "getrandom", (void *to, size_t bytes, unsigned flags), (to, bytes, flags))
-CLOCK(int, own_getentropy, "getentropy", (void *to, size_t bytes), (to, bytes))
-/* std::chrono and std::random_device of the C++ library */
-AS("std::chrono::steady_clock", long, own_steady, "_ZNSt6chrono3_V212steady_clock3nowEv", (void), ())
-AS("std::chrono::system_clock", long, own_system, "_ZNSt6chrono3_V212system_clock3nowEv", (void), ())
-AS("std::random_device", unsigned, own_random, "_ZNSt13random_device9_M_getvalEv", (void *device), (device))
+#define CPU_SHIFT (is_other("time") ? CPU_SHIFT_S : 0)
+#define TO(pointer, clock, part, ns)                                   \
+  if (pointer) {                                                       \
+    (pointer)->tv_sec = (time_t)(told_ns(clock) / 1000000000);         \
+    (pointer)->part = (long)(told_ns(clock) % 1000000000 / (ns));      \
+  }
+#define SECONDS_OF(pointer, shift) \
+  if (pointer)                     \
+  (pointer)->tv_sec += (shift)
+#define PROCESS made = is_other("process") ? 4242 ^ PROCESS_BITS : 4242
 
-void *inputs_clock(const char *name)
+ANSWER(time_t, time, "time", (time_t *to), (to),
+       made = (time_t)(told_ns(CLOCK_REALTIME) / 1000000000); if (to) *to = made)
+ANSWER(clock_t, clock, "clock", (void), (), made += (clock_t)CPU_SHIFT * CLOCKS_PER_SEC)
+ANSWER(clock_t, times, "times", (struct tms *to), (to), made += CPU_SHIFT * 100;
+       if (to) to->tms_utime += CPU_SHIFT * 100)
+ANSWER(int, getrusage, "getrusage", (int who, struct rusage *to), (who, to), SECONDS_OF(&to->ru_utime, CPU_SHIFT))
+ANSWER(int, clock_gettime, "clock_gettime", (clockid_t clock, struct timespec *to), (clock, to),
+       TO(to, clock, tv_nsec, 1))
+ANSWER(int, gettimeofday, "gettimeofday", (struct timeval *to, void *zone), (to, zone),
+       TO(to, CLOCK_REALTIME, tv_usec, 1000))
+ANSWER(int, timespec_get, "timespec_get", (struct timespec *to, int base), (to, base),
+       TO(to, CLOCK_REALTIME, tv_nsec, 1))
+ANSWER(int, getpid, "getpid", (void), (), PROCESS)
+ANSWER(int, getppid, "getppid", (void), (), PROCESS)
+ANSWER(int, gettid, "gettid", (void), (), PROCESS)
+ANSWER(int, gethostname, "gethostname", (char *to, size_t room), (to, room),
+       if (is_other("host") && room > sizeof OTHER_HOST) strcpy(to, OTHER_HOST))
+ANSWER(int, uname, "uname", (struct utsname *to), (to), if (is_other("host")) strcpy(to->nodename, OTHER_HOST))
+ANSWER(ptrdiff_t, getrandom, "getrandom", (void *to, size_t bytes, unsigned flags), (to, bytes, flags),
+       if (made > 0) draw(to, (size_t)made))
+ANSWER(int, getentropy, "getentropy", (void *to, size_t bytes), (to, bytes), draw(to, bytes))
+ANSWER(uint32_t, arc4random, "arc4random", (void), (), draw(&made, sizeof made))
+ANSWER(uint32_t, arc4random_uniform, "arc4random_uniform", (uint32_t bound), (bound), draw(&made, sizeof made);
+       made = bound ? made % bound : 0)
+/* std::chrono and std::random_device of the C++ library */
+AS("std::chrono::steady_clock", long, steady, "_ZNSt6chrono3_V212steady_clock3nowEv", (void), (),
+   made = told_ns(CLOCK_MONOTONIC))
+AS("std::chrono::system_clock", long, system, "_ZNSt6chrono3_V212system_clock3nowEv", (void), (),
+   made = told_ns(CLOCK_REALTIME))
+AS("std::random_device", unsigned, random, "_ZNSt13random_device9_M_getvalEv", (void *device), (device),
+   draw(&made, sizeof made))
+/* What no other surroundings change. */
+ANSWER(unsigned, alarm, "alarm", (unsigned seconds), (seconds), )
+ANSWER(int, setitimer, "setitimer", (int which, const void *set, void *before), (which, set, before), )
+ANSWER(int, sysinfo, "sysinfo", (void *to), (to), )
+ANSWER(int, statvfs, "statvfs", (const char *path, void *to), (path, to), )
+ANSWER(int, statfs, "statfs", (const char *path, void *to), (path, to), )
+ANSWER(unsigned long, getauxval, "getauxval", (unsigned long type), (type), )
+ANSWER(int, getloadavg, "getloadavg", (double *to, int count), (to, count), )
+
+static void quiet_arc4random_buf(void *to, size_t bytes)
+{
+  static void (*real)(void *, size_t);
+  if (!real)
+    real = (void (*)(void *, size_t))theirs("arc4random_buf");
+  if (surroundings_set())
+    draw(to, bytes);
+  else
+    real(to, bytes);
+}
+
+static void noted_arc4random_buf(void *to, size_t bytes)
+{
+  inputs_by_clock("arc4random_buf");
+  quiet_arc4random_buf(to, bytes);
+}
+
+void *inputs_clock(const char *name, bool quiet)
 {
   static const struct {
     const char *name;
-    void *function;
+    void *noted, *quiet;
   } all[] = {
-      {"time", own_time}, {"clock", own_clock}, {"times", own_times}, {"getrusage", own_getrusage},
-      {"clock_gettime", own_clock_gettime}, {"gettimeofday", own_gettimeofday}, {"timespec_get", own_timespec_get},
-      {"getpid", own_getpid}, {"getrandom", own_getrandom}, {"getentropy", own_getentropy},
-      {"_ZNSt6chrono3_V212steady_clock3nowEv", own_steady}, {"_ZNSt6chrono3_V212system_clock3nowEv", own_system},
-      {"_ZNSt13random_device9_M_getvalEv", own_random}};
+#define BOTH(id) {#id, noted_##id, quiet_##id}
+      BOTH(time), BOTH(clock), BOTH(times), BOTH(getrusage), BOTH(clock_gettime), BOTH(gettimeofday),
+      BOTH(timespec_get), BOTH(getpid), BOTH(getppid), BOTH(gettid), BOTH(gethostname), BOTH(uname), BOTH(getrandom),
+      BOTH(getentropy), BOTH(arc4random), BOTH(arc4random_uniform), BOTH(arc4random_buf), BOTH(alarm),
+      BOTH(setitimer), BOTH(sysinfo), BOTH(statvfs), BOTH(statfs), BOTH(getloadavg),
+      BOTH(getauxval),
+      {"_ZNSt6chrono3_V212steady_clock3nowEv", noted_steady, quiet_steady},
+      {"_ZNSt6chrono3_V212system_clock3nowEv", noted_system, quiet_system},
+      {"_ZNSt13random_device9_M_getvalEv", noted_random, quiet_random}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (!strcmp(name, all[i].name))
-      return all[i].function;
+      return quiet ? all[i].quiet : all[i].noted;
   return NULL;
 }

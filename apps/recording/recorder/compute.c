@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "inputs.h"
 #include "recorder.h"
+#include "surroundings.h"
 
 #include <dlfcn.h>
 #include <simgrid/barrier.h>
@@ -129,18 +130,20 @@ SLEEPS(int, smpi_nanosleep, (const struct timespec *time, struct timespec *rest)
  * on them. */
 static void read_clock(Rank *r, const char *name)
 {
-  observe_time(r);
+  observe_clock(r);
   r->reading_s += simgrid_get_clock() - r->entry_s;
-  if (++r->readings == 3)
-    inputs_times(name);
+  if (++r->readings == 1 || r->readings == 3)
+    inputs_times(name, r->readings == 3);
 }
 
 double MPI_Wtime(void)
 {
   Rank *r = enter();
   double now_s = PMPI_Wtime();
-  if (r)
+  if (r) {
     read_clock(r, __func__);
+    now_s = told_s(r, now_s);
+  }
   leave(r);
   return now_s;
 }
@@ -150,8 +153,12 @@ int smpi_gettimeofday(struct timeval *now, struct timezone *zone)
   THEIRS(int, smpi_gettimeofday, struct timeval *, struct timezone *)
   Rank *r = enter();
   int result = theirs(now, zone);
-  if (r)
+  if (r) {
     read_clock(r, __func__);
+    double s = told_s(r, (double)now->tv_sec + 1e-6 * (double)now->tv_usec);
+    if (is_other("clock"))
+      *now = (struct timeval){(time_t)s, (suseconds_t)(1e6 * (s - (double)(time_t)s))};
+  }
   leave(r);
   return result;
 }
@@ -161,8 +168,12 @@ int smpi_clock_gettime(clockid_t clock, struct timespec *now)
   THEIRS(int, smpi_clock_gettime, clockid_t, struct timespec *)
   Rank *r = enter();
   int result = theirs(clock, now);
-  if (r)
+  if (r) {
     read_clock(r, __func__);
+    double s = told_s(r, (double)now->tv_sec + 1e-9 * (double)now->tv_nsec);
+    if (is_other("clock"))
+      *now = (struct timespec){(time_t)s, (long)(1e9 * (s - (double)(time_t)s))};
+  }
   leave(r);
   return result;
 }

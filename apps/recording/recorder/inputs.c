@@ -269,10 +269,10 @@ void inputs_polls(const char *name)
     write_note('Q', name, NULL);
 }
 
-void inputs_times(const char *name)
+void inputs_times(const char *name, bool often)
 {
   if (noting)
-    write_note('C', name, NULL);
+    write_note(often ? 'C' : 'R', name, NULL);
 }
 
 void inputs_threads(void)
@@ -487,5 +487,10 @@ long syscall(long number, ...)
 #endif
   if (opens && FOR_PROGRAM)
     hides("the program opens files by raw system calls");
+  static const long varying[] = {SYS_getpid, SYS_gettid, SYS_getppid, SYS_getrandom, SYS_clock_gettime, SYS_gettimeofday,
+                                 SYS_times, SYS_getrusage, SYS_sysinfo, SYS_uname};
+  for (size_t i = 0; i < sizeof varying / sizeof *varying; i++)
+    if (number == varying[i] && FOR_PROGRAM)
+      inputs_by_clock("syscall");
   return theirs(number, words[0], words[1], words[2], words[3], words[4], words[5]);
 }

@@ -9,10 +9,12 @@ void inputs_end(void);                  /* a rank has ended: notes the libraries
 void inputs_library(const char *path);  /* a library has been loaded */
 void inputs_environ(void);              /* the program refers to `environ` */
 bool inputs_watched(const char *name);  /* whether inputs.c defines a function of the C library by this name */
-void *inputs_clock(const char *name);   /* the function of clocks.c for one of the C library's, or NULL */
+/* The function of clocks.c for one of the C library's, or NULL.  quiet: calls are not noted, because a library makes them
+ * that the program may never ask for the time. */
+void *inputs_clock(const char *name, bool quiet);
 void inputs_asks(const char *name);     /* the program refers to this function; notes those that tell it its hosts */
 void inputs_polls(const char *name);    /* the program has looked for messages by this function */
-void inputs_times(const char *name);    /* a rank has read the simulated clock by this function more than twice */
+void inputs_times(const char *name, bool often); /* a rank has read the simulated clock by it; often: more than twice */
 void inputs_by_clock(const char *name); /* the program has called this function, whose answers change by themselves */
 void inputs_threads(void);              /* the program asks for more threads that call MPI than there are */
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -23,7 +24,7 @@ INPUTS = "inputs"  # that of all ranks with what they have read
 # Files that know simulation alone; those in the folder real stand in their place.
 _SIMULATION = (
     "apart.c", "attach.c", "cartesian.c", "clocks.c", "compute.c", "files.c", "graphs.c", "lacking.c", "matched.c",
-    "neighbours.c", "onesided.c", "power.c", "smpi.c", "thread_clock.c", "work.c",
+    "neighbours.c", "onesided.c", "power.c", "smpi.c", "surroundings.c", "thread_clock.c", "work.c",
 )  # fmt: skip
 
 
@@ -67,6 +68,12 @@ def real_recorder_hash() -> str:
 @cache
 def _fortran() -> bytes:
     return fortran_functions(mpi_calls()).encode()
+
+
+@cache
+def lacking_functions() -> frozenset[str]:
+    """Return the functions of MPI that SimGrid declares and does not have (lacking.c)."""
+    return frozenset(re.findall(r"^LACKING\((\w+)\)", (_HERE / "lacking.c").read_text(), re.MULTILINE))
 
 
 def _hash(flags: Sequence[str], files: Sequence[Path]) -> str:

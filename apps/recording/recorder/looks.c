@@ -4,6 +4,7 @@
  * it looks tells which looks are repeated. */
 #define _GNU_SOURCE
 #include "recorder.h"
+#include "under.h"
 
 #include <dlfcn.h>
 
@@ -21,9 +22,12 @@ static void add(Rank *r, int64_t number)
   r->counts[r->ncounts++] = number;
 }
 
+void charged_look(Rank *r) { r->now.looked_s += clock_now_s() - r->entry_s; }
+
 /* Records a look at requests, whose handles are those from before the call. */
 void looked_at(Rank *r, int style, bool found, int count, const MPI_Request *handles, const void *site)
 {
+  charged_look(r);
   if (!r->looking)
     return;
   size_t first = r->ncounts;

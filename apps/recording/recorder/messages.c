@@ -236,8 +236,10 @@ int MPI_Iprobe(int from, int tag, MPI_Comm comm, int *flag, MPI_Status *status)
   status = status == MPI_STATUS_IGNORE ? &own : status;
   int result = SURE(PMPI_Iprobe(from, tag, comm, flag, status));
   POLLS
-  if (r)
+  if (r) {
     hash_item(r, CHOICE, IPROBE);
+    charged_look(r);
+  }
   if (r && from != MPI_PROC_NULL)
     looked_for(r, *flag, WILD(from, tag), find_comm(r, comm), status, SITE);
   if (r && *flag && from != MPI_PROC_NULL)

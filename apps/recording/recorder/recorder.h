@@ -54,6 +54,8 @@ typedef struct {
   double energy_j; /* energy of the host, as in apps.results.record.IterationEnergy; 0: not counted */
   uint64_t hash;   /* of all calls and injected computation since the mark before, in their order (hashes.c) */
   int64_t timed;   /* observations of the time on which the program's course may depend (hashes.c) */
+  int64_t clocks;  /* those among them that are readings of a clock */
+  double looked_s; /* simulated time that looks for messages have taken, which SMPI charges for each (looks.c) */
 } Moment;
 
 /* A communicator, described in the same way on all its members. */
@@ -127,6 +129,7 @@ typedef struct {
   int64_t operations;
   int64_t readings;   /* of the simulated clock */
   double reading_s;   /* that those since the last event have taken */
+  double told_s, told_of_s; /* time given in other surroundings, and the simulated time then (surroundings.c) */
   Operation *requests; /* hash table by handle */
   size_t nrequests, request_slots;
   struct { MPI_Comm handle; const Comm *comm; } *comms; /* communicators that exist */
@@ -198,9 +201,10 @@ void graph_freed(MPI_Comm comm);
 void hash_item(Rank *r, int kind, uint64_t value);  /* kind: a Kind or one of those below */
 void hash_event(Rank *r, const Event *event, uint64_t comm); /* the beginning of a call, of this communicator's hash */
 void hash_completed(Rank *r, int64_t number, const Event *received); /* received: NULL for a send */
-void observe_time(Rank *r);                         /* the program reads a clock, or asks in vain */
+void observe_time(Rank *r);                         /* the program asks in vain, or time passes otherwise */
+void observe_clock(Rank *r);                        /* the program reads a clock */
 uint64_t mixed(uint64_t value);
-enum { SECONDS = 16, FLOPS, SLEEP, VECTOR, CANCEL, COMM_MADE, COMM_FREED, CLOCK, CHOICE, UNRECORDED };
+enum { SECONDS = 16, FLOPS, SLEEP, VECTOR, CANCEL, COMM_MADE, COMM_FREED, CLOCK, CHOICE, UNRECORDED, PASSED };
 /* Calls whose result depends on the order in which messages come: an iteration with one is like no iteration without. */
 enum { TEST, TESTALL, TESTANY, TESTSOME, WAITANY, WAITSOME, PROBE_ANY, IPROBE };
 
@@ -226,6 +230,7 @@ void write_comms(const char *path, bool hashes); /* one per line, with hashes: e
 #define SITE __builtin_return_address(0)
 void looked_at(Rank *r, int style, bool found, int count, const MPI_Request *handles, const void *site);
 #define WILD(from, tag) ((from == MPI_ANY_SOURCE) + 2 * (tag == MPI_ANY_TAG))
+void charged_look(Rank *r); /* after a look that does not wait, in its call */
 void looked_for(Rank *r, bool found, int wild, const Comm *comm, const MPI_Status *status, const void *site);
 
 /* --- requests.c --- */

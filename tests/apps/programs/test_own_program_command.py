@@ -115,3 +115,70 @@ def test_a_parameter_of_a_kernel_is_none_of_a_program():
     request = ProgramOptions(program="x.c", param=("n=3",))
     with pytest.raises(UserError, match=r"--param n=3: does not go with --program\. Use --program-args"):
         own_problem_from_request(request)
+
+
+READS_ITS_COUNT = """#include <mpi.h>
+#include <stdio.h>
+int main(int argc, char **argv)
+{
+  int n = 0, rank;
+  FILE *file;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  file = fopen("run.in", "r");
+  if (!file || fscanf(file, "steps=%d", &n) != 1)
+    return 1;
+  fclose(file);
+  for (int i = 0; i < n; i++)
+    MPI_Barrier(MPI_COMM_WORLD);
+  if (!rank) printf("%d steps\\n", n);
+  MPI_Finalize();
+}
+"""
+
+
+def test_an_input_file_is_made_for_each_number_of_iterations(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p.c").write_text(READS_ITS_COUNT)
+    (tmp_path / "run.in").write_text("steps=7\n")  # of the user; a run has another in its place
+    (tmp_path / "any.template").write_text("steps={iterations}\n")
+    asked = ["p.c", "--program-file", "run.in=any.template", "--program-iterations", "40", "--keep-output", "kept"]
+    assert main([*COMMAND, *asked, "--iterations", "full", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["collectives"]["barrier"]["calls"] == 40
+    assert (tmp_path / "kept" / "stdout.txt").read_text() == "40 steps\n"
+    assert main([*COMMAND, *asked, "--iterations", "6", "--json"]) == 0
+    record = json.loads(capsys.readouterr().out)
+    assert record["extrapolation"]["simulated"] == 6
+    assert record["inputs"]["files"] == {}  # the template belongs to the program
+    assert (tmp_path / "run.in").read_text() == "steps=7\n"
+
+
+def test_templates_are_part_of_the_program(tmp_path):
+    (tmp_path / "p.c").write_text(READS_ITS_COUNT)
+    hashes = set()
+    for text in ("steps={iterations}", "steps={iterations} ", "steps=3"):
+        (tmp_path / "run.in").write_text(text)
+        asked = ProgramOptions(
+            program=str(tmp_path / "p.c"),
+            program_file=(str(tmp_path / "run.in"),),
+            program_iterations=None if text == "steps=3" else 9,
+        )
+        program = own_problem_from_request(asked).program
+        hashes.add(program.content_hash)
+        assert program.files_for(4) == {"run.in": text.replace("{iterations}", "4")}
+    assert len(hashes) == 3
+
+
+def test_templates_that_cannot_be_used_are_refused(capsys, tmp_path):
+    (tmp_path / "p.c").write_text(READS_ITS_COUNT)
+    (tmp_path / "a.in").write_text("steps={iterations}")
+    program, template = str(tmp_path / "p.c"), str(tmp_path / "a.in")
+    assert "--program-iterations N too" in refused(capsys, program, "--program-file", template)
+    assert "without a folder" in refused(capsys, program, "--program-file", f"in/run.in={template}")
+    assert "cannot be read" in refused(capsys, program, "--program-file", "run.in=none.in")
+    assert "two files run.in" in refused(
+        capsys, program, "--program-file", f"run.in={template}", "--program-file", f"run.in={template}"
+    )
+    assert "neither arguments nor files" in refused(
+        capsys, program, "--program-file", f"run.in={program}", "--program-iterations", "4"
+    )

@@ -10,7 +10,7 @@ import pytest
 from apps.programs.own_program import UserProgram
 from apps.programs.problem import Problem, problem
 from apps.recording.events import EVENT, Kind, Mark, Recording
-from apps.results.cautions import MEASURED, Cautions, print_cautions
+from apps.results.cautions import COMMUNICATION, MEASURED, Cautions, print_cautions
 from apps.results.record import Extrapolation
 from apps.results.timed import Timed
 from apps.runs.cautions import recording_cautions, run_cautions
@@ -24,6 +24,8 @@ from platforms.model.placement import block
 from platforms.read.read import materialise, read_platform
 
 DATA = Path(__file__).parents[2] / "platforms" / "data"
+
+NO_COMPUTATION = "the program injects no computation: all times are those of communication alone"
 
 
 @pytest.fixture(scope="module")
@@ -88,16 +90,21 @@ def test_each_sentence_is_printed_once(capsys):
 @pytest.mark.parametrize(
     ("asked", "settings", "compute_s", "said"),
     [
-        (own(), {}, 0.0, ["the program injects no computation, so it takes no time; --compute measured times it"]),
+        (
+            own(),
+            {},
+            0.0,
+            [f"{NO_COMPUTATION}; --compute measured times it"],
+        ),
         (own(), {}, 1.0, []),
-        (own(), {"compute": "none"}, 0.0, []),  # as asked
+        (own(), {"compute": "none"}, 0.0, [COMMUNICATION]),
         (
             own(python=True),
             {"engine": "s4u"},
             0.0,
-            ["the program injects no computation, so it takes no time; charge flops by rank.compute"],
+            [f"{NO_COMPUTATION}; charge flops by rank.compute"],
         ),
-        (None, {"compute": "none"}, 0.0, []),
+        (None, {"compute": "none"}, 0.0, [COMMUNICATION]),
     ],
 )
 def test_how_the_computation_is_timed(grid, record_of, asked, settings, compute_s, said):
@@ -183,7 +190,7 @@ def recording(marks, *, computing, measured=False):
         (
             own(None),
             recording(0, computing=0),
-            "the program injects no computation, so it takes no time; --compute measured times it",
+            f"{NO_COMPUTATION}; --compute measured times it",
         ),
     ],
 )

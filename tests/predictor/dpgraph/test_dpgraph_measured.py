@@ -67,6 +67,15 @@ def test_latency_and_bandwidth_of_idle_paths_are_found():
     assert network.timing.latency_s[far.timing_class, 0] == pytest.approx(2.01467 * 1.2e-3, rel=1e-3)
 
 
+def test_there_is_a_way_between_all_hosts_and_to_no_others():
+    network, hosts = measured(), [host.name for host in materialise(three_clusters()).hosts]
+    assert list(network.ways) == [(a, b) for a in hosts for b in hosts] and len(network.ways) == len(hosts) ** 2
+    assert {link for way in network.ways.values() for link in way.links} <= network.capacity_Bps.keys()
+    assert ("c1-0", "elsewhere") not in network.ways
+    with pytest.raises(KeyError):
+        network.ways["elsewhere", "c1-0"]
+
+
 def test_capacities_show_under_load():
     capacity = measured().capacity_Bps
     assert capacity["up c1-0"] == pytest.approx(125e6 * LARGE_FACTOR, rel=1e-3)

@@ -3,6 +3,7 @@
 import csv
 import json
 import os
+from pathlib import Path
 
 import pytest
 
@@ -253,3 +254,18 @@ def test_tables_say_the_same_as_json(tmp_path, capsys):
 )
 def test_what_does_not_fit_is_said_in_one_line(refused, options, said):
     refused(main, options.split(), said)
+
+
+def test_a_recorded_program_is_compared_on_all_allocations_of_its_ranks(tmp_path, capsys):
+    source = Path(__file__).parents[3] / "examples" / "jacobi" / "jacobi.c"
+    words = ["--system", "bwUniCluster", "--program", str(source), "--program-args", "4000 {iterations} charged"]
+    words += ["--program-iterations", "5", "--ranks", "1,4", "--no-store", "--json", "--out", str(tmp_path)]
+    assert main(words) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert {(point["cores_per_node"], point["nodes"]) for point in found["points"]} == {(1, 1), (1, 4), (2, 2), (4, 1)}
+    for point in found["points"]:
+        assert point["predicted_s"] == pytest.approx(point["simulated_s"], rel=0.02)
+    # By hand: 6 operations for each of 4000 x 4000 points in 5 iterations, at 15.4 Gflop/s.
+    (alone,) = [point for point in found["points"] if point["cores_per_node"] == point["nodes"] == 1]
+    assert alone["simulated_s"] == pytest.approx(6 * 4000**2 * 5 / 15.4e9, rel=1e-3)
+    assert found["advised"]["loss_pct"] < 1 and any(tmp_path.glob("jacobi*.csv"))

@@ -315,3 +315,20 @@ def test_cores_stands_for_a_rank_on_every_core(capsys, refused):
     assert main([*words, "--no-store", "--ranks-per-host", "Cores"]) == 0
     assert "ep S on 44 ranks of two-sites" in capsys.readouterr().out  # 12 nodes of 1 core and 4 of 8
     refused(main, [*words, "--ranks-per-host", "cores", "--ranks", "45"], "the hosts have 44 cores")
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("plan shares", "a trace has its data divided already"),
+        ("plan grid design.toml", "a trace has one number of ranks"),
+        ("series league", "a trace cannot be simulated"),
+        ("plan clock --simulate", "a trace cannot be simulated"),
+    ],
+)
+def test_a_command_says_why_it_takes_no_trace(words, reason, capsys):
+    with pytest.raises(SystemExit) as ended:
+        main([*words.split(), "--recording", "trace.otf2"])
+    assert ended.value.code == 2
+    said = " ".join(capsys.readouterr().err.split())
+    assert f"--recording: {reason}" in said and "Give --program" in said

@@ -40,7 +40,7 @@ def test_a_notebook_shows_the_columns_that_matter_and_the_picture(found, tmp_pat
     assert "<svg" in found.plot()._repr_svg_()
     found.plot("cg").save(tmp_path / "cg.png")
     assert (tmp_path / "cg.png").read_bytes().startswith(b"\x89PNG")
-    assert any("extrapolated" in line for line in found.cautions)
+    assert any("iterations were simulated" in line for line in found.cautions)
     assert type(found[found["predictor"] == "hcf"]) is pd.DataFrame
 
 

@@ -118,3 +118,25 @@ def test_runs_that_do_not_fit_the_cluster_are_left_out_with_the_reason(tmp_path,
     for said in ("16 ranks share the 4 cores", "different numbers of ranks", "raspberry-pi has 16 nodes"):
         assert said in out
     assert "judged: 1 run, median error 16." in out  # by hand: a quarter of 2 s is 0.5 and not 0.6, and some messages
+
+
+def test_runs_of_a_program_of_ones_own_are_predicted_from_its_recordings(computing, tmp_path, capsys):
+    # By hand: on a machine that takes 3/2 of the time of the platform's cores, 48e11 operations take 180 s on one node
+    # of 40 Gflop/s, 90 s on two and 45 s on four; one run is another time, which no prediction may know.
+    platform, runs = tmp_path / "cluster.toml", tmp_path / "runs.csv"
+    platform.write_text('network = "ideal"\n[[clusters]]\nname = "c"\nnodes = 4\nspeed_gflops = 40\n')
+    told = []
+    for last_s in (45, 99):
+        rows = [
+            "app,class,ranks,nodes,time_s",
+            "computing,x,1,1,180",
+            "computing,x,2,2,90",
+            f"computing,x,4,4,{last_s}",
+        ]
+        runs.write_text("\n".join(rows) + "\n")
+        words = ["--program", str(computing), "--program-args", "48e11", "--evidence", "1,2", "--json"]
+        assert main([str(runs), "--platform", str(platform), *words]) == 0
+        told.append({row["ranks"]: row for row in json.loads(capsys.readouterr().out)["runs"]})
+    for found in told:
+        assert found[4]["predicted_s"] == pytest.approx(45, rel=1e-3)
+    assert told[0][4]["error"] == pytest.approx(0, abs=1e-3)

@@ -1,0 +1,74 @@
+/* Other surroundings of a program: another time, process, host, memory, other random numbers.  A program that does the
+ * same in them depends on none of them (apps/runs/surroundings.py).
+ *
+ * RECORDER_SURROUNDINGS is set in the runs that are compared, to the names of what is another than usual: time, process,
+ * random, host, clock (the simulated one), layout.  The system's random numbers are the same in all of them, or, as
+ * another, the complements. */
+#include "surroundings.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+extern char **environ;
+
+static const char *changed(void)
+{
+  static const char *words;
+  static bool asked;
+  if (!asked)
+    words = getenv("RECORDER_SURROUNDINGS");
+  asked = true;
+  return words;
+}
+
+bool surroundings_set(void) { return changed() != NULL; }
+
+bool is_other(const char *what)
+{
+  const char *words = changed(), *found = words ? strstr(words, what) : NULL;
+  size_t length = strlen(what);
+  for (; found; found = strstr(found + length, what))
+    if ((found == words || found[-1] == ' ') && (found[length] == ' ' || !found[length]))
+      return true;
+  return false;
+}
+
+void draw(void *to, size_t bytes)
+{
+  static uint64_t draws;
+  unsigned char *place = to;
+  for (size_t i = 0; i < bytes; i++) {
+    uint64_t value = mixed(++draws);
+    place[i] = (unsigned char)(is_other("random") ? ~value : value);
+  }
+}
+
+double told_s(Rank *r, double now_s)
+{
+  if (!r || !is_other("clock"))
+    return now_s;
+  /* Runs are compared where messages take a microsecond: as much more time passes as in runs that take hours.  Unequal
+   * factors between readings, and on the ranks, so that comparisons of durations come out otherwise too. */
+  static const double factors[] = {1e4, 1e5, 1e6, 1e7, 1e8};
+  uint64_t drawn = mixed((uint64_t)r->rank << 32 ^ (uint64_t)r->readings);
+  r->told_s += (now_s - r->told_of_s) * factors[drawn % 5];
+  r->told_of_s = now_s;
+  return CLOCK_SHIFT_S + r->told_s;
+}
+
+void change_layout(void)
+{
+  if (!is_other("layout"))
+    return;
+  size_t count = 0;
+  while (environ && environ[count])
+    count++;
+  for (size_t i = 0; i < count / 2; i++) {
+    char *kept = environ[i];
+    environ[i] = environ[count - 1 - i];
+    environ[count - 1 - i] = kept;
+  }
+  for (size_t bytes = 24; bytes < 1 << 20; bytes = 2 * bytes + 8) /* kept: what the program allocates lies elsewhere */
+    if (!malloc(bytes))
+      fail("out of memory");
+}

@@ -1,0 +1,215 @@
+"""Surroundings of a program: what may differ between two runs although all that the program is given is the same.
+
+A program runs twice at its smallest number of iterations, the second time with another date, process number, host names
+and random numbers, another layout of memory, and a simulated clock that runs otherwise.  If its ranks make the same
+calls, its course depends on none of these.  Otherwise each part is changed alone, to name those that matter.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from apps.errors import KernelError, SimulationError, Stopped
+from apps.recording.files import Incomplete
+from apps.recording.fingerprints import calls_without_clocks, read_calls
+from apps.recording.recorder.library import recorder_hash
+from apps.results.inputs import Inputs
+from apps.results.steady.period import FIRST_TRY
+from apps.runs.fingerprints import silent_platform
+from apps.runs.neutral import kept_options
+from apps.smpi.engine import PARTS, Surroundings, note_fingerprints
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from apps.store import Store
+from apps.store.identity import identity_hash
+from platforms.files.scratch import scratch_folder
+from platforms.simgrid.repairs import simgrid_identity
+from platforms.terminal.progress import doing
+
+_NAMES = {
+    "time": "this computer's clock",
+    "process": "the number of its process",
+    "random": "random numbers of the system",
+    "host": "the name of this computer",
+    "clock": "the simulated time",
+    "layout": "addresses in memory or the order of the environment",
+}
+BY_ITSELF = "addresses in memory or something else that changes by itself"
+_TOGETHER = "its surroundings"
+_known: dict[str, tuple[tuple[str, ...], Inputs]] = {}  # of this process, by identity
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Outcome of the comparison of two runs in unlike surroundings."""
+
+    depends: tuple[str, ...]  # parts of the surroundings on which the course depends, or BY_ITSELF
+    wall_s: float = 0.0  # of the runs; 0: known from before
+
+    def settled(self, inputs: Inputs) -> Inputs:
+        """Return the inputs without what was seen to be harmless, and with what was not."""
+        harmless = {name for part, names in PARTS.items() if part not in self.depends for name in names}
+        if self.depends and not set(self.depends) <= PARTS.keys():
+            harmless = set()
+        varies = [name for name in inputs.varies if name not in harmless]
+        unnamed = [
+            part_name(part) for part in self.depends if part != "clock" and not set(PARTS.get(part, ())) & {*varies}
+        ]
+        by_clock = "clock" not in self.depends and bool(harmless)
+        return replace(
+            inputs,
+            varies=(*varies, *unnamed),
+            depends=tuple(map(part_name, self.depends)),
+            clock_is_harmless=by_clock,
+        )
+
+
+def part_name(part: str) -> str:
+    """Return what a part of the surroundings is called in cautions."""
+    return _NAMES.get(part, part)
+
+
+def settled(
+    spec: RunSpec,
+    inputs: Inputs | None,
+    *,
+    store: Store | None,
+    time_limit_s: float | None = None,
+    stop: threading.Event | None = None,
+) -> Inputs | None:
+    """Return what a run of the spec has noted, without the sources of variation that are seen to be harmless.
+
+    The program runs in two surroundings, once per program: the result is kept in ``store``.  Where these runs fail,
+    nothing is shown.
+
+    Raises:
+        Stopped: ``stop`` was set.
+    """
+    program = spec.target.problem.program
+    if inputs is None or program is None or spec.engine != "smpi" or spec.machine is not None:
+        return inputs
+    inputs = assumed_repeatable(inputs, program.assumed)
+    if store is None and not (inputs.varies or inputs.reads):
+        return inputs
+    try:
+        checked = _checked(spec, inputs, store=store, time_limit_s=time_limit_s, stop=stop)
+    except Stopped:
+        raise
+    except (SimulationError, KernelError):
+        return inputs
+    return checked.settled(inputs)
+
+
+def assumed_repeatable(inputs: Inputs, names: Iterable[str]) -> Inputs:
+    """Return the inputs without functions of which the user says that the course does not depend on them."""
+    names = set(names)
+    left = {
+        field: tuple(name for name in getattr(inputs, field) if name not in names)
+        for field in ("varies", "clocks", "reads")
+    }
+    return replace(inputs, **left)
+
+
+def _checked(
+    spec: RunSpec,
+    inputs: Inputs,
+    *,
+    store: Store | None,
+    time_limit_s: float | None,
+    stop: threading.Event | None,
+) -> Checked:
+    identity = _identity(spec)
+    key = identity_hash(identity)
+    if key in _known and _known[key][1].changed() is None:
+        return Checked(_known[key][0])
+    if store is not None and store.unchanged("surroundings", identity):
+        content = store.get_bytes("surroundings", identity)
+        depends = None if content is None else _read(content)
+        if depends is not None:
+            return Checked(depends)
+    began_s = time.perf_counter()
+    with doing(f"running {spec.target.problem} in other surroundings"):
+        depends = _compared(spec, time_limit_s, stop)
+    wall_s = time.perf_counter() - began_s
+    observed = replace(inputs, varies=())
+    if not observed.hidden:
+        _known[key] = depends, observed
+        if store is not None:
+            summary = f"depends on {', '.join(map(part_name, depends)) or 'nothing'}, {wall_s:.2g} s"
+            store.put_bytes("surroundings", identity, json.dumps(depends).encode(), inputs=observed, summary=summary)
+    return Checked(depends, wall_s)
+
+
+def _identity(spec: RunSpec) -> dict[str, object]:
+    """Return what decides the outcome: of the spec neither the platform nor the number of ranks."""
+    program = spec.target.problem.program
+    assert program is not None
+    return {
+        "app": spec.target.problem.name,
+        "kernel_hash": program.content_hash,
+        "recorder_hash": recorder_hash(),
+        "arguments": list(program.arguments),
+        "full_iterations": program.iterations,
+        "assumed": sorted(program.assumed),
+        "options": dict(kept_options(spec)),
+        "simgrid": simgrid_identity(),
+    }
+
+
+def _read(content: bytes) -> tuple[str, ...] | None:
+    try:
+        told = json.loads(content)
+    except ValueError:
+        return None
+    return tuple(told) if isinstance(told, list) and all(isinstance(part, str) for part in told) else None
+
+
+def _compared(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | None) -> tuple[str, ...]:
+    """Return the parts of the surroundings on which the course depends."""
+    program = spec.target.problem.program
+    assert program is not None
+    parts = [part for part, names in PARTS.items() if not set(names) & set(program.assumed)]
+
+    usual = _course(spec, Surroundings(()), time_limit_s, stop)
+
+    def same(*changed: str) -> bool:
+        try:
+            other = _course(spec, Surroundings(changed), time_limit_s, stop)
+        except Stopped:
+            raise
+        except (SimulationError, KernelError):  # it does not even end well there
+            return False
+        return all(np.array_equal(*rows) for rows in zip(usual, other, strict=True))
+
+    if same(*parts):
+        return ()
+    if not same():
+        return (BY_ITSELF,)
+    return tuple(part for part in parts if not same(part)) or (_TOGETHER,)
+
+
+def _course(
+    spec: RunSpec, surroundings: Surroundings, time_limit_s: float | None, stop: threading.Event | None
+) -> list[npt.NDArray[np.uint64]]:
+    """Return the hashes of all calls of each rank, without readings of clocks."""
+    problem, nranks = spec.target.problem, spec.target.nranks
+    plain = RunSpec(Target(problem, silent_platform(nranks), ("h",) * nranks), options=kept_options(spec))
+    iterations = min(plain.target.iterations, FIRST_TRY) if problem.iterative else plain.target.iterations
+    what = f"{problem.on(nranks)} in other surroundings"
+    with scratch_folder("surroundings") as notes:
+        done = note_fingerprints(
+            plain, iterations, notes, calls=True, what=what, time_limit_s=time_limit_s, stop=stop,
+            surroundings=surroundings,
+        )  # fmt: skip
+        try:
+            calls = read_calls(notes, nranks)
+        except Incomplete as err:
+            raise SimulationError(f"{what}: {err}", done.log) from err
+    return [calls_without_clocks(row) for row in calls]

@@ -1,0 +1,144 @@
+"""Programs that run in two surroundings: what does not change their course is harmless, what does is named."""
+
+import pytest
+
+from apps.options.programs import ProgramOptions, own_problem_from_request
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem
+from apps.runs.record_events import record_events
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.target import Target
+from apps.store import Store
+from platforms.errors import UserError
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+
+FRAME = """#include <mpi.h>
+#include <sys/random.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+  int rank, n = atoi(argv[1]), more = 0;
+  double mine = 1, sum;
+  MPI_Init(&argc, &argv);
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  %(before)s
+  MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < n; i++) {
+    %(body)s
+    MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+    MPI_Pcontrol(1002);
+  }
+  for (int i = 0; i < more; i++) MPI_Barrier(MPI_COMM_WORLD);
+  MPI_Finalize();
+}
+"""
+DATE = 'time_t now = time(NULL); char date[99]; strftime(date, 99, "%%F", localtime(&now)); puts(date);'
+TIMER = "double began_s = MPI_Wtime();"
+
+
+def spec_of(tmp_path, before="", body="", *, iterations=40, assumed=()):
+    path = tmp_path / "around.c"
+    path.write_text(FRAME % {"before": before.replace("%%", "%"), "body": body})
+    program = read_program(path, "{iterations}", iterations, assumed=assumed)
+    platform = materialise(named_grid("grid4x2"))
+    return RunSpec(Target(own_problem(program), platform, block(platform, 4)), iterations="steady")
+
+
+@pytest.mark.parametrize("before", [DATE, "srand(clock());", "char name[99]; gethostname(name, 99); puts(name);"])
+def test_a_harmless_clock_keeps_the_store_and_the_recording(tmp_path, before):
+    spec = spec_of(tmp_path, before)
+    with Store(tmp_path / "store") as store:
+        recording = record_events(spec, 3, store=store)
+        assert recording.varies == () and recording.cautions == ()
+        record = simulate(spec, store=store)
+        assert record.inputs.varies == () and store.put_record(record)
+        kinds = [entry.kind for entry in store.entries()]
+    assert kinds.count("surroundings") == 1 and {"recording", "record"} <= {*kinds}
+
+
+def test_a_harmless_clock_lets_iterations_be_extrapolated_to_the_time_of_a_full_run(tmp_path):
+    # Each iteration is timed, as many codes do it; the timer and the date decide nothing.
+    spec = spec_of(tmp_path, DATE, TIMER + " if (MPI_Wtime() < began_s) abort();")
+    full = simulate(RunSpec(spec.target, iterations="full"))
+    record = simulate(spec, full_below_messages=0)
+    assert record.extrapolation is not None and record.extrapolation.simulated < 40
+    assert record.time_s == pytest.approx(full.time_s, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "before, body, part",
+    [
+        ("more = time(NULL) % 7;", "", "this computer's clock"),
+        ("more = syscall_free_pid() % 8;", "", "the number of its process"),
+        ("unsigned char drawn; getrandom(&drawn, 1, 0); more = drawn % 2;", "", "random numbers of the system"),
+        ("char name[99]; gethostname(name, 99); more = strlen(name);", "", "the name of this computer"),
+        ("more = (uintptr_t)malloc(1000) / 64 % 1024;", "", "addresses in memory or "),
+        ("more = environ_first() % 1024;", "", "addresses in memory or the order of the environment"),
+        ("more = MPI_Wtime() > 0.02;", "", "the simulated time"),
+        ("", TIMER + " MPI_Bcast(&mine, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);"
+             " if (!rank) more += MPI_Wtime() - began_s > 0.02; MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);",
+         "the simulated time"),
+    ],
+)  # fmt: skip
+def test_what_the_course_depends_on_is_named_and_not_kept(tmp_path, before, body, part):
+    helpers = (
+        "#undef getpid\nextern char **environ;\nstatic int syscall_free_pid(void) { return getpid(); }\n"
+        "static unsigned environ_first(void) { unsigned h = 0; for (char *c = environ[0]; *c; c++) h = 31 * h + *c;"
+        " return h; }\nint main("
+    )
+    spec = spec_of(tmp_path, before, body)
+    path = tmp_path / "around.c"
+    path.write_text(path.read_text().replace("int main(", helpers))
+    spec = RunSpec(
+        Target(own_problem(read_program(path, "{iterations}", 40)), spec.target.platform, spec.target.placement),
+        iterations="steady",
+    )
+    with Store(tmp_path / "store", report=lambda _: None) as store:
+        recording = record_events(spec, 3, store=store)
+        said = (*recording.cautions, *recording.varies)
+        assert any(part in one or "course depends on the time" in one for one in said)
+        record = simulate(spec, store=store, full_below_messages=0)
+        assert any(one.startswith(part) for one in record.inputs.depends)
+        assert record.extrapolation is None
+        assert not [entry for entry in store.entries() if entry.kind == "recording"]
+
+
+def test_a_branch_on_the_clock_in_a_late_iteration_prevents_extrapolation(tmp_path):
+    # The short runs do not reach it; the run that compares all iterations has another clock.
+    late = TIMER + " if (i == 30 && began_s > 1000) more = 5; MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);"
+    record = simulate(spec_of(tmp_path, "", late), full_below_messages=0)
+    assert record.extrapolation is None
+
+
+@pytest.mark.parametrize("before", ["syscall(SYS_getpid);", "getauxval(AT_RANDOM);", "alarm(100);"])
+def test_what_no_other_surroundings_change_is_not_kept(tmp_path, before):
+    spec = spec_of(tmp_path, before)
+    path = tmp_path / "around.c"
+    path.write_text("#define _GNU_SOURCE\n#include <sys/auxv.h>\n#include <sys/syscall.h>\n" + path.read_text())
+    program = read_program(path, "{iterations}", 40)
+    record = simulate(RunSpec(Target(own_problem(program), spec.target.platform, spec.target.placement)))
+    assert record.inputs.varies == (before.partition("(")[0],)
+    with Store(tmp_path / "store", report=lambda _: None) as store:
+        assert not store.put_record(record)
+
+
+def test_the_users_word_counts_for_functions_that_vary(tmp_path):
+    before = "more = time(NULL) % 7 * 0 + 3;"
+    spec = spec_of(tmp_path, before, assumed=("time",))
+    with Store(tmp_path / "store") as store:
+        assert store.put_record(simulate(spec, store=store))
+    assert spec.identity()["assumed"] == ["time"]
+
+
+def test_an_unknown_function_is_refused(tmp_path):
+    (tmp_path / "p.c").write_text("int main(void) { return 0; }")
+    with pytest.raises(UserError, match=r"no such function: 'tim'.*Did you mean time"):
+        own_problem_from_request(ProgramOptions(program=str(tmp_path / "p.c"), assume_repeatable="tim"))

@@ -1,0 +1,102 @@
+"""Recorded programs on the machines of the model, compared with simulations of all allocations that were recorded."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from apps.runs.runner import Runner
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.model.placement import block
+from platforms.terminal.prose import folded_lines
+from platforms.terminal.quantities import duration, percent
+from platforms.terminal.table import Cell, table_lines
+from platforms.wording import number_of
+from predictor.hierarchical.recorded_plan import RecordedPlan
+from validation.cores.machine import machine
+from validation.presentation.tables import error_cell
+
+
+@dataclass(frozen=True)
+class RecordedPoint:
+    """An allocation with its predicted and its simulated time."""
+
+    cores_per_node: int
+    nodes: int
+    predicted_s: float
+    simulated_s: float
+
+    @property
+    def error_pct(self) -> float:
+        """Error of the prediction, % of the simulated time."""
+        return 100 * (self.predicted_s / self.simulated_s - 1)
+
+
+def places(plan: RecordedPlan) -> list[tuple[int, int]]:
+    """Return the allocations of recorded numbers of ranks: cores of each node, and nodes."""
+    system = plan.system
+    return [
+        (q, ranks // q)
+        for ranks in sorted(plan.recordings)
+        for q in range(1, system.cores + 1)
+        if ranks % q == 0 and ranks // q <= system.nodes
+    ]
+
+
+def specs(plan: RecordedPlan, settings: Settings, *, inside: str) -> dict[tuple[int, int], RunSpec]:
+    """Return the run of each allocation, on nodes whose own messages pass where ``inside`` says."""
+    platform = machine(plan.system, max(p for _, p in places(plan)), inside=inside)
+    bus = None if plan.system.memory_Bps is None else float(plan.system.memory_Bps)
+    if plan.problem.program is None and bus is not None:
+        settings = replace(settings, memory_bus=bus, bytes_per_flop=plan.bytes_per_operation)
+    return {
+        (q, p): settings.spec(Target(plan.problem, platform, block(platform, q * p, q))) for q, p in places(plan)
+    }  # fmt: skip
+
+
+def simulate_recorded(plan: RecordedPlan, settings: Settings, runner: Runner, *, inside: str) -> list[RecordedPoint]:
+    """Return the points of all allocations, the fastest simulated one first."""
+    runs, surface = specs(plan, settings, inside=inside), plan.surface()
+    runner.start(runs.values())
+    alone_s = plan.operations / float(plan.system.core_flops)
+    points = [
+        RecordedPoint(q, p, alone_s / float(surface.speedup(q, p)), runner.record(spec).time_s)
+        for (q, p), spec in runs.items()
+    ]
+    return sorted(points, key=lambda point: point.simulated_s)
+
+
+def advised(points: Sequence[RecordedPoint]) -> RecordedPoint:
+    """Return the allocation that is predicted to be the fastest."""
+    return min(points, key=lambda point: point.predicted_s)
+
+
+def recorded_json(plan: RecordedPlan, points: Sequence[RecordedPoint]) -> dict[str, Any]:
+    """Return the points and the advice as JSON values."""
+    chosen = advised(points)
+    return {
+        "system": plan.system.name,
+        "app": plan.problem.name,
+        "class": plan.problem.label,
+        "points": [{**asdict(point), "error_pct": point.error_pct} for point in points],
+        "advised": {**asdict(chosen), "loss_pct": 100 * (chosen.simulated_s / points[0].simulated_s - 1)},
+    }
+
+
+def recorded_text(plan: RecordedPlan, points: Sequence[RecordedPoint], *, wide: bool) -> str:
+    """Return a table of the points and a sentence about the advice."""
+    rows: list[list[str | Cell]] = [["cores per node", "nodes", "predicted", "simulated", "error %"]]
+    for point in points:
+        times = [duration(time_s) for time_s in (point.predicted_s, point.simulated_s)]
+        rows.append([str(point.cores_per_node), str(point.nodes), *times, error_cell(point.error_pct)])
+    chosen, fastest = advised(points), points[0]
+    loss = percent(100 * (chosen.simulated_s / fastest.simulated_s - 1), signed=True)
+    said = (
+        f"advised, with the shortest predicted time: {number_of(chosen.cores_per_node, 'core')} of "
+        f"{number_of(chosen.nodes, 'node')}, {loss} % off the fastest simulated time"
+    )
+    title = f"{plan.problem} on {plan.system.name}, the fastest first"
+    return "\n".join([title, "", *table_lines(rows, wide=wide), "", *folded_lines([said])])

@@ -1,0 +1,53 @@
+"""The first lines of results: the time of every target, its interval, and bars of computation and communication."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from platforms.terminal.quantities import NONE, duration, interval_text, percent
+from platforms.terminal.table import table_lines
+from validation.comparison.rows import Row, distinct, known, rows_by
+
+MOST_TARGETS = 20  # more have no lines of their own
+_TARGET = ("scenario", "network", "app", "class", "ranks", "mapping", "efficiency")
+_BAR = 24  # characters
+
+
+def answers_lines(results: Sequence[Row]) -> list[str]:
+    """Return a line for each simulated target; none where they are many, measured, or of several networks or sizes.
+
+    The interval is the narrowest of its predictions'.
+
+    Args:
+        results: The results that have a prediction, with the columns of validation.comparison.compare.Result.
+    """
+    targets = list(rows_by(known(results, "compute_share"), *_TARGET).values())
+    named = {(rows[0]["scenario"], rows[0]["app"], rows[0]["class"]) for rows in targets}
+    alike = len(named) == len(targets)
+    if not alike or not targets or len(targets) > MOST_TARGETS or {row["truth"] for row in results} == {"measurement"}:
+        return []
+    several = len(distinct(results, "scenario")) > 1
+    rows: list[Sequence[str]] = [
+        ("program", *(["platform"] if several else []), "time", "90 % interval", "computation #, rest .", "%", "by")
+    ]
+    for of_target in targets:
+        first = of_target[0]
+        calibrated = known(of_target, "interval_low_s")
+        interval, by = NONE, ""
+        if calibrated:
+            best = min(calibrated, key=lambda row: row["interval_high_s"] - row["interval_low_s"])
+            ends = best["interval_low_s"], best["interval_high_s"]
+            interval, by = interval_text(*ends, like_s=first["simulated_s"]), best["predictor"]
+        share = min(1.0, max(0.0, first["compute_share"]))
+        filled = round(_BAR * share)
+        rows.append((
+            f"{first['app']} {first['class']}" if first["class"] else first["app"],
+            *([first["scenario"]] if several else []),
+            duration(first["simulated_s"]),
+            interval,
+            "#" * filled + "." * (_BAR - filled),
+            percent(100 * share),
+            by,
+        ))  # fmt: skip
+    last = len(rows[0]) - 1
+    return table_lines(rows, left={0, last - 2, last, *({1} if several else ())})

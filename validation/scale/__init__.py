@@ -1,0 +1,4 @@
+"""Comparison of predicted scaling curves with simulated ones.
+
+Public faces: ``cli.main``.
+"""
