@@ -14,7 +14,7 @@ from apps.programs.compile import kernel_hash
 from apps.programs.kernel import Kernel, named_kernel
 from apps.programs.own_program import UserProgram, check_unchanged, split_flags
 from apps.programs.problem import Problem
-from apps.recording.recorder.calls import mpi_calls
+from apps.recording.recorder.real.calls import mpi_calls
 from platforms.files.caching import cache_folder, write_atomically
 from platforms.simgrid.compiling import compile_once, compiler_stamps, find_compiler
 

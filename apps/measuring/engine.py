@@ -23,7 +23,7 @@ from apps.measuring.compiling import code_hash, kernel_executable, layer_library
 from apps.measuring.notes import FILE, VARIABLE, Notes, collectives, parse_notes
 from apps.programs.kernel import named_kernel
 from apps.programs.own_program import check_unchanged
-from apps.recording.recorder.library import INPUTS, RECORDED, THREADS, real_recorder_library
+from apps.recording.recorder.real.library import INPUTS, RECORDED, THREADS, real_recorder_library
 from apps.results.measured import Measured, far_repeats, median_repeat
 from apps.results.record import RunRecord, from_kernel
 from apps.spec.run_spec import RunSpec

@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from apps.recording.recorder.calls import Call
+from apps.recording.recorder.real.calls import Call
 
 # The C type of an argument by its word in the table: in the usual form, and in the form for large counts.
 _C_TYPES = {

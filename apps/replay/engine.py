@@ -13,7 +13,8 @@ from typing import Any
 
 from apps.child.process import Finished
 from apps.recording.events import Recording
-from apps.recording.recorder.library import real_recorder_hash, recorder_hash
+from apps.recording.recorder.library import recorder_hash
+from apps.recording.recorder.real.library import real_recorder_hash
 from apps.replay.files import write_files
 from apps.replay.native_recording import native_recording
 from apps.results.energy import counted

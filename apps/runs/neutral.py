@@ -6,7 +6,7 @@ from typing import Any
 
 from apps.programs.compile import kernel_hash
 from apps.programs.kernel import named_kernel
-from apps.recording.recorder.library import real_recorder_hash, recorder_hash
+from apps.recording.recorder.library import recorder_hash
 from apps.results.steady.growth import REPETITION_RULE
 from apps.runs.engines import engine_named
 from apps.spec.choices import REPLAY
@@ -20,6 +20,7 @@ from platforms.model.platform import Platform
 from platforms.simgrid.repairs import simgrid_identity
 
 NEUTRAL_SPEED_FLOPS = 1e9
+_REAL_HASH = "apps.recording.recorder.real.library:real_recorder_hash"  # of an add-on
 _SLOW_SPEED_FLOPS = 0.57e9
 
 
@@ -36,7 +37,7 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
             **spec.identity(),
             "kernel_hash": engine_named(spec.engine).program_hash(spec),
             "iterations": iterations,
-            "recorder_hash": real_recorder_hash(),
+            "recorder_hash": provided(_REAL_HASH)(),
             "speed_flops": [target.platform.host(host).speed_flops for host in target.placement],
         }
     if spec.engine == REPLAY and problem.program is not None:
@@ -49,7 +50,7 @@ def recording_identity(spec: RunSpec, iterations: int) -> dict[str, Any]:
             "processor": processor_model(),
             "app": problem.name,
             "ranks": spec.target.nranks,
-            "recorder_hash": real_recorder_hash(),
+            "recorder_hash": provided(_REAL_HASH)(),
         }
     if problem.program is None:
         program: dict[str, Any] = {

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from apps.spec.target import Target
+from apps.traffic import runs_on
 from platforms.errors import UserError
 from platforms.terminal.progress import doing
 from predictor.answers.answers import Answer, predict
@@ -90,7 +91,7 @@ def best_answer(target: Target, broker: Gatherer, *, on_machine: bool = False) -
         on_machine: As ``best_names``.
 
     Raises:
-        UserError: The last one cannot have its evidence.
+        UserError: The last one cannot have its evidence, or the program does not run on so many ranks.
         SimulationError: A run of the evidence fails.
     """
     names, passed = best_names(target, on_machine=on_machine)
@@ -102,7 +103,7 @@ def best_answer(target: Target, broker: Gatherer, *, on_machine: bool = False) -
             with doing(f"{name} predicts {target}"):
                 (answer,) = predict(predictor(name), [target], broker)
         except UserError as err:
-            if not names:
+            if not names or not runs_on(target.problem, target.nranks):  # nobody can predict what does not run
                 raise
             passed.append((name, str(err).rstrip(".")))
             continue

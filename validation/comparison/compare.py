@@ -61,6 +61,7 @@ class Result:
     energy_error_pct: float | None  # 100 (predicted - simulated) / simulated
     edp_predicted_js: float | None  # energy-delay product: energy times run time
     edp_simulated_js: float | None
+    energy_basis: str | None  # why there is no predicted energy, or whose watts it rests on; None: the platform file's
     predicted_compute_share: float | None  # computation over predicted_s; None: the model does not separate them
     # Error range of the validity map at this compute share (predictor/answers/regime.py); None: the map gives none.
     range_low_pct: float | None
@@ -142,6 +143,7 @@ def compare(answer: Answer, truth: RunRecord, *, mapping: str) -> Result:
         energy_error_pct=_error_pct(predicted.energy_j or None, energy_j),
         edp_predicted_js=_product(predicted.energy_j, predicted.time_s),
         edp_simulated_js=_product(energy_j, truth.time_s),
+        energy_basis=None if answer.prediction is None else answer.prediction.energy_basis,
         predicted_compute_share=predicted.compute_share,
         range_low_pct=predicted.range_low_pct,
         range_high_pct=predicted.range_high_pct,

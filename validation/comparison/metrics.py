@@ -15,6 +15,7 @@ from validation.comparison.dataframes import records
 from validation.comparison.rows import Row, column, rows_by
 
 if TYPE_CHECKING:
+    # Imported here for a quick start: it is slow to import.
     import numpy as np
     import numpy.typing as npt
     import pandas as pd
@@ -106,6 +107,7 @@ def _interval(sizes: Numbers, seed: int) -> tuple[float | None, float | None]:
     mean = float(sizes.mean())
     if float(sizes.max() - sizes.min()) <= 1e-12 * mean:
         return mean, mean  # every resample has the same mean
+    # Imported here for a quick start: it is slow to import.
     import numpy as np
 
     rng, count = np.random.default_rng(seed), sizes.size

@@ -44,10 +44,24 @@ def results_text(results: Sequence[Row], *, energy: bool = False, wide: bool = F
             legend += prose_lines(_REPEATS)
         lines = _grouped_lines(answered, _time_columns(answered, notes), before=answers_lines(answered))
         if energy:
-            lines += ["", "Energies", *_grouped_lines(answered, _short_energy_columns(answered))]
+            with_energy = known(answered, "energy_predicted_j")
+            lines += ["", "Energies", *_grouped_lines(with_energy, _short_energy_columns(with_energy))]
+            lines += [line for note in energy_notes(answered) for line in prose_lines(note)]
     for more in (legend, notes.lines(), refusal_lines(results)):
         lines += ["", *more] if more else []
     return "\n".join(lines).lstrip("\n")
+
+
+def energy_notes(results: Iterable[Row]) -> list[str]:
+    """Return sentences on predicted energies that are missing or rest on default watts, each once."""
+    notes = (
+        f"No energy: {row['energy_basis']}."
+        if row["energy_predicted_j"] is None
+        else f"Energies rest on {row['energy_basis']}."
+        for row in results
+        if row["energy_basis"] is not None
+    )
+    return list(dict.fromkeys(notes))
 
 
 def _time_columns(results: Sequence[Row], notes: Notes) -> dict[str, Column]:

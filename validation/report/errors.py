@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from predictor.registry import HCF_FAMILY
 from validation.comparison.dataframes import records
 from validation.comparison.metrics import ALL_APPS, published_errors
-from validation.presentation.tables import told_apart_by, truth_name
+from validation.presentation.tables import energy_notes, told_apart_by, truth_name
 from validation.report.expected import interval_cell, range_cell
 from validation.report.gather import Gathered
 from validation.report.tables import (
@@ -185,13 +185,7 @@ def results_table(gathered: Gathered, cautions: Sequence[Caution]) -> Table:
 
 def energy_sentences(gathered: Gathered) -> list[str]:
     """Return sentences on energies that are missing, or rest on default watts, where energies are shown."""
-    if not gathered.invocation.energy:
-        return []
-    bases: dict[tuple[str, bool], None] = {}
-    for row, note in zip(gathered.rows, gathered.notes, strict=True):
-        if note.energy_basis is not None:
-            bases.setdefault((note.energy_basis, known(row["energy_predicted_j"])), None)
-    return [f"Energies rest on {said}." if has_some else f"No energy: {said}." for said, has_some in bases]
+    return energy_notes(gathered.rows) if gathered.invocation.energy else []
 
 
 class Caution:

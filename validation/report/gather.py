@@ -50,7 +50,6 @@ class PredictionNote:
     evidence: tuple[str, ...] | None  # kinds of its evidence, as in EvidenceRequest; None: they are not kept
     no_interval: str | None = None  # reason why the prediction has no interval
     bottleneck: str | None = None  # what takes most of the predicted time
-    energy_basis: str | None = None  # as in Prediction
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,6 @@ class Reporter:
                 evidence=tuple(piece.request.kind for piece in answer.evidence),
                 no_interval=None if made is None else made.no_interval,
                 bottleneck=None if made is None else made.bottleneck,
-                energy_basis=None if made is None else made.energy_basis,
             )
         )
         self._graph(answer)

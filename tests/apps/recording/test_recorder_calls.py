@@ -16,7 +16,7 @@ from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
 from apps.recording.events import DATA_OPS, Elapse, Kind, Mark, Mode, Op
 from apps.recording.files import read_events, without_clocks
-from apps.recording.recorder.library import real_recorder_library
+from apps.recording.recorder.real.library import real_recorder_library
 from apps.runs.neutral import neutral_platform
 from apps.runs.record_events import record_events
 from apps.spec.run_spec import RunSpec

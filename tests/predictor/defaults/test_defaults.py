@@ -73,6 +73,12 @@ def test_measured_messages_take_the_place_of_a_network_that_the_file_does_not_de
     assert "was asked because dpgraph:known has no answer: smpi/coll-selector:ompi" in said
 
 
+def test_a_program_that_does_not_run_on_so_many_ranks_has_no_answer(refused):
+    # LU, class S, has 12 points along an axis, and 48 ranks would form a grid of 8 x 6, which needs two for each rank.
+    options = "--scenario grid3x16 --app lu --class S --no-store"
+    refused(predict.main, options.split(), "lu S on 48 ranks: 48 ranks would form a grid of")
+
+
 def test_where_the_time_goes_stands_before_what_the_answer_rests_on(capsys):
     assert predict.main("--scenario grid4x2 --app ep --class S --no-store".split()) == 0
     _, *lines = capsys.readouterr().out.splitlines()

@@ -102,6 +102,7 @@ def test_a_row_by_hand(answer, truth, target):
         "energy_error_pct": 20.0,  # 100 (600 - 500) / 500
         "edp_predicted_js": 3000.0,  # 600 x 5
         "edp_simulated_js": 2000.0,  # 500 x 4
+        "energy_basis": None,
         "predicted_compute_share": 0.25,  # 1.25 / 5
         "range_low_pct": -10.0,
         "range_high_pct": 30.0,
@@ -129,6 +130,7 @@ def test_a_row_without_an_answer_has_the_values_of_the_truth_alone(answer, truth
         "in_range",
         *("interval_low_s", "interval_high_s", "in_interval"),
         *("feature_compute_share", "feature_ratio", "feature_fit_residual", "feature_surroundings"),
+        "energy_basis",
         "true_low_s",
         "true_high_s",
         "in_repeats",

@@ -16,6 +16,8 @@ def test_energies_stand_in_the_results_and_are_drawn_where_asked_for(capsys, tmp
     assert main([*PREDICT, "--energy", "--out", str(tmp_path)]) == 0
     shown = capsys.readouterr().out
     assert "Energies" in shown and "EDP J s" in shown and "probe T_cp" not in shown
+    said = " ".join(shown.split())
+    assert "Energies rest on default watts, in proportion to the nodes' speeds, not those of a machine." in said
     assert max(map(len, shown.splitlines())) <= 80
     with open(tmp_path / "results.csv", newline="") as file:
         (row,) = csv.DictReader(file)
@@ -46,7 +48,10 @@ def test_a_platform_without_watts_has_no_energies(capsys, tmp_path):
     (row,) = json.loads(capsys.readouterr().out)["results"]
     assert [row[name] for name in COLUMNS] == [None] * 5
     assert main([*arguments[:-2], "--energy", "--no-store"]) == 0
-    assert "Energies" in capsys.readouterr().out
+    said = " ".join(capsys.readouterr().out.split())
+    assert (
+        "Energies No energy: the platform gives no watts for c-0 and 3 more hosts (property wattage_per_state)." in said
+    )
 
 
 def test_a_lower_frequency_takes_longer(capsys):

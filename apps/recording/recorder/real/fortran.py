@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from apps.recording.recorder.calls import Call
+from apps.recording.recorder.real.calls import Call
 
 _BY_HAND = {"Wait", "Waitall", "Waitany", "Waitsome", "Test", "Testall", "Testany", "Testsome", "Startall"}
 _NOT_RECORDED = ("Buffer_detach", "Publish_name", "Unpublish_name", "Lookup_name", "Close_port")

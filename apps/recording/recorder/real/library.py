@@ -1,0 +1,57 @@
+"""The recorder for programs of a real MPI as a compiled library, and its hash."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from functools import cache
+from pathlib import Path
+
+from apps.recording.recorder.library import files_hash, headers
+from apps.recording.recorder.real.calls import mpi_calls
+from apps.recording.recorder.real.fortran import fortran_functions
+from platforms.files.caching import cache_folder, write_atomically
+from platforms.simgrid.compiling import compile_once
+
+_HERE = Path(__file__).parent
+_REAL_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", f"-I{_HERE}")
+RECORDED = ("counts", "events", "communicators")  # the files of a rank under a real MPI, after its number and a dot
+THREADS = "threads"  # that of a rank with the processor times of all its threads and of the one that calls MPI, s
+INPUTS = "inputs"  # that of all ranks with what they have read
+# Files that know simulation alone; those beside this module stand in their place.
+_SIMULATION = (
+    "apart.c", "attach.c", "cartesian.c", "clocks.c", "compute.c", "files.c", "graphs.c", "lacking.c", "matched.c",
+    "neighbours.c", "onesided.c", "power.c", "smpi.c", "surroundings.c", "thread_clock.c", "work.c",
+)  # fmt: skip
+
+
+def real_recorder_library(compiler: Sequence[str], folder: Path | None = None) -> Path:
+    """Return the path of the recorder for the programs of a real MPI, whose compiler of C is given.
+
+    It is kept in ``folder``; None: in the cache folder.
+    """
+    text = _fortran()
+    functions = (folder or cache_folder() / "compiled") / f"fortran-{hashlib.sha256(text).hexdigest()[:24]}.c"
+    if not functions.is_file() or functions.read_bytes() != text:
+        write_atomically(functions, text)
+    return compile_once(
+        "real-recorder", [*_real_sources(), functions], compiler=compiler, flags=_REAL_FLAGS, libraries=["-ldl"],
+        headers=[*headers(), *sorted((_HERE).glob("*.h"))], folder=folder,
+    )  # fmt: skip
+
+
+@cache
+def real_recorder_hash() -> str:
+    """Return the hash of the sources and compiler flags of the recorder for a real MPI."""
+    digest = files_hash(_REAL_FLAGS[:-1], [*_real_sources(), *headers(), *sorted((_HERE).glob("*.h"))])
+    return hashlib.sha256(digest.encode() + _fortran()).hexdigest()
+
+
+@cache
+def _fortran() -> bytes:
+    return fortran_functions(mpi_calls()).encode()
+
+
+def _real_sources() -> list[Path]:
+    sources = [path for path in sorted(_HERE.parent.glob("*.c")) if path.name not in _SIMULATION]
+    return [*sources, *sorted(_HERE.glob("*.c"))]
