@@ -107,9 +107,11 @@ def _folded(headings: Cells, rows: Sequence[Cells], left: Collection[int], exces
     for number, (saving, width) in sorted(saved.items(), key=lambda item: -item[1][0]):
         if excess <= 0 or saving == 0:
             break
-        heading = headings[number]
-        text = fill(str(heading), width, break_long_words=False, break_on_hyphens=False)
-        made[number] = Cell(text, heading.style) if isinstance(heading, Cell) else text
+        folded, cell = (
+            fill(str(headings[number]), width, break_long_words=False, break_on_hyphens=False),
+            headings[number],
+        )
+        made[number] = Cell(folded, cell.style) if isinstance(cell, Cell) else folded
         excess -= saving
     return made
 

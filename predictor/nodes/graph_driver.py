@@ -1,10 +1,11 @@
 """A search by the program's graph: every configuration of a small space, the promising ones of a large space.
 
 The program is recorded once for each number of ranks.  In a large space the first configurations use none, half or all
-nodes of each cluster, and 1, 2, 4, ... processes on each node, up to its cores; then those near the best are examined
-until none is better.  A configuration is left out without a recording if the operations of the program, spread evenly
-over the speed of all its ranks, alone take longer than the best time so far.  Operations are those of the number of
-ranks with the fewest, less a tenth, because they differ between numbers of ranks.
+nodes of each cluster, and 1, 2, 4, ... processes on each node, up to its cores; then those near the best are examined,
+and others of the best numbers of ranks, whose recordings are there, until none is better.  A configuration is left out
+without a recording if the operations of the program, spread evenly over the speed of all its ranks, alone take longer
+than the best time so far.  Operations are those of the number of ranks with the fewest, less a tenth, because they
+differ between numbers of ranks.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ MOST_EXHAUSTIVE = 400  # configurations of a space of which all are examined
 MOST_RECORDINGS = 40  # and numbers of ranks
 _STARTS = 3  # configurations around which the search goes on
 _MOST_ROUNDS = 8
+_OF_RANKS = 60  # configurations of one number of ranks that are examined, where there are so many
+_MOST_LISTED = 2_000_000  # configurations of a space that is listed to find them
 _BETTER = 1e-3  # relative: a smaller gain ends the search
 _FEWER_FLOPS = 0.9  # operations on one number of ranks over those on another one, at least
 _WAVE = 6  # numbers of ranks that are recorded before what is known prunes the others
@@ -108,8 +111,21 @@ class GraphDriver:
                 return
             before = self._value(ranked[0])
             self._examine(space, size, (near for best in ranked[:_STARTS] for near in _near(best, space)))
+            if space.count <= _MOST_LISTED:
+                for ranks in list(dict.fromkeys(best.total for best in self._ranked()))[:_STARTS]:
+                    self._examine(space, size, self._of_ranks(space, ranks))
             if self._value(self._ranked()[0]) >= before * (1 - _BETTER):
                 return
+
+    def _of_ranks(self, space: Space, ranks: int) -> list[Configuration]:
+        """Return configurations of a number of ranks, evenly among those with the fastest slowest core."""
+        speeds = np.array([cluster.speed_flops for cluster in self.study.platform.clusters])
+        rows = np.flatnonzero(space.total == ranks)
+        used = space.pes[rows] > 0
+        slowest = np.where(used, speeds, np.inf).min(axis=1)
+        order = np.lexsort((space.pes[rows].sum(axis=1), -slowest))[: 2 * _OF_RANKS]
+        step = max(1.0, len(order) / _OF_RANKS)
+        return [space.configuration(rows[order[int(at)]]) for at in np.arange(0, len(order), step)]
 
     def _ranked(self) -> list[Configuration]:
         """Return the configurations with an estimate, the best first."""

@@ -51,6 +51,8 @@ COMMANDS = {
     "predict": f"{KERNEL} --scenario grid4x2 --no-store",
     "predict --what-if": "--app is --class S --ranks 4 --scenario grid4x2 --what-if 2",
     "predict --what-if --simulate": f"{KERNEL} --ranks 2 --scenario grid4x2 --no-store --what-if 2",
+    "scale": f"{KERNEL} --scenario grid4x2 --ranks 1:2 --no-store",
+    "scale --simulate": f"{KERNEL} --scenario grid4x2 --ranks 1:2 --no-store",
     "predictor.prepare": "",
     "plan failures": FAILURES,
     "blocks run --simulate": BLOCKS,
