@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from typing import Any
 
 from platforms.errors import UserError
 
-_ROOT = Path(__file__).parents[1]
+_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 
 @cache
@@ -19,8 +19,8 @@ def is_there(place: str) -> bool:
     >>> is_there("platforms.addons:is_there"), is_there("platforms.nowhere")
     (True, False)
     """
-    path = _ROOT.joinpath(*place.partition(":")[0].split("."))
-    return path.with_suffix(".py").is_file() or path.is_dir()
+    path = os.path.join(_ROOT, *place.partition(":")[0].split("."))
+    return os.path.isfile(f"{path}.py") or os.path.isdir(path)
 
 
 def provided(place: str) -> Any:

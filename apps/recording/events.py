@@ -47,6 +47,7 @@ class Elapse(IntEnum):
 
     ON_CORE = 0  # it computes (smpi_execute_benched)
     ASLEEP = 1
+    READING = 2  # it reads the clock again and again, at 10 ns each
 
 
 class Mode(IntEnum):
@@ -171,9 +172,15 @@ class Recording:
 
     @property
     def computes(self) -> bool:
-        """True if any rank computes or sleeps."""
+        """True if any rank computes or sleeps; reading the clock is neither."""
         return any(
-            bool(((events["kind"] == Kind.COMPUTE) | (events["kind"] == Kind.ELAPSE)).any()) for events in self.events
+            bool(
+                (
+                    (events["kind"] == Kind.COMPUTE)
+                    | ((events["kind"] == Kind.ELAPSE) & (events["op"] != Elapse.READING))
+                ).any()
+            )
+            for events in self.events
         )
 
     @property

@@ -24,7 +24,7 @@ from apps.recording.events import Mode
 from platforms.model.platform import Platform
 from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.instructions import RECV, SEND, WAIT_RECEIVED, WAIT_SENT
-from predictor.dpgraph.network import DirectedPath, NetworkModel, Protocol, Timing
+from predictor.dpgraph.network import DirectedPath, NetworkModel, Protocol, Timing, Unexplained
 from predictor.dpgraph.program import Program
 from predictor.network.shared_links import SharedCapacity
 from predictor.network.survey import LARGE_BYTES, HostsByCluster, Survey, alone_s, layout, loads
@@ -115,7 +115,12 @@ class _Fit:
             for c, d in combinations(self.where.hosts, 2):
                 self._fit_wide_area(c, d)
         network = self._network(_Ways(self))
-        return replace(network, measured_as=self.survey.measured_as, cautions=tuple(self._cautions()))
+        return replace(
+            network,
+            measured_as=self.survey.measured_as,
+            cautions=tuple(self._cautions()),
+            unexplained=tuple(self._unexplained()),
+        )
 
     def knows(self, a: str, b: str) -> bool:
         """Return whether there is a way from host a to host b."""
@@ -340,15 +345,16 @@ class _Fit:
                     f"{c}: messages in opposite directions share links, and whether only those of a node or also "
                     "those between switches was not measured"
                 )
+
+    def _unexplained(self) -> Iterator[Unexplained]:
+        """Yield the clusters in which messages between all nodes at once take longer than the links found say."""
+        for c in self.structures:
             worst = 0.0
             for check in self.survey.crossing.checks.get(c, []):
                 modelled_s = float(self._takes_s(self.survey.crossing.exchanges(c, check.flows)).max())
                 worst = max(worst, max(check.times_s) / modelled_s - 1)
             if worst > _CHECKED:
-                yield (
-                    f"{c}: the links found inside it do not explain all sharing: with messages between all its nodes "
-                    f"at once, the measured times differ by {100 * worst:.0f} %"
-                )
+                yield Unexplained(c, frozenset(self.where.hosts[c]), worst)
 
     def _fit_backbone(self, c: str) -> None:
         inside, outside = [f"in {c}"], [f"out of {c}"]

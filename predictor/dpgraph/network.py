@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -46,6 +46,15 @@ class DirectedPath:
 
 
 @dataclass(frozen=True)
+class Unexplained:
+    """A cluster whose links, as they were found, do not explain all sharing."""
+
+    cluster: str
+    hosts: frozenset[str]
+    excess_rel: float  # by which messages between all its nodes at once take longer than the links say
+
+
+@dataclass(frozen=True)
 class NetworkModel:
     """The ways between the hosts that a program uses, and the capacities of their links."""
 
@@ -56,10 +65,24 @@ class NetworkModel:
     # By pair of hosts: the pair whose messages were measured in its place.  Empty: see predictor.network.unmeasured.
     measured_as: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     cautions: tuple[str, ...] = ()  # what the measurements say that the network does not represent
+    unexplained: tuple[Unexplained, ...] = ()  # the same, as far as it depends on the program whether it matters
     polling: Polling = field(default_factory=Polling)  # a measurement does not tell it
     # Of what a rank moves by itself, without an envelope: to and from disks.  A SLEEP whose argument is OWN + i moves
     # as many bytes as its value over way i.
     own_ways: tuple[DirectedPath, ...] = ()
+
+    def slower_inside(self, cluster: Unexplained, pairs: Iterable[tuple[str, str]]) -> NetworkModel:
+        """Return the network of some pairs of hosts, with messages inside a cluster as slow as measured ones may be."""
+        slower = 1 + cluster.excess_rel
+        ways = {pair: self.ways[pair] for pair in pairs}
+        inside = {pair for pair in ways if set(pair) <= cluster.hosts}
+        links = {name for pair in inside for name in ways[pair].links}
+        made = {
+            pair: replace(way, bound_Bps=way.bound_Bps / slower) if pair in inside else way
+            for pair, way in ways.items()
+        }
+        capacity_Bps = {name: self.capacity_Bps[name] / (slower if name in links else 1) for name in self.capacity_Bps}
+        return replace(self, ways=made, capacity_Bps=capacity_Bps)
 
     def without_contention(self) -> NetworkModel:
         """Return the same network with links that are never shared."""

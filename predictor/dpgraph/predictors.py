@@ -89,6 +89,7 @@ class GraphModel:
         # Imported here for a quick start: they are slow to import.
         from predictor.dpgraph.bottleneck import bottleneck, link_loads_s
         from predictor.dpgraph.evaluate import estimate
+        from predictor.dpgraph.unexplained import unexplained
 
         program = self.programs[target.problem, target.nranks]
         around = self.surroundings[target.platform.content_hash]
@@ -98,15 +99,19 @@ class GraphModel:
         slower = slowdown or {}
         s_per_flop = [slower.get(target.platform.cluster_of(host.name).name, 1.0) / host.speed_flops for host in hosts]
         cores = [host.cores for host in hosts]
-        made = estimate(
-            sections,
-            target.iterations,
-            network,
-            target.placement,
-            s_per_flop,
-            cores,
-            busy_hosts=_unknown_from_totals(target),
-        )
+
+        def estimated(network: NetworkModel) -> Estimate:
+            return estimate(
+                sections,
+                target.iterations,
+                network,
+                target.placement,
+                s_per_flop,
+                cores,
+                busy_hosts=_unknown_from_totals(target),
+            )
+
+        made = estimated(network)
         each_s = sections.flops(target.iterations) * s_per_flop + sections.elapsed_s(target.iterations, Elapse.ON_CORE)
         compute_s = float((each_s + sections.elapsed_s(target.iterations, Elapse.ASLEEP)).max())
         loads_s = {}
@@ -114,13 +119,16 @@ class GraphModel:
             evaluated = sections.looped(made.iterations) if sections.iterations else sections.program()
             loads_s = link_loads_s(evaluated, network, target.placement, target.iterations, made.iterations)
         hidden = _unmeasured(target, sections, network) if around.options is None else ()
+        ends = {(target.placement[a], target.placement[b]) for a, b in sections.partners}
+        ends |= {pair[::-1] for pair in ends}
+        sharing = unexplained(network, ends, made.time_s, lambda other: estimated(other).time_s)
         return Prediction(
             time_s=made.time_s,
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},
             bottleneck=bottleneck(target, made.time_s, each_s.tolist(), loads_s) if made.time_s > 0 else None,
-            flags=(*_flags(program, around.options, network), *hidden, *_others(made.others)),
+            flags=(*_flags(program, around.options, network), *hidden, *sharing, *_others(made.others)),
             no_interval=POLLS if sections.polls else None,
-            unlike=around.options is None and bool(hidden or network.cautions),
+            unlike=around.options is None and bool(hidden or network.cautions or network.unexplained),
             remarks=(*program.recording.remarks, *(() if around.options is None else (OF_THE_FILE,))),
             evidence=(program.evidence, *around.evidence),
             cost=program.cost + around.cost,

@@ -26,6 +26,7 @@ from predictor.dpgraph.measured import measured_network
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.predictors import GraphModel, iterations_to_record
 from predictor.dpgraph.program import LEAST_FOR_LOOP, Sections
+from predictor.dpgraph.unexplained import unexplained_anywhere
 from predictor.graph.faster import DeclaredNetwork, MeasuredNetwork, Network
 from predictor.graph.graph import DPGraph, owned_graph
 from predictor.graph.li_times import LiTimes, li_times, plans
@@ -210,7 +211,8 @@ def analysis(request: GraphRequest, target: Target, recording: Recording, runner
     network: Network
     if request.times == MEASURED:
         network = _measured(target, lambda plan: runner.measure(replace(plan, options=settings_of(request).options)))
-        said = (*network.model.cautions, *_unmeasured(target, recording, network.model))
+        sharing = unexplained_anywhere(network.model)
+        said = (*network.model.cautions, *sharing, *_unmeasured(target, recording, network.model))
     else:
         network = DeclaredNetwork(tuple(_routes(target, Sections(recording))), options)
         said = declared_cautions(options)

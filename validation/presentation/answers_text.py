@@ -13,6 +13,11 @@ _TARGET = ("scenario", "network", "app", "class", "ranks", "mapping", "efficienc
 _BAR = 24  # characters
 
 
+def name_of_times(targets: Sequence[Sequence[Row]]) -> str:
+    """Return what to call the times of targets: communication times where none of them computes."""
+    return "communication time" if all(of_target[0]["compute_share"] == 0 for of_target in targets) else "time"
+
+
 def answers_lines(results: Sequence[Row]) -> list[str]:
     """Return a line for each simulated target; none where they are many, measured, or of several networks or sizes.
 
@@ -28,7 +33,15 @@ def answers_lines(results: Sequence[Row]) -> list[str]:
         return []
     several = len(distinct(results, "scenario")) > 1
     rows: list[Sequence[str]] = [
-        ("program", *(["platform"] if several else []), "time", "90 % interval", "computation #, rest .", "%", "by")
+        (
+            "program",
+            *(["platform"] if several else []),
+            name_of_times(targets),
+            "90 % interval",
+            "computation #, rest .",
+            "%",
+            "by",
+        )
     ]
     for of_target in targets:
         first = of_target[0]

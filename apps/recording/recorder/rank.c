@@ -26,15 +26,14 @@ static void count_event(Rank *r, const Event *event)
 }
 
 /* A rank that reads the clock until a time has come lets time pass; few readings between two events are left out, so
- * that a program that times its iterations has equal ones. */
+ * that a program that times its iterations has equal ones.  It is no computation. */
 static void note_readings(Rank *r)
 {
   double took_s = r->reading_s;
   r->reading_s = 0;
   if (took_s < 1e-6)
     return;
-  r->now.compute_s += took_s;
-  note(r, (Event){.kind = ELAPSE, .op = ASLEEP, .comm = -1, .peer = -1, .tag = -1, .request = -1, .amount = took_s});
+  note(r, (Event){.kind = ELAPSE, .op = READING, .comm = -1, .peer = -1, .tag = -1, .request = -1, .amount = took_s});
 }
 
 Event *note(Rank *r, Event event)

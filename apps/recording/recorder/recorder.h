@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, ELAPSE, LOOK, DELETED = 255 }; /* Kind */
-enum { ON_CORE, ASLEEP };                                                  /* op of ELAPSE: Elapse */
+enum { ON_CORE, ASLEEP, READING };                                         /* op of ELAPSE: Elapse */
 enum { STANDARD, BUFFERED, SYNCHRONOUS, READY, PUT, GET };                 /* Mode */
 enum { COMMUTES, ORDERED, DERIVED };                                       /* mode of a COLLECTIVE: Reduction */
 enum { LOOK_EACH, LOOK_SOME, LOOK_ANY, LOOK_FOR };                         /* op of LOOK: Look */

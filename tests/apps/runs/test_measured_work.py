@@ -227,3 +227,18 @@ def test_computation_that_is_carried_out_again_leaves_the_program_s_state_as_it_
     assert again[False] == 0
     if again[True] == 0:
         pytest.skip("this computer does not let a process restrict its copy")
+
+
+def test_reading_the_clock_is_no_computation(tmp_path, kept):
+    path = tmp_path / "clock.c"
+    path.write_text(
+        "#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); volatile double now;"
+        " for (int i = 0; i < 200; i++) now = MPI_Wtime(); MPI_Barrier(MPI_COMM_WORLD); MPI_Finalize(); }"
+    )
+    platform = materialise(named_grid("grid4x2"))
+    spec = RunSpec(Target(own_problem(read_program(path)), platform, block(platform, 2)))
+    record = simulate(spec, store=kept)
+    assert record.compute_s == (0, 0)
+    assert record.time_s > 2e-6  # 200 readings of 10 ns (SimGrid option smpi/wtime)
+    assert not record_events(spec, 1, store=kept).computes
+    assert any("injects no computation" in caution for caution in record.cautions)
