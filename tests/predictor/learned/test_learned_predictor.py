@@ -1,6 +1,7 @@
 """The predictor that learns programs: its evidence, its options, and its times beside those of a recording."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -34,6 +35,13 @@ def test_too_few_smaller_numbers_of_ranks_are_no_answer(capsys):
     assert main(["predict", *options, "--ranks", "8"]) == 0
     out = " ".join(capsys.readouterr().out.split())
     assert "no answer" in out and "at least 3 smaller numbers of ranks" in out
+
+
+def test_a_refusal_names_the_line_of_the_call(capsys):
+    program = str(Path(__file__).parent / "data" / "random_graph.c")
+    options = ["--scenario", "grid4x4", "--program", program, "--predictor", "learned:known", "--recorded", "4,6,8,9"]
+    assert main(["predict", *options]) == 0
+    assert "at random_graph.c:" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
