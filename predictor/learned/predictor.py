@@ -17,7 +17,7 @@ from apps.spec.target import Target
 from platforms.wording import number_of
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.dpgraph.predictors import DPGRAPH, DPGRAPH_KNOWN, GraphPredictor, iterations_to_record
-from predictor.learned.counts import LEAST, next_counts
+from predictor.learned.counts import LEAST, advised, next_counts
 from predictor.learned.errors import CannotContinue
 from predictor.learned.numbers import numbers_of, parse_known, parse_recorded
 
@@ -66,7 +66,11 @@ class LearnedModel:
             low_s=low_s,
             high_s=high_s,
             flags=(*prediction.flags, *with_places(_cautions(structure, notes), target.problem)),
-            remarks=(*prediction.remarks, _remark(structure, exact=exact)),
+            remarks=(
+                *prediction.remarks,
+                _remark(structure, exact=exact),
+                *(() if exact else _advice(target, structure)),
+            ),
             no_interval=prediction.no_interval or "what was learned is exact, or has a range of its own",
         )
 
@@ -135,6 +139,14 @@ def _remark(structure: Structure, *, exact: bool) -> str:
     if structure.unconfirmed:
         held = f"{number_of(len(structure.unconfirmed), 'part')} of it took that on {structure.seen[-1]} ranks to learn"
     return f"{calls} learned from recordings on {seen} ranks ({'exact, ' if exact else ''}grid: {grid}); {held}"
+
+
+def _advice(target: Target, structure: Structure) -> tuple[str, ...]:
+    count = advised(target.problem, target.nranks, structure.seen)
+    if count is None:
+        return ()
+    counts = ",".join(map(str, (*structure.seen, count)))
+    return (f"one more recording, on {number_of(count, 'rank')}, may settle what is doubtful: --recorded {counts}",)
 
 
 def _cautions(structure: Structure, notes: Notes) -> tuple[str, ...]:

@@ -71,3 +71,10 @@ def test_further_recordings_are_asked_for_step_by_step():
 def test_sizes_are_those_that_the_user_knows_and_those_of_the_problem():
     assert parse_known(["rows=12"]) == {"rows": 12}
     assert numbers_of(problem("cg", "S"), {"rows": 12})[:2] == (12, 1400)
+
+
+def test_a_doubtful_answer_says_which_further_recording_may_settle_it(capsys):
+    made = predicted(capsys, "--predictor", "learned:known", "--recorded", "4,8,16")
+    assert made["prediction"]["low_s"] <= made["prediction"]["time_s"] <= made["prediction"]["high_s"]
+    assert made["prediction"]["flags"]
+    assert any("--recorded 4,8,16,18" in remark for remark in made["prediction"]["remarks"])
