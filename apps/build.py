@@ -52,8 +52,9 @@ class Built:
         """Return them as lines of text."""
         if not self.programs:
             return (
-                "The build has linked no program by mpicc, mpicxx or mpif90: either nothing has changed since the "
-                "build before (make clean), or it uses other compilers (make CC=mpicc CXX=mpicxx FC=mpif90)."
+                "No program was linked by mpicc, mpicxx or mpif90. If this has configured the code, build it in the "
+                "same way; if nothing has changed since the build before, clean it first; else it uses other "
+                "compilers (make CC=mpicc CXX=mpicxx FC=mpif90)."
             )
         return "\n".join(line for program in self.programs for line in _lines(program))
 

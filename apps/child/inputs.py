@@ -91,8 +91,17 @@ def noted_inputs(
                     unseen[f"the program reads {name}, which changed meanwhile"] = None
                 if " " in content and not content.startswith(FOLDER):
                     unseen[f"the program reads {name}, which is {content}"] = None
-    named = (tuple(map(printable, names)) for names in (unseen, asks, varies, polls, clocks, reads))
-    return Inputs(files, environment, *named, threads)
+    return Inputs(
+        files,
+        environment,
+        unseen=tuple(map(printable, unseen)),
+        asks=tuple(map(printable, asks)),
+        varies=tuple(map(printable, varies)),
+        polls=tuple(map(printable, polls)),
+        clocks=tuple(map(printable, clocks)),
+        reads=tuple(map(printable, reads)),
+        threads=threads,
+    )
 
 
 def _name(text: str, folder: Path, work: Path, ours: tuple[str, ...]) -> str | None:

@@ -183,7 +183,7 @@ def _assumed(text: str | None) -> tuple[str, ...]:
     if text is None:
         return ()
     # Imported here for a quick start: it is slow to import.
-    from apps.runs.surroundings import PARTS
+    from apps.smpi.engine import PARTS
 
     known = [name for names in PARTS.values() for name in names]
     names = tuple(word.strip() for word in text.split(","))

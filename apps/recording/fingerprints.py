@@ -78,7 +78,8 @@ def fingerprints_of_calls(
     None where the calls of a rank are not whole iterations, or the ranks have unequal numbers of them.
     """
     frame: Any = np.uint64(0)
-    combined, readings, timed, passed = None, np.uint64(0), 0, 0
+    readings: Any = np.uint64(0)
+    combined, timed, passed = None, 0, 0
     passing = _mixed(_mixed(np.uint64(_PASSED)))
     for row, cut, read in zip(map(calls_without_clocks, calls), cuts, map(_readings_before, calls), strict=True):
         begin, end = cut.before + cut.first, len(row) - cut.after

@@ -41,7 +41,7 @@ _DRIFTS = (
 )
 _DRIFT_S = 2e-7  # by which a computation may drift while the computer does other things
 _BLOCKS = 8  # of iterations, whose medians are compared
-_ONCE_REL = 0.03  # by which a time that was measured once may be wrong, where nothing else shows it
+_ONCE_REL = 0.045  # by which a time that was measured once may be wrong, where nothing else shows it
 _ALIKE_REL, _ALIKE_S = 0.05, 5e-8  # by which computations of several ranks differ that are the same
 _ERRORS = 6.0  # standard errors of a median by which ranks that compute the same may differ
 
@@ -211,7 +211,8 @@ def _drift_s(table: npt.NDArray[np.float64], middle_s: npt.NDArray[np.float64]) 
     for half in np.array_split(table, 2):
         known = ~np.isnan(half).all(axis=0)
         halves.append(np.where(known, np.nanmedian(np.where(known, half, 0.0), axis=0), middle_s))
-    return np.abs(halves[0] - halves[1]) / 2
+    drift_s: npt.NDArray[np.float64] = np.abs(halves[0] - halves[1]) / 2
+    return drift_s
 
 
 def _vary(table: npt.NDArray[np.float64], middle_s: npt.NDArray[np.float64]) -> bool:

@@ -91,8 +91,17 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
         clocks |= dict.fromkeys(inputs.clocks)
         reads |= dict.fromkeys(inputs.reads)
         threads |= inputs.threads
-    named = (tuple(names) for names in (unseen, asks, varies, polls, clocks, reads))
-    return Inputs(files, environment, *named, threads)
+    return Inputs(
+        files,
+        environment,
+        unseen=tuple(unseen),
+        asks=tuple(asks),
+        varies=tuple(varies),
+        polls=tuple(polls),
+        clocks=tuple(clocks),
+        reads=tuple(reads),
+        threads=threads,
+    )
 
 
 def state(name: str, *, listed: bool = False) -> str:

@@ -109,12 +109,12 @@ def settled(
 
 def assumed_repeatable(inputs: Inputs, names: Iterable[str]) -> Inputs:
     """Return the inputs without functions of which the user says that the course does not depend on them."""
-    names = set(names)
-    left = {
-        field: tuple(name for name in getattr(inputs, field) if name not in names)
-        for field in ("varies", "clocks", "reads")
-    }
-    return replace(inputs, **left)
+    assumed = set(names)
+
+    def left(functions: tuple[str, ...]) -> tuple[str, ...]:
+        return tuple(name for name in functions if name not in assumed)
+
+    return replace(inputs, varies=left(inputs.varies), clocks=left(inputs.clocks), reads=left(inputs.reads))
 
 
 def _checked(

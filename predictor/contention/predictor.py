@@ -9,7 +9,7 @@ busy cores per node tell.  No target's time is used, and none is simulated.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
@@ -17,7 +17,7 @@ from apps.probes.network.measure import LateReceive
 from apps.programs.problem import Problem
 from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
-from predictor.contention.core_times import CoreTimes, Observed, UnknownCoreTimeError
+from predictor.contention.core_times import CoreTime, CoreTimes, Observed, UnknownCoreTimeError
 from predictor.contention.structure import Structure, operations, steps_of
 from predictor.contention.traffic import traffic_of
 from predictor.evidence.targets import in_range, one_per_platform
@@ -74,26 +74,43 @@ class ContentionModel:
         Raises:
             OutOfRange: As ``busy_cores``; or the measured runs do not tell the time of an operation.
         """
-        busy, problem = busy_cores(target), target.problem
-        platform = target.platform.content_hash
-        try:
-            core = self.times.get(platform, CoreTimes(())).of(problem.name, problem.preset, busy)
-        except UnknownCoreTimeError as err:
-            raise OutOfRange(f"{NAME}, {target}", str(err), "Measure one on a few nodes") from err
-        factor = core.factor or 1.0
+        problem, platform = target.problem, target.platform.content_hash
+        core = core_time(self.times.get(platform, CoreTimes(())), target, busy_cores(target))
         structure = self.structures.get((problem, platform)) or Structure(problem, None, None)  # one rank alone
-        asked = [core.s_per_op, core.s_per_op / factor, core.s_per_op * factor]
-        time_s, low_s, high_s = structure.times_s(target, asked)
-        compute_s = min(time_s, core.s_per_op * operations(problem, target.nranks))
-        return Prediction(
-            time_s=time_s,
-            parts={"compute_s": compute_s, "comm_s": time_s - compute_s},
-            flags=core.flags,
-            low_s=None if core.factor is None else low_s,
-            high_s=None if core.factor is None else high_s,
-            evidence=self.evidence,
-            cost=self.cost,
-        )
+        made = prediction(core, lambda asked: structure.times_s(target, asked), operations(problem, target.nranks))
+        return replace(made, evidence=self.evidence, cost=self.cost)
+
+
+def core_time(times: CoreTimes, target: Target, busy: int) -> CoreTime:
+    """Return the time of an operation of a target, with so many cores of every node busy.
+
+    Raises:
+        OutOfRange: The measured runs do not tell it.
+    """
+    try:
+        return times.of(target.problem.name, target.problem.preset, busy)
+    except UnknownCoreTimeError as err:
+        raise OutOfRange(f"{NAME}, {target}", str(err), "Measure one on a few nodes") from err
+
+
+def prediction(core: CoreTime, times_s: Callable[[Sequence[float]], list[float]], most: float) -> Prediction:
+    """Return the time with a time of an operation, and the interval by the scatter of measured runs.
+
+    Args:
+        core: The time of an operation.
+        times_s: Returns the times of the run, s, for some times of an operation.
+        most: The operations of the rank that has most of them.
+    """
+    factor = core.factor or 1.0
+    time_s, low_s, high_s = times_s([core.s_per_op, core.s_per_op / factor, core.s_per_op * factor])
+    compute_s = min(time_s, core.s_per_op * most)
+    return Prediction(
+        time_s=time_s,
+        parts={"compute_s": compute_s, "comm_s": time_s - compute_s},
+        flags=core.flags,
+        low_s=None if core.factor is None else low_s,
+        high_s=None if core.factor is None else high_s,
+    )
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ network; a target's are stretched as in the runs with as many busy cores per nod
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 import numpy as np
@@ -18,8 +18,8 @@ from apps.recording.events import Elapse
 from apps.spec.target import Target
 from platforms.read.routes import routes_between
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
-from predictor.contention.core_times import CoreTimes, Observed, UnknownCoreTimeError
-from predictor.contention.predictor import NAME, ranks_of_nodes
+from predictor.contention.core_times import CoreTimes, Observed
+from predictor.contention.predictor import NAME, core_time, prediction, ranks_of_nodes
 from predictor.contention.structure import stretched
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.known import known_network
@@ -43,24 +43,10 @@ class RecordedModel:
         Raises:
             OutOfRange: The measured runs do not tell the factor, or the nodes have different numbers of ranks.
         """
-        busy, problem = ranks_of_nodes(target), target.problem
-        try:
-            core = self.times.of(problem.name, problem.preset, busy)
-        except UnknownCoreTimeError as err:
-            raise OutOfRange(f"{NAME}, {target}", str(err), "Measure one on a few nodes") from err
-        graph, scatter = self.graphs[problem, target.nranks], core.factor or 1.0
-        factors = [core.s_per_op, core.s_per_op / scatter, core.s_per_op * scatter]
-        time_s, low_s, high_s = graph_times_s(graph, target, factors)
-        compute_s = min(time_s, core.s_per_op * busiest_s(graph, target))
-        return Prediction(
-            time_s=time_s,
-            parts={"compute_s": compute_s, "comm_s": time_s - compute_s},
-            flags=core.flags,
-            low_s=None if core.factor is None else low_s,
-            high_s=None if core.factor is None else high_s,
-            evidence=self.evidence,
-            cost=self.cost,
-        )
+        core = core_time(self.times, target, ranks_of_nodes(target))
+        graph = self.graphs[target.problem, target.nranks]
+        made = prediction(core, lambda factors: graph_times_s(graph, target, factors), busiest_s(graph, target))
+        return replace(made, evidence=self.evidence, cost=self.cost)
 
 
 @dataclass(frozen=True)

@@ -203,7 +203,7 @@ class _Fit:
         if abs(excess(self.capacity_Bps.get(name, max(bounds)))) > _UNSHARED and abs(excess(max(bounds))) > _UNSHARED:
             excess(_root(excess, max(bounds) / 1e4, 2 * max(bounds)))
 
-    def _network(self, ways: dict[tuple[str, str], DirectedPath]) -> NetworkModel:
+    def _network(self, ways: Mapping[tuple[str, str], DirectedPath]) -> NetworkModel:
         return NetworkModel(ways, self.capacity_Bps, self.timing, self.protocol)
 
     def _takes_s(self, exchanges: Sequence[Exchange]) -> np.ndarray:

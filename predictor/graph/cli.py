@@ -16,6 +16,7 @@ from apps.options.runner import runner_from_request
 from apps.results.cautions import Cautions
 from apps.spec.choices import AUTO
 from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.command.command import Command
 from platforms.errors import UserError, known_names
@@ -243,7 +244,10 @@ def _to_record(request: GraphRequest) -> tuple[RunSpec, int]:
     from apps.runs.neutral import neutral_platform
 
     platform = neutral_platform(nranks)
-    return RunSpec(Target(problem, platform, tuple(host.name for host in platform.hosts))), iterations
+    target = Target(problem, platform, tuple(host.name for host in platform.hosts))
+    if problem.program is not None and problem.program.native is not None:  # its computation can only be measured
+        return Settings().spec(target), problem.iterations_on(nranks)
+    return RunSpec(target), iterations
 
 
 def _say_plan(request: GraphRequest) -> int:

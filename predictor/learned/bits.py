@@ -66,7 +66,7 @@ def model_bits(model: NumberModel, space: Space) -> float:
     if isinstance(model, Numeric):
         return formula_bits(model.formulas[0], space)
     if isinstance(model, Linear):
-        return 20.0 + 6.0 * model.span.shape[1]
+        return 20.0 + 6.0 * int(model.span.shape[1])
     if isinstance(model, Split):
         parts = list(model.models.values())
         unlike = {part.formulas[0] if isinstance(part, Numeric) else part: part for part in parts}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TypeVar
+from typing import TypeVar, cast
 
 import numpy as np
 
@@ -57,7 +57,7 @@ class Branches:
                     which = np.sort(np.random.default_rng(2).choice(len(every), _MOST_ROWS, replace=False))
                     every, told = every.take(which), told[which]
                 self.search.begin()
-                return self.strictly_then_loosely(fit, every, told)
+                return cast("NumberModel | None", self.strictly_then_loosely(fit, every, told))
 
             def fitting(model: NumberModel, every: Rows, told: np.ndarray) -> NumberModel | None:
                 return fitting_number(model, self.space, every, told)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
@@ -111,8 +111,13 @@ def fitting_partner(model: PartnerModel, space: Space, rows: Rows, partner: np.n
     inner = None if name is None else getattr(model, name)
     if name is None or not isinstance(inner, Numeric):
         return model if _fits(model, space, rows, partner) else None
-    kept = [f for f in inner.formulas if _fits(replace(model, **{name: Numeric((f,))}), space, rows, partner)]
-    return replace(model, **{name: Numeric(tuple(kept))}) if kept else None
+
+    def with_formulas(*formulas: Formula) -> PartnerModel:
+        changed: Any = {name: Numeric(formulas)}
+        return replace(model, **changed)
+
+    kept = [formula for formula in inner.formulas if _fits(with_formulas(formula), space, rows, partner)]
+    return with_formulas(*kept) if kept else None
 
 
 def _either_way(model: Offset) -> Iterator[Offset]:

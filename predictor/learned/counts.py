@@ -27,7 +27,7 @@ def counts_to_record(problem: Problem, nranks: int) -> tuple[tuple[int, ...], ..
     >>> counts_to_record(problem("ft", "A"), 256), counts_to_record(problem("bt", "A"), 100)
     (((4, 8, 16, 32), (12, 18, 27), (45,), (64,)), ((4, 8, 12, 18, 27), (45,), (64,)))
     """
-    steps = _POWERS if nranks & (nranks - 1) == 0 else _ANY
+    steps: tuple[tuple[int, ...], ...] = _POWERS if nranks & (nranks - 1) == 0 else _ANY
     if not all(problem.allows(count) for count in (*steps[0], *steps[1][:1])):
         others = [count for count in _OTHERS if problem.allows(count)]
         steps = tuple(tuple(others[a:b]) for a, b in _STEPS)

@@ -149,7 +149,7 @@ class Space:
             place = r - 1 if kind == "W" else nranks - 1 - r
             return np.where(r > 0, n // workers + (place < n % workers), 0)
         c, p = coordinates(self.sides(nranks), r)[int(match[2])], self.sides(nranks)[int(match[2])]
-        length = n // p + (c < n % p) if kind in "eu" else (c + 1) * n // p - c * n // p
+        length: np.ndarray = n // p + (c < n % p) if kind in "eu" else (c + 1) * n // p - c * n // p
         return length - (c == 0) - (c == p - 1) if kind in "uv" else length + by
 
     def _of_place(self, nranks: int, name: str) -> np.ndarray | float:
@@ -170,7 +170,8 @@ class Space:
             return {"p": p, "1/p": 1 / p, "lg p": math.log2(p)}[kind]
         c = coordinates(sides, r)[a]
         low, high = (c > 0) * 1.0, (c < p - 1) * 1.0
-        return {"c": c, "d": p - 1 - c, "lo": low, "hi": high, "nb": low + high}[kind]
+        of_coordinate: dict[str, np.ndarray] = {"c": c, "d": p - 1 - c, "lo": low, "hi": high, "nb": low + high}
+        return of_coordinate[kind]
 
 
 def _of_loop(rows: Rows, power: str, kind: str, loop: int) -> np.ndarray:
@@ -183,18 +184,21 @@ def _of_loop(rows: Rows, power: str, kind: str, loop: int) -> np.ndarray:
     values: np.ndarray = columns[kind].astype(float)
     if not power:
         return values
-    exponent = np.minimum(values, _LARGEST_POWER)
-    return 2.0**exponent if power == "2^" else 2.0**-exponent
+    exponent: np.ndarray = np.minimum(values, _LARGEST_POWER)
+    powers: np.ndarray = 2.0**exponent if power == "2^" else 2.0**-exponent
+    return powers
 
 
 def holds(atom: str, space: Space, rows: Rows) -> np.ndarray:
     """Return for which rows a statement holds: ``c0=0``, ``c0=last``, ``c0=c1``, ``i1 odd`` or ``t0<workers``."""
-    if atom.endswith(" odd"):
-        return space.value(atom[:-4], rows) % 2 == 1
-    if atom.endswith("<workers"):
-        return space.value(atom[:-8], rows) < rows.nranks - 1
+    true: np.ndarray
     left, _, right = atom.partition("=")
-    if right == "last":
-        last: np.ndarray = rows.rank == rows.nranks - 1
-        return last if left == "r" else space.value(f"d{left[1:]}", rows) == 0
-    return space.value(left, rows) == (float(right) if right.isdigit() else space.value(right, rows))
+    if atom.endswith(" odd"):
+        true = space.value(atom[:-4], rows) % 2 == 1
+    elif atom.endswith("<workers"):
+        true = space.value(atom[:-8], rows) < rows.nranks - 1
+    elif right == "last":
+        true = rows.rank == rows.nranks - 1 if left == "r" else space.value(f"d{left[1:]}", rows) == 0
+    else:
+        true = space.value(left, rows) == (float(right) if right.isdigit() else space.value(right, rows))
+    return true

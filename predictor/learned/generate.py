@@ -130,7 +130,7 @@ class _Walk:
         """Return the values of a number that has to be whole and not negative."""
         self.notes.call = self._name(leaf)
         values = evaluate(model, self.structure.space, rows, self.notes)
-        near = np.rint(values)
+        near: np.ndarray = np.rint(values)
         if not np.isfinite(values).all():
             raise CannotContinue(f"{what} was never seen there", self._name(leaf))
         if not isinstance(model, Fitted) and bool((np.abs(values - near) > 1e-6 * np.maximum(1, np.abs(near))).any()):

@@ -252,5 +252,6 @@ def by_member(rows: Rows, lengths: np.ndarray) -> Rows:
     base = rows.take(np.repeat(np.arange(len(rows)), lengths))
     member = np.concatenate([np.arange(length) for length in lengths.tolist()])
     each = np.repeat(lengths, lengths)
-    columns = ((base.index, member), (base.turns, each), (base.turn, member))
-    return Rows(base.nranks, base.rank, *(np.column_stack([row, more]) for row, more in columns))
+    added = ((base.index, member), (base.turns, each), (base.turn, member))
+    index, turns, turn = (np.column_stack([row, more]) for row, more in added)
+    return Rows(base.nranks, base.rank, index, turns, turn)

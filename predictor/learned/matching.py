@@ -88,7 +88,8 @@ def _canonical(recording: Recording) -> dict[int, tuple[int, ...]]:
 
 
 def _events(recording: Recording, rank: int) -> np.ndarray:
-    events = recording.events[rank]
+    events: np.ndarray = recording.events[rank]
     stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
     events = events[: stop[0] + 1] if len(stop) else events
-    return events[(events["kind"] != Kind.COMPUTE) | (events["amount"] > 0)]
+    made: np.ndarray = events[(events["kind"] != Kind.COMPUTE) | (events["amount"] > 0)]
+    return made

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 
@@ -57,7 +58,8 @@ class PartnerSearch:
 
             def fit(every: Rows, told: np.ndarray) -> PartnerModel | None:
                 self.branches.search.begin()
-                return self.branches.strictly_then_loosely(self._partner, every, told)
+                fitted = self.branches.strictly_then_loosely(self._partner, every, told)
+                return cast("PartnerModel | None", fitted)
 
             def fitting(model: PartnerModel, every: Rows, told: np.ndarray) -> PartnerModel | None:
                 return fitting_partner(model, self.space, every, told)

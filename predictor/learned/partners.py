@@ -234,7 +234,7 @@ PartnerModel: TypeAlias = Rule | ByIndex | ByCase | ByParity
 
 
 def _whole(values: np.ndarray) -> np.ndarray:
-    near = np.rint(values)
+    near: np.ndarray = np.rint(values)
     if not np.isfinite(values).all() or (np.abs(values - near) > 1e-6).any():
         raise CannotContinue("its partner would not be a whole number")
     return near.astype(np.int64)

@@ -28,7 +28,7 @@ class Rows:
     @property
     def loops(self) -> int:
         """Number of loops around."""
-        return self.index.shape[1]
+        return int(self.index.shape[1])
 
     @cached_property
     def counts(self) -> np.ndarray:

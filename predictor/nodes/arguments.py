@@ -73,7 +73,7 @@ def plan_from_request(request: SearchOptions, study: Study, settings: Settings, 
         )
         return Plan(tuple(dict.fromkeys(alone)), tuple(dict.fromkeys(truth)), remark=remark)
     # Each by itself: where the evidence contains runs of targets, it is gathered for one target after another.
-    return planned(((settings, [target]) for target in targets), [predictor(request.predictor)], truths=truths)
+    return planned(((settings, [target]) for target in targets), [predictor(given(request.predictor))], truths=truths)
 
 
 def study_from_request(request: SearchOptions) -> Study:
@@ -353,7 +353,7 @@ def objective_cautions(request: SearchOptions, platform: Platform) -> list[str]:
     if request.objective not in OF_POWER:
         return []
     cautions = []
-    if request.predictor in FORMS or isinstance(predictor(request.predictor), NptPredictor):
+    if request.predictor in FORMS or isinstance(predictor(given(request.predictor)), NptPredictor):
         cautions.append(
             f"models of {request.predictor} do not distinguish computing from waiting: energy counts the nodes in use "
             "at full power all the time; models of dpgraph and hcf do distinguish them"

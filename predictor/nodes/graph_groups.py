@@ -57,6 +57,7 @@ def estimated(group: Group) -> GroupEstimates:
     # Imported here for a quick start: they are slow to import.
     from apps.options.runner import runner_from_request
     from apps.recording.events import Elapse
+    from predictor.dpgraph.predictors import GraphModel
 
     model, said, first = predictor(PREDICTOR), Cautions(), group.targets[0]
     with runner_from_request(group.runs, cautions=said, saying=False) as runner:
@@ -68,6 +69,7 @@ def estimated(group: Group) -> GroupEstimates:
                 made.append((prediction.time_s, prediction.energy_j, prediction.flags, None))
             except OutOfRange as err:
                 made.append((None, None, (), f"{err.problem}. {err.remedy}."))
+    assert isinstance(fitted, GraphModel)
     sections, iterations = fitted.sections(first), first.iterations
     elapsed_s = sum(float(sections.elapsed_s(iterations, how).sum()) for how in Elapse)
     times_s, energies_j, flags, refusals = zip(*made, strict=True)

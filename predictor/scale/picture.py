@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -50,7 +51,8 @@ def _times(axes: Axes, rows: Sequence[Row], simulated_s: Mapping[int, float]) ->
         if point.low_s is not None and point.high_s is not None
     ]
     if known:
-        axes.fill_between(*zip(*known, strict=True), color=_LINE, alpha=0.2, linewidth=0, label="90 % interval")
+        ranks, low_s, high_s = zip(*known, strict=True)
+        axes.fill_between(ranks, low_s, high_s, color=_LINE, alpha=0.2, linewidth=0, label="90 % interval")
     for row, marker, name in ((best_row(rows), "*", "fastest"), (knee_row(rows), "D", "knee")):
         if row is not None and row.point is not None:
             axes.plot(
@@ -72,7 +74,8 @@ def _times(axes: Axes, rows: Sequence[Row], simulated_s: Mapping[int, float]) ->
 def _speed_ups(axes: Axes, rows: Sequence[Row], label: str) -> None:
     ranks = [row.ranks for row in rows]
     axes.plot(ranks, [count / ranks[0] for count in ranks], "--", color=_IDEAL, linewidth=1, label="ideal")
-    axes.plot(ranks, [row.speed_up for row in rows], "o-", color=_LINE)
+    speed_ups = [math.nan if row.speed_up is None else row.speed_up for row in rows]
+    axes.plot(ranks, speed_ups, "o-", color=_LINE)
     axes.set_yscale("log")
     label_decades(axes.yaxis)
     axes.set_ylabel(label)

@@ -77,7 +77,8 @@ class Growth:
         >>> [Growth("size", 100, 2).value(ranks, 4) for ranks in (4, 8, 16)]
         [100, 141, 200]
         """
-        return round(self.first * (ranks / least) ** (1 / self.root))
+        growth: float = (ranks / least) ** (1 / self.root)
+        return round(self.first * growth)
 
 
 def growth_from_request(request: ScaleRequest) -> Growth | None:

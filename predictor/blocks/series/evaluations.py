@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from apps.errors import SimulationError
 from apps.options.runner import PoolOptions, checked_pool, store_from_request
 from platforms.errors import UserError
 from platforms.terminal.progress import doing
@@ -89,6 +90,8 @@ def made_and_kept(
         jobs=jobs, names=[str(points[at]) or points[at].request.application for at in identities],
     )  # fmt: skip
     for at, answer in zip(identities, made, strict=True):
+        if isinstance(answer, SimulationError):  # evaluations simulate nothing
+            raise answer
         made_answers[at] = answer
     return [answer for answer in made_answers if answer is not None]
 

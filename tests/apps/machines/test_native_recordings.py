@@ -1,5 +1,6 @@
 """Recordings of executables and of scripts with mpi4py under this computer's own MPI."""
 
+import json
 import subprocess
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from apps.store import Store
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
+from predictor.graph.cli import main as graph
 from tests.machines import NO_MPI, open_mpi
 
 GIGA = 1e9
@@ -158,6 +160,7 @@ def test_a_binary_in_fortran_sends_what_its_source_sends_in_simulation(tmp_path)
     assert calls(recorded(binary)) == calls(recorded(tmp_path / "program.f90", compute="measured"))
 
 
+@pytest.mark.machine
 def test_the_module_mpi_f08_is_recorded_as_the_module_mpi(tmp_path):
     expected = calls(recorded(compiled(tmp_path, IN_FORTRAN, "mpif90", "program.f90")))
     text = IN_FORTRAN
@@ -239,6 +242,7 @@ def test_calls_that_cannot_be_recorded_are_named(tmp_path, text, message):
         recorded(written(tmp_path, text), ranks=1)
 
 
+@pytest.mark.machine
 def test_other_threads_that_compute_are_refused_with_what_to_set(tmp_path, monkeypatch):
     text = (
         "#include <mpi.h>\nint main(int n, char **v)\n{\n  double sum = 0;\n  MPI_Init(&n, &v);\n"
@@ -277,3 +281,11 @@ def test_more_ranks_than_fit_are_refused_in_one_line(tmp_path, monkeypatch):
     with pytest.raises(KernelError, match=r"has to run once with 129 ranks, and this computer takes at most 128"):
         this_computer(program, 129, speed_flops=GIGA)
     assert this_computer(replace(program), 128, speed_flops=GIGA).limits.ranks == 128
+
+
+def test_the_graph_of_a_binary_needs_no_platform(tmp_path, capsys):
+    assert graph(["--program", str(compiled(tmp_path, IN_C)), "--ranks", "3", "--no-store", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["processes"] == 3
+    # By hand: in each of 3 turns 100, 200 and 300 doubles are sent; collectives are elements of their own kinds.
+    assert told["elements"]["send"] >= 9
