@@ -13,7 +13,6 @@ import importlib.util
 import sys
 import traceback
 from collections.abc import Collection
-from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
 from typing import cast
@@ -58,6 +57,9 @@ def installed() -> dict[str, str]:
     Raises:
         UserError: Two packages announce different predictors under one name.
     """
+    # Imported here for a quick start: it is slow to import.
+    from importlib.metadata import entry_points
+
     locations: dict[str, str] = {}
     for entry in entry_points(group=GROUP):
         if locations.setdefault(entry.name, entry.value) != entry.value:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -118,4 +117,7 @@ class Command(Generic[_Request]):
 
 def show(answer: Answer, *, as_json: bool) -> None:
     """Print an answer as text, or as one line of JSON."""
+    # Imported here for a quick start: help needs none of it.
+    import json
+
     print(json.dumps(answer.to_json()) if as_json else answer.text(), flush=True)

@@ -99,6 +99,7 @@ class _LiveLine:
 
 _LINE = _LiveLine()
 _activities: list[str] = []  # under way where there is no terminal, the innermost last
+_latest_line_s = -LINES_S  # date of the latest line of an activity
 _quiet = False  # whether this process shows no progress
 
 
@@ -141,13 +142,17 @@ def doing(what: str) -> Iterator[None]:
 
 @contextmanager
 def _said_each_minute(what: str) -> Iterator[None]:
-    """Print a line after each minute of an activity, unless another one has begun in it."""
+    """Print a line after each minute of an activity: the innermost one that is under way, and the time so far."""
     started_s, ended = time.monotonic(), threading.Event()
 
     def say() -> None:
+        global _latest_line_s
         while not ended.wait(LINES_S):
-            if _activities[-1:] == [what] and not _quiet:
-                print(f"[{time.monotonic() - started_s:7.1f} s] {what}", file=sys.stderr, flush=True)
+            now_s = time.monotonic()
+            if _quiet or now_s - _latest_line_s < LINES_S / 2:  # that of another activity
+                continue
+            _latest_line_s = now_s
+            print(f"[{now_s - started_s:7.1f} s] {(_activities or [what])[-1]}", file=sys.stderr, flush=True)
 
     speaker = threading.Thread(target=say, daemon=True)
     _activities.append(what)

@@ -16,7 +16,6 @@ from apps.recording.events import Kind, Op
 from apps.spec.target import Target
 from platforms.errors import UserError
 from predictor.base import Model, Prediction
-from predictor.graph.dates import critical_path
 from predictor.graph.places import places_of
 
 if TYPE_CHECKING:
@@ -67,6 +66,9 @@ def bottleneck(model: Model, prediction: Prediction, target: Target) -> Bottlene
 
 
 def _of_graph(model: HasGraph, target: Target) -> Bottleneck | None:
+    # Imported here for a quick start: it is slow to import.
+    from predictor.graph.dates import critical_path
+
     program, network = model.sections(target).program(), model.network(target)
     hosts = [target.platform.host(host) for host in target.placement]
     steps = critical_path(

@@ -6,11 +6,13 @@ import argparse
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from platforms.command.command import Command
 from platforms.errors import UserError, known_names, printable
 from validation.entrance.verbs import FILE, GROUPS, RENAMED, VERBS, Verb, commands
+
+if TYPE_CHECKING:  # the help of the entrance needs no command
+    from platforms.command.command import Command
 
 NAME = "gridval"
 _APPLICATION = "APP.toml"  # in the names of commands that begin with a file

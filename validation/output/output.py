@@ -85,6 +85,8 @@ class Output(SeriesOutput):
         # Imported here for a quick start: it is slow to import.
         from predictor.answers.use import cores_note, slowest_cluster_note
 
+        if not truth.compute_s:  # a time from a file says nothing of the ranks
+            return
         target, busy_s = answer.target, dict[str, float]()
         for host, compute_s in zip(target.placement, truth.compute_s, strict=True):
             busy_s[host] = max(compute_s, busy_s.get(host, 0.0))

@@ -7,6 +7,7 @@ from typing import Any
 
 from platforms.terminal.quantities import significant
 from platforms.wording import number_of
+from validation.presentation.answers_text import MOST_TARGETS
 from validation.presentation.tables import truth_name
 from validation.report.expected import interval_cell
 from validation.report.gather import Gathered, PredictionNote
@@ -14,7 +15,7 @@ from validation.report.tables import NOTHING, Cell, Table, error_cell, known, nu
 
 
 def answers_table(gathered: Gathered) -> Table | None:
-    """Return a row for each target, with the first prediction that has a time; None: no target has one.
+    """Return a row for each target, with the first prediction that has a time; None: no target has one, or too many.
 
     Predictors stand in the order in which they were asked, the default one first.
     """
@@ -23,7 +24,7 @@ def answers_table(gathered: Gathered) -> Table | None:
     for row, note in zip(gathered.rows, gathered.notes, strict=True):
         if known(row["predicted_s"]):
             first.setdefault(_target(row), (row, note))
-    if not first:
+    if not first or len(first) > MOST_TARGETS:
         return None
     several = len({row["scenario"] for row in gathered.rows}) > 1
     intervals = any(known(row["interval_low_s"]) for row, _ in first.values())

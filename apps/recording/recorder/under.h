@@ -23,6 +23,7 @@ bool handles_are_shared(void);    /* among operations that are complete at once 
 int ranks_of_process(int nranks); /* that live in the calling process, of all that there are */
 const void *code_of_library(void); /* an address in the code of SimGrid or MPI, which does not act for the program */
 bool program_acts(void);          /* the caller is the program, not a library that works for MPI */
+bool clocks_are_watched(void);    /* readings of this computer's clocks and random numbers are noted */
 void threads_begin(void);         /* MPI has begun: other threads of the process may compute from now on */
 void threads_end(int rank);       /* writes how long they did, where the recorder's time leaves it out */
 void library_works(bool begins);  /* MPI begins or ends to work, before there is a rank or after its end */
