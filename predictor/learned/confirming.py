@@ -11,7 +11,7 @@ import numpy as np
 
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space, holds
-from predictor.learned.models import Cases, Notes, NumberModel, Numeric, Split, evaluate, exact
+from predictor.learned.models import Cases, Formula, Notes, NumberModel, Numeric, Split, evaluate, exact
 from predictor.learned.partners import Along, ByCase, ByIndex, Counted, Exchanged, Offset, PartnerModel, Stride
 from predictor.learned.rows import Rows
 
