@@ -249,16 +249,23 @@ def _check_store(request: ProgramRequest, spec: RunSpec) -> None:
             raise OptionError(name, "goes with --machine and with measured computation", _KEEPS_NONE)
 
 
-def _simulated(request: ProgramRequest, spec: RunSpec, time_limit_s: float | None) -> RunRecord:
-    """Return the record of a simulation, whose measured computation or recording is kept in the store."""
+def _simulated(request: ProgramRequest, spec: RunSpec, time_limit_s: float | None) -> Ran:
+    """Return a simulation, whose measured computation or recording is kept in the store.
+
+    A timeline of it then replays the same computation.
+    """
     # Imported here for a quick start: they are slow to import.
+    from apps.runs.computation import with_work
     from apps.runs.simulate import simulate
     from apps.store import Store
 
     if request.no_store or (spec.compute != "measured" and spec.engine != REPLAY):
-        return simulate(spec, time_limit_s=time_limit_s)
+        return Ran(spec, simulate(spec, time_limit_s=time_limit_s))
     with Store(Path(request.store) if request.store is not None else None) as store:
-        return simulate(spec, time_limit_s=time_limit_s, store=store)
+        timed = with_work(spec, store=store, time_limit_s=time_limit_s)
+        record = simulate(timed, time_limit_s=time_limit_s, store=store)
+    replayed = record.timed is not None and record.timed.replayed
+    return Ran(timed if replayed else spec, record)
 
 
 def _measured(request: ProgramRequest, spec: RunSpec, time_limit_s: float | None) -> RunRecord:
@@ -332,7 +339,7 @@ def answer(request: ProgramRequest) -> Ran | int:
     if spec.machine is not None:
         return Ran(spec, _measured(request, spec, time_limit_s))
     with doing(f"simulating {spec.target}"):
-        return Ran(spec, _simulated(request, spec, time_limit_s))
+        return _simulated(request, spec, time_limit_s)
 
 
 def _after(request: ProgramRequest, ran: Ran) -> None:

@@ -48,6 +48,8 @@ from predictor.options import (
 )
 from predictor.registry import predictor
 
+MOST_NAMED = 8  # clusters whose hosts are counted in the text
+
 
 @dataclass(frozen=True, kw_only=True)
 class PredictRequest(
@@ -119,7 +121,11 @@ class Predictions:
         """Return where the ranks run: on how many hosts of each cluster, and where the host file is."""
         platform, hosts = self.answers[0].answer.target.platform, dict.fromkeys(self.placement)
         of_cluster = Counter(platform.cluster_of(host).name for host in hosts)
-        each = ", ".join(f"{count} of {cluster}" for cluster, count in of_cluster.items())
+        named = [f"{count} of {cluster}" for cluster, count in of_cluster.items()]
+        more = (
+            [f"and others of {number_of(len(named) - MOST_NAMED, 'more cluster')}"] if len(named) > MOST_NAMED else []
+        )
+        each = ", ".join([*named[:MOST_NAMED], *more])
         ranks, nodes = number_of(len(self.placement), "rank"), number_of(len(hosts), "host")
         file = "--write-hostfile FILE lists" if self.written_to is None else f"{self.written_to} lists"
         return f"{ranks} on {nodes}: {each}; {file} them in rank order"

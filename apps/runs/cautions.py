@@ -122,7 +122,7 @@ def _spread(spread_rel: float, folded_rel: float) -> Iterator[str]:
     """Yield how far measured computation may be wrong, and how much of it may be too long."""
     if folded_rel > FOLDED_REL:
         yield (
-            f"{100 * folded_rel:.2g} % of the computation is in short pieces that could not be timed apart from the "
+            f"{100 * folded_rel:.0f} % of the computation is in short pieces that could not be timed apart from the "
             "other ranks, whose use of the caches makes them longer than on a machine"
         )
     if spread_rel > SPREAD_REL:

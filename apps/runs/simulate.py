@@ -52,7 +52,8 @@ def simulate(
     try:
         record = _simulated(timed, store=store, full_below_messages=full_below_messages, **limits)
     except Departed as reason:
-        record = _simulated(spec, store=store, full_below_messages=full_below_messages, **limits)
+        again = replace(spec, work=None)
+        record = _simulated(again, store=store, full_below_messages=full_below_messages, **limits)
         assert record.timed is not None  # it was measured in the run itself
         record = replace(record, timed=replace(record.timed, reason=str(reason)))
     record = replace(record, identity=run_identity(spec), seen=None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
 import numpy as np
@@ -25,11 +25,17 @@ _MOST_ROWS = 3000  # that cases are searched on
 
 
 class Branches:
-    """Looks for models of numbers and of truths under one rule for the grid."""
+    """Looks for models of numbers and of truths under one rule for the grid.
 
-    def __init__(self, space: Space, held_out: int):
+    Args:
+        space: The features.
+        held_out: The largest recorded number of ranks.
+        searches: The most searches of formulas for one quantity.
+    """
+
+    def __init__(self, space: Space, held_out: int, searches: int = 200):
         self.space = space
-        self.search = Search(space)
+        self.search = Search(space, searches)
         self._held_out = held_out
         self.loose = False  # whether a loop may have a model for each turn though its number of turns varies
         self._known: dict[tuple[str, int, bytes], Learned[NumberModel]] = {}
@@ -80,32 +86,30 @@ class Branches:
         return self.loose and len(most) > 2 and most[-1] == most[-2]
 
     def _number(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
-        simple = self._simple(rows, values)
-        return self._cases(rows, values, self._light, 3) if simple is None else simple
+        """Return the shortest of the models that the cheaper searches find, or what the expensive ones find."""
+        short = self._shortest([self.search.numeric(rows, values, quick=True)])
+        if short is not None and model_bits(short, self.space) < _SHORT:
+            return short
+        models = [short, self.split(rows, values, self._quick)]
+        best = self._shortest(models)
+        if best is None or model_bits(best, self.space) > _LONG:
+            best = self._shortest([*models, self._cases(rows, values, self._light, 2)])
+        if best is None:
+            best = self.search.numeric(rows, values)
+        if best is None:
+            best = self.split(rows, values, self.search.numeric)
+        return self._cases(rows, values, self._light, 3) if best is None else best
 
-    def _simple(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
-        formulas = self.search.numeric(rows, values)
-        if formulas is not None and model_bits(formulas, self.space) < _SHORT:
-            return formulas
-        if (
-            formulas is None and rows.loops and len(rows.counts) > 1 and turns_vary(rows, rows.loops - 1)
-        ):  # the number of such a turn does not tell which turn it is
-            by_place = self._cases(rows, values, self._light, 2)
-            if by_place is not None:
-                return by_place
-        models: list[NumberModel | None] = [formulas, self.split(rows, values, self.search.numeric)]
-        if all(model is None or model_bits(model, self.space) > _LONG for model in models):
-            models.append(self._cases(rows, values, self._light, 2))
+    def _shortest(self, models: Sequence[NumberModel | None]) -> NumberModel | None:
         known = [model for model in models if model is not None]
         return min(known, key=lambda model: model_bits(model, self.space), default=None)
 
+    def _quick(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
+        return self.search.numeric(rows, values, quick=True)
+
     def _light(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
-        formulas = self.search.numeric(rows, values, quick=True)
-        return (
-            self.split(rows, values, lambda r, v: self.search.numeric(r, v, quick=True))
-            if formulas is None
-            else formulas
-        )
+        formulas = self._quick(rows, values)
+        return self.split(rows, values, self._quick) if formulas is None else formulas
 
     def _truth(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
         tries: tuple[Fit, ...] = (
@@ -151,6 +155,8 @@ class Branches:
         parts: list[tuple[str, bool, np.ndarray, NumberModel]] = []
         best: Cases | None = None
         for atom, value, which in sorted(options, key=lambda option: -int(option[2].sum())):
+            if fit is _same and np.ptp(values[which]) > 0:
+                continue
             part, others = rows.take(which), rows.take(~which)
             model = fit(part, values[which]) if _seen_enough(part, values[which]) else None
             if model is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import itertools
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
@@ -11,7 +12,7 @@ import numpy as np
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space, holds
 from predictor.learned.models import Cases, Formula, Notes, NumberModel, Numeric, Split, evaluate, exact
-from predictor.learned.partners import Along, Counted, Exchanged, PartnerModel, Stride
+from predictor.learned.partners import Along, ByCase, ByIndex, Counted, Exchanged, Offset, PartnerModel, Stride
 from predictor.learned.rows import Rows
 
 _M = TypeVar("_M")
@@ -81,7 +82,31 @@ def fitting_number(model: NumberModel, space: Space, rows: Rows, values: np.ndar
 
 
 def fitting_partner(model: PartnerModel, space: Space, rows: Rows, partner: np.ndarray) -> PartnerModel | None:
-    """Return the rule without the formulas that do not fit; None if it does not fit at all."""
+    """Return the rule without the formulas that do not fit; None if it does not fit at all.
+
+    Where left and right were not told apart, the one that fits is taken.
+    """
+    if not len(rows):
+        return model
+    if isinstance(model, ByIndex):
+        index = rows.turns[:, model.loop] - 1 - rows.turn[:, model.loop] if model.back else rows.index[:, model.loop]
+        if not set(np.unique(index).tolist()) <= set(model.rules):
+            return None
+        rules = {
+            turn: fitting_partner(rule, space, rows.take(index == turn), partner[index == turn])
+            for turn, rule in model.rules.items()
+        }
+        kept_rules = {turn: rule for turn, rule in rules.items() if rule is not None}
+        return replace(model, rules=kept_rules) if len(kept_rules) == len(rules) else None
+    if isinstance(model, ByCase):
+        true = holds(model.atom, space, rows)
+        yes, no = (
+            fitting_partner(rule, space, rows.take(which), partner[which])
+            for rule, which in ((model.yes, true), (model.no, ~true))
+        )
+        return None if yes is None or no is None else ByCase(model.atom, yes, no)
+    if isinstance(model, Offset) and model.either:
+        return next((rule for rule in _either_way(model) if _fits(rule, space, rows, partner)), None)
     name = {Stride: "steps", Along: "place", Exchanged: "bit", Counted: "rank"}.get(type(model))
     inner = None if name is None else getattr(model, name)
     if name is None or not isinstance(inner, Numeric):
@@ -93,6 +118,16 @@ def fitting_partner(model: PartnerModel, space: Space, rows: Rows, partner: np.n
 
     kept = [formula for formula in inner.formulas if _fits(with_formulas(formula), space, rows, partner)]
     return with_formulas(*kept) if kept else None
+
+
+def _either_way(model: Offset) -> Iterator[Offset]:
+    """Yield the rule, and those that go the other way along axes of which left and right were not told apart."""
+    yield model
+    for signs in itertools.product((1, -1), repeat=len(model.either)):
+        steps = list(model.steps)
+        for axis, sign in zip(model.either, signs, strict=True):
+            steps[axis] *= sign
+        yield Offset(tuple(steps))
 
 
 def _fits(model: PartnerModel, space: Space, rows: Rows, partner: np.ndarray) -> bool:

@@ -15,6 +15,9 @@ _OTHERS = (4, 6, 8, 9, 16, 18, 24, 25, 32, 36, 49, 64)
 _STEPS = ((0, 4), (4, 6), (6, 7))  # of those, the first four, and then more
 
 
+_FURTHER = (12, 16, 18, 24, 27, 32, 36, 45, 48, 49, 64, 81, 96, 100, 125, 128)
+
+
 def counts_to_record(problem: Problem, nranks: int) -> tuple[tuple[int, ...], ...]:
     """Return the numbers of ranks to record for a prediction on ``nranks`` ranks: first, and then step by step.
 
@@ -35,3 +38,21 @@ def counts_to_record(problem: Problem, nranks: int) -> tuple[tuple[int, ...], ..
 def next_counts(problem: Problem, nranks: int, recorded: Collection[int]) -> tuple[int, ...]:
     """Return the numbers of ranks of the first step of which none is recorded; empty behind the last one."""
     return next((step for step in counts_to_record(problem, nranks) if not set(step) & set(recorded)), ())
+
+
+def advised(problem: Problem, nranks: int, recorded: Collection[int]) -> int | None:
+    """Return one more number of ranks to record, above those recorded; None where there is none below ``nranks``.
+
+    >>> from apps.programs.problem import problem
+    >>> advised(problem("cg", "A"), 256, (4, 8, 16, 32)), advised(problem("cg", "A"), 32, (4, 8, 16))
+    (64, 18)
+    """
+    powers = all(count & (count - 1) == 0 for count in (nranks, *recorded)) and len(recorded) > LEAST
+    return next(
+        (
+            count
+            for count in _FURTHER
+            if max(recorded) < count < nranks and problem.allows(count) and not (powers and count & (count - 1))
+        ),
+        None,
+    )

@@ -10,6 +10,8 @@ Their names, for a rank at coordinate c of p along axis 0 and a known number n, 
 ``e0:n``, ``s0:n``, ``E:n``, ``W:n``, ``V:n``
     Shares of n: n // p + (c < n % p); (c + 1) n // p - c n // p; the first over all ranks; over all but rank 0, with
     the rest to the first or to the last ones.  ``e0-2:n`` is the first without 2.
+``F:n``, ``C:n``
+    n / P, rounded down and up.
 ``u0:n``, ``v0:n``
     ``e0:n`` and ``s0:n`` without the points on the boundary of the whole, one at each end of the axis.
 ``i0``, ``j0``, ``t0``, ``n0``, ``2^i0``, ``2^-i0``
@@ -34,7 +36,7 @@ _LEAST_NUMBER = 4  # smaller known numbers explain too much by chance
 _LARGEST_POWER = 40
 _LOOP = re.compile(r"(2\^-?)?([ijtn])(\d+)$")
 _MOVING = re.compile(r"e\((?:c(\d)([+-]))?([ij])(\d+)\):(\d+)$")
-_SHARE = re.compile(r"([esuvEWV])(\d?)([+-]\d)?:(\d+)$")
+_SHARE = re.compile(r"([esuvEFCWV])(\d?)([+-]\d)?:(\d+)$")
 _EDGES = (-2, -1, 1, 2)  # lengths without or with edges
 
 
@@ -82,7 +84,7 @@ class Space:
             names += [f"{name}{a}" for name in ("p", "1/p", "lg p", "c", "d", "lo", "hi", "nb")]
         names += ["inner"]
         for n in self.numbers:
-            names += [*(f"{kind}{a}:{n}" for kind in "eu" for a in range(self.axes)), f"E:{n}"]
+            names += [*(f"{kind}{a}:{n}" for kind in "eu" for a in range(self.axes)), f"E:{n}", f"F:{n}", f"C:{n}"]
             names += [f"e{a}{by:+d}:{n}" for a in range(self.axes) for by in _EDGES]
         for k in range(loops):
             names += [f"{name}{k}" for name in ("i", "j", "n", "2^i", "2^-i")]
@@ -140,8 +142,8 @@ class Space:
         match = _SHARE.match(name)
         assert match is not None
         kind, by, n, r = match[1], int(match[3] or 0), int(match[4]), np.arange(nranks)
-        if kind == "E":
-            return n // nranks + (r < n % nranks)
+        if kind in "EFC":
+            return n // nranks + {"E": r < n % nranks, "F": 0 * r, "C": 0 * r + (n % nranks > 0)}[kind]
         if kind in "WV":
             workers = max(nranks - 1, 1)
             place = r - 1 if kind == "W" else nranks - 1 - r

@@ -27,6 +27,7 @@ from predictor.learned.structure import Leaf, Structure
 _M = TypeVar("_M")
 _LEAST_RECORDINGS = 2
 _MANY = 1 << 30
+_SEARCHES, _FEW_SEARCHES = 200, 40
 _TALK = (Kind.SEND, Kind.RECV, Kind.COLLECTIVE)
 
 
@@ -49,7 +50,10 @@ def learn(recordings: Sequence[Recording], numbers: Sequence[int]) -> Structure:
     refused: list[CannotContinue] = []
     for grid in grids(ordered):
         try:
-            best = structure_on(ordered, numbers, grid, _MANY if best is None else len(best.unconfirmed) - 1)
+            if best is None:
+                best = structure_on(ordered, numbers, grid)
+            else:  # what the next rules for the grid explain better is found quickly
+                best = structure_on(ordered, numbers, grid, len(best.unconfirmed) - 1, _FEW_SEARCHES)
         except CannotContinue as err:
             refused.append(err)
         if best is not None and not best.unconfirmed:
@@ -60,11 +64,15 @@ def learn(recordings: Sequence[Recording], numbers: Sequence[int]) -> Structure:
 
 
 def structure_on(
-    recordings: Sequence[Recording], numbers: Sequence[int], grid: str, most_doubts: int = _MANY
+    recordings: Sequence[Recording],
+    numbers: Sequence[int],
+    grid: str,
+    most_doubts: int = _MANY,
+    searches: int = _SEARCHES,
 ) -> Structure:
     """Return the structure of a program under one rule for the grid of its ranks.
 
-    ``most_doubts``: number of parts that may be unsure.
+    ``most_doubts``: number of parts that may be unsure; ``searches``: the most searches of formulas for each quantity.
 
     Raises:
         CannotContinue: A call follows no rule, or too much is unsure.
@@ -72,7 +80,9 @@ def structure_on(
     symbols, traces = traces_of(recordings)
     position = positions(traces, symbols)
     root = loop_nest(traces, position, symbols)
-    learner = _Learner(recordings, symbols, root, parse(root, traces, position), Space(grid, numbers), most_doubts)
+    learner = _Learner(
+        recordings, symbols, root, parse(root, traces, position), Space(grid, numbers), (most_doubts, searches)
+    )
     return learner.learned()
 
 
@@ -101,7 +111,7 @@ class _Learner:
         root: Node,
         parsed: Parse,
         space: Space,
-        most_doubts: int,
+        limits: tuple[int, int],
     ):
         self._parsed, self._space = parsed, space
         traces = parsed.traces
@@ -112,9 +122,9 @@ class _Learner:
         seen = tuple(sorted({recording.nranks for recording in recordings}))
         communicators = Communicators(space, recordings)
         self._made = Structure(symbols, root, space, communicators, seen)
-        self._branches = Branches(space, seen[-1])
+        self._most_doubts, searches = limits
+        self._branches = Branches(space, seen[-1], searches)
         self._partners = PartnerSearch(self._branches, seen[-1])
-        self._most_doubts = most_doubts
 
     def learned(self) -> Structure:
         self._made.lists = listed_loops(self._made.root, self._parsed, self._made.symbols, self._space)

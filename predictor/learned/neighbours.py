@@ -62,6 +62,10 @@ def _listed(loop: Node, parent: Node, parsed: Parse, symbols: Sequence[Symbol], 
     longest = max(unlike, key=len, default=[])
     if not longest or all(len(row) == len(longest) for row in lists.values()):
         return []
+    for number, index in parsed.passes[parent]:
+        trace = parsed.traces[number]
+        if (number, index) not in lists and inside(longest, space.sides(trace.nranks), trace.rank):
+            return []  # a rank that has neighbours does not go round
     outer = parsed.loops[parent].turns if parent.loop else {}
     repeats: dict[tuple[int, Index], _Repeats] = {}
     for (number, index), row in lists.items():

@@ -17,7 +17,7 @@ from apps.spec.target import Target
 from platforms.wording import number_of
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.dpgraph.predictors import DPGRAPH, DPGRAPH_KNOWN, GraphPredictor, iterations_to_record
-from predictor.learned.counts import LEAST, next_counts
+from predictor.learned.counts import LEAST, advised, next_counts
 from predictor.learned.errors import CannotContinue
 from predictor.learned.numbers import numbers_of, parse_known, parse_recorded
 
@@ -44,6 +44,9 @@ class LearnedModel:
         Raises:
             OutOfRange: A call follows no rule that leads there, or there are too few smaller numbers of ranks.
         """
+        # Imported here for a quick start: it is slow to import.
+        from predictor.learned.naming import with_places
+
         evidence = [piece for piece in self.recordings if piece.request.target.problem == target.problem]
         structure = self._structure(target, evidence)
         recording, notes = self._made(target, structure, lean=0)
@@ -62,8 +65,12 @@ class LearnedModel:
             prediction,
             low_s=low_s,
             high_s=high_s,
-            flags=(*prediction.flags, *_cautions(structure, notes)),
-            remarks=(*prediction.remarks, _remark(structure, exact=exact)),
+            flags=(*prediction.flags, *with_places(_cautions(structure, notes), target.problem)),
+            remarks=(
+                *prediction.remarks,
+                _remark(structure, exact=exact),
+                *(() if exact else _advice(target, structure)),
+            ),
             no_interval=prediction.no_interval or "what was learned is exact, or has a range of its own",
         )
 
@@ -85,7 +92,7 @@ class LearnedModel:
         try:
             return _learned(tuple(piece.recording for piece in evidence), numbers_of(target.problem, dict(self.known)))
         except CannotContinue as err:
-            raise _refusal(where, err) from None
+            raise _refusal(where, err, target.problem) from None
 
     def _made(self, target: Target, structure: Structure, *, lean: int) -> tuple[Recording, Notes]:
         # Imported here for a quick start: they are slow to import.
@@ -96,7 +103,7 @@ class LearnedModel:
         try:
             return generate(structure, target.nranks, notes=notes), notes
         except CannotContinue as err:
-            raise _refusal(f"{self.name}, {target.problem.on(target.nranks)}", err) from None
+            raise _refusal(f"{self.name}, {target.problem.on(target.nranks)}", err, target.problem) from None
 
     def _evaluated(self, target: Target, recording: Recording, evidence: Sequence[Evidence]) -> Prediction:
         cost = sum((piece.cost for piece in evidence), Cost())
@@ -106,9 +113,12 @@ class LearnedModel:
         return replace(prediction, evidence=(*(piece.id for piece in evidence), *prediction.evidence[1:]))
 
 
-def _refusal(where: str, err: CannotContinue) -> OutOfRange:
+def _refusal(where: str, err: CannotContinue, problem: Problem) -> OutOfRange:
+    # Imported here for a quick start: it is slow to import.
+    from predictor.learned.naming import with_places
+
     remedy = "Record other numbers of ranks (--recorded), name sizes of the problem (--known), or use dpgraph"
-    return OutOfRange(where, str(err), remedy)
+    return OutOfRange(where, with_places([str(err)], problem)[0], remedy)
 
 
 def _range_s(times_s: Sequence[float], nranks: int, structure: Structure) -> tuple[float, float]:
@@ -129,6 +139,14 @@ def _remark(structure: Structure, *, exact: bool) -> str:
     if structure.unconfirmed:
         held = f"{number_of(len(structure.unconfirmed), 'part')} of it took that on {structure.seen[-1]} ranks to learn"
     return f"{calls} learned from recordings on {seen} ranks ({'exact, ' if exact else ''}grid: {grid}); {held}"
+
+
+def _advice(target: Target, structure: Structure) -> tuple[str, ...]:
+    count = advised(target.problem, target.nranks, structure.seen)
+    if count is None:
+        return ()
+    counts = ",".join(map(str, (*structure.seen, count)))
+    return (f"one more recording, on {number_of(count, 'rank')}, may settle what is doubtful: --recorded {counts}",)
 
 
 def _cautions(structure: Structure, notes: Notes) -> tuple[str, ...]:

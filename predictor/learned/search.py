@@ -12,13 +12,13 @@ from predictor.learned.features import Space
 from predictor.learned.models import EXACT, Formula, Linear, Numeric, Term, constant, exact, matrix_of
 from predictor.learned.rows import Rows, reduced
 
+_FEW_ROWS = 60
 _MOST_ROWS = 200  # that candidates are searched on; all rows check them
 _MOST_PAIRS, _MOST_TRIPLES = 6000, 3000
 _MOST_CHECKED = 24  # candidates of a stage, the shortest ones
 _SHORT = 24.0  # bits: no longer formula is looked for beside one so short
 _NEARLY = 10.0  # bits: formulas so much longer than the shortest one are kept too
 _MOST_KEPT = 8
-_MOST_SEARCHES = 200  # of formulas, for one quantity
 _PRECISE = 1e-10
 _SMALL_COEFFICIENTS = 14.0  # bits: a sum with such coefficients needs no rows beyond its unknowns
 
@@ -26,9 +26,10 @@ _SMALL_COEFFICIENTS = 14.0  # bits: a sum with such coefficients needs no rows b
 class Search:
     """Looks for formulas under one rule for the grid; what was searched is remembered."""
 
-    def __init__(self, space: Space):
+    def __init__(self, space: Space, most: int):
         self.space = space
-        self.left = _MOST_SEARCHES  # for what is looked for now; a search with cases that finds nothing is long
+        self._most = most
+        self.left = most  # for what is looked for now; a search with cases that finds nothing is long
         self._known: dict[tuple[int, bytes, bool], Numeric | Linear | None] = {}
 
     def numeric(self, rows: Rows, values: np.ndarray, *, quick: bool = False) -> Numeric | Linear | None:
@@ -54,10 +55,10 @@ class Search:
 
     def begin(self) -> None:
         """Begin to look for the model of another quantity."""
-        self.left = _MOST_SEARCHES
+        self.left = self._most
 
     def _numeric(self, rows: Rows, values: np.ndarray, *, quick: bool) -> Numeric | Linear | None:
-        few, wanted = _sample(rows, values)
+        few, wanted = _sample(rows, values, _MOST_ROWS if not quick else _FEW_ROWS)
         names = self.space.names(rows.loops)
         tiers = (names,) if quick else (names, [*names, *self.space.further_names(rows.loops)])
         for tier in tiers:
@@ -154,10 +155,10 @@ class Search:
             yield tuple(tuple(itertools.chain(*parts)) for parts in itertools.product(*by_axis))
 
 
-def _sample(rows: Rows, values: np.ndarray) -> tuple[Rows, np.ndarray]:
-    if len(rows) <= _MOST_ROWS:
+def _sample(rows: Rows, values: np.ndarray, most: int) -> tuple[Rows, np.ndarray]:
+    if len(rows) <= most:
         return rows, values
-    which = np.sort(np.random.default_rng(1).choice(len(rows), _MOST_ROWS, replace=False))
+    which = np.sort(np.random.default_rng(1).choice(len(rows), most, replace=False))
     return rows.take(which), values[which]
 
 

@@ -4,6 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from tests.adversary import any_count
 from tests.adversary.programs import drawn
 from tests.adversary.trial import Report, tried
 
@@ -24,3 +25,9 @@ def test_no_drawn_program_is_silently_wrong(number, tmp_path):
 def test_a_seed_always_draws_the_same_program():
     assert drawn(7) == drawn(7)
     assert len({drawn(seed).source for seed in range(50)}) == 50
+
+
+def test_no_program_learned_on_few_ranks_is_silently_wrong_on_many():
+    outcomes = [any_count.outcome(seed)[0] for seed in (0, 4, 8, 12, 14, 17, 19, 26)]
+    assert outcomes.count("exact") >= 6 and "refused" in outcomes
+    assert "WRONG" not in outcomes

@@ -73,6 +73,14 @@ def test_measured_messages_take_the_place_of_a_network_that_the_file_does_not_de
     assert "was asked because dpgraph:known has no answer: smpi/coll-selector:ompi" in said
 
 
+def test_of_many_clusters_the_first_are_named(capsys):
+    speeds = ",".join(["40"] * 9)
+    options = f"--scenario grid9x1 --speeds {speeds} --app ep --class S --no-store"
+    assert predict.main(options.split()) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "9 ranks on 9 hosts: 1 of c1," in said and "1 of c8, and others of 1 more cluster; --write-hostfile" in said
+
+
 def test_a_program_that_does_not_run_on_so_many_ranks_has_no_answer(refused):
     # LU, class S, has 12 points along an axis, and 48 ranks would form a grid of 8 x 6, which needs two for each rank.
     options = "--scenario grid3x16 --app lu --class S --no-store"

@@ -1,6 +1,7 @@
 """The predictor that learns programs: its evidence, its options, and its times beside those of a recording."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -36,6 +37,13 @@ def test_too_few_smaller_numbers_of_ranks_are_no_answer(capsys):
     assert "no answer" in out and "at least 3 smaller numbers of ranks" in out
 
 
+def test_a_refusal_names_the_line_of_the_call(capsys):
+    program = str(Path(__file__).parent / "data" / "random_graph.c")
+    options = ["--scenario", "grid4x4", "--program", program, "--predictor", "learned:known", "--recorded", "4,6,8,9"]
+    assert main(["predict", *options]) == 0
+    assert "at random_graph.c:" in " ".join(capsys.readouterr().out.split())
+
+
 @pytest.mark.parametrize(
     ("options", "error"),
     [
@@ -63,3 +71,10 @@ def test_further_recordings_are_asked_for_step_by_step():
 def test_sizes_are_those_that_the_user_knows_and_those_of_the_problem():
     assert parse_known(["rows=12"]) == {"rows": 12}
     assert numbers_of(problem("cg", "S"), {"rows": 12})[:2] == (12, 1400)
+
+
+def test_a_doubtful_answer_says_which_further_recording_may_settle_it(capsys):
+    made = predicted(capsys, "--predictor", "learned:known", "--recorded", "4,8,16")
+    assert made["prediction"]["low_s"] <= made["prediction"]["time_s"] <= made["prediction"]["high_s"]
+    assert made["prediction"]["flags"]
+    assert any("--recorded 4,8,16,18" in remark for remark in made["prediction"]["remarks"])

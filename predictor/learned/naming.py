@@ -1,0 +1,30 @@
+"""Names of calls in messages: file, line and function in place of addresses."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from apps.programs.problem import Problem
+from platforms.errors import UserError
+from predictor.graph.places import places_of
+
+_PATH = re.compile(r"0x[0-9a-f]+(?: > 0x[0-9a-f]+)*")  # as Symbol writes it, the outermost call first
+
+
+def with_places(texts: Sequence[str], problem: Problem) -> tuple[str, ...]:
+    """Return texts with the places of calls instead of their addresses, as far as these are known.
+
+    >>> from apps.programs.problem import problem
+    >>> with_places(["no address in it"], problem("cg", "S"))
+    ('no address in it',)
+    """
+    shown = dict.fromkeys(match[0] for text in texts for match in _PATH.finditer(text))
+    if not shown:
+        return tuple(texts)
+    paths = [tuple(int(address, 16) for address in reversed(path.split(" > "))) for path in shown]
+    try:
+        places = dict(zip(shown, places_of(problem, paths), strict=True))
+    except UserError:  # addr2line is missing: addresses have to do
+        return tuple(texts)
+    return tuple(_PATH.sub(lambda match: places[match[0]] or match[0], text) for text in texts)
