@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("platforms", "apps", "predictor", "validation")
-MOST_CORE_LINES = 50_600
+MOST_CORE_LINES = 51_000
 COUNTED = {".py", ".c", ".h", ".cpp", ".hpp", ".j2", ".html", ".css", ".js"}  # program text; tables of data are not
 
 
