@@ -52,6 +52,10 @@ class Cautions:
         """Return every caution, printed or not, with the first of the runs that it concerns and their number."""
         return sorted(_line(text, kind) for text, kind in self._kinds.items())
 
+    def by_run(self) -> tuple[tuple[str, str], ...]:
+        """Return every caution with the name of the first of the runs that it concerns."""
+        return tuple((min(kind.runs.values()), _with_ranges(text, kind.numbers)) for text, kind in self._kinds.items())
+
     def say(self, *sentences: str) -> None:
         """Print sentences that concern the whole command at once; ``say_all`` does not repeat them for its runs."""
         for sentence in sentences:

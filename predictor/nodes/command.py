@@ -124,7 +124,7 @@ def driver_from_request(
         model = predictor(given(request.predictor))
         refuse_model_arguments(request)
         if request.predictor == GRAPH:
-            return GraphDriver(study, settings, request, objective)
+            return GraphDriver(study, settings, request, objective, runner.cautions)
         size = asked_size(request)
         study.check_iterations((size, ranks) for ranks in study.space(size).ranks)
         return PredictorDriver(model, study, gathering)

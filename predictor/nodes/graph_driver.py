@@ -183,7 +183,8 @@ class GraphDriver:
                 continue
             self._flops.append(made.flops)
             self._cost += Cost(made.node_s, made.wall_s)
-            self.said.add("recording", made.cautions)
+            for recording, caution in made.cautions:
+                self.said.add(recording, [caution])
             for number, one in enumerate(configurations):
                 time_s, energy_j = made.times_s[number], made.energies_j[number]
                 self._known[one] = _Known(

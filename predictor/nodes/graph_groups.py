@@ -44,7 +44,7 @@ class GroupEstimates:
     flops: float  # of the program on so many ranks; 0: some of its computation does not depend on the speed of a host
     node_s: float  # cost of the recording
     wall_s: float
-    cautions: tuple[str, ...]  # about the recording
+    cautions: tuple[tuple[str, ...], ...]  # about the recording: its name, and a sentence
 
 
 def estimated(group: Group) -> GroupEstimates:
@@ -81,7 +81,7 @@ def estimated(group: Group) -> GroupEstimates:
         float(sections.flops(iterations).sum()) if elapsed_s == 0 else 0.0,
         sum(piece.cost.node_s for piece in evidence),
         sum(piece.cost.wall_s for piece in evidence),
-        tuple(said.lines()),
+        said.by_run(),
     )
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from apps.errors import Departed
 from apps.recording.events import Recording
 from apps.runs.recorded_run import run_recorded
 from apps.spec.run_spec import RunSpec
@@ -71,8 +72,13 @@ def simulation(spec: RunSpec, iterations: int, *, time_limit_s: float | None) ->
     """
 
     def simulate(target: Target) -> Recording:
+        own = replace(spec, target=target)
         with doing(f"simulating {target}"):
-            return run_recorded(replace(spec, target=target), iterations, what=str(target), time_limit_s=time_limit_s)
+            try:
+                return run_recorded(own, iterations, what=str(target), time_limit_s=time_limit_s)
+            except Departed:  # the record of the same run cautions about it
+                live = replace(own, work=None)
+                return run_recorded(live, iterations, what=str(target), time_limit_s=time_limit_s)
 
     return simulate
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from apps.programs.own_program import UserProgram
+from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem, sized_problem
 from apps.spec.settings import Settings
 from apps.spec.target import Target
@@ -284,7 +284,8 @@ def test_one_predictor_answers_for_several_targets(record_of):
 
 
 def test_a_program_of_ones_own_will_do(answer):
-    target = whole(grid(8, 8), own_problem(UserProgram("own.c", "0" * 64, (), None, Path("/nowhere/own.c"))))
+    source = Path(__file__).parents[3] / "examples" / "jacobi" / "jacobi.c"
+    target = whole(grid(8, 8), own_problem(read_program(source, "100 1", None)))
     assert answer("hcf:nnls", target, lambda P: 2 / P).prediction.parts["comm_s"] == pytest.approx(2 / 16)
 
 
