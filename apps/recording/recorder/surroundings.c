@@ -68,7 +68,9 @@ void change_layout(void)
     environ[i] = environ[count - 1 - i];
     environ[count - 1 - i] = kept;
   }
-  for (size_t bytes = 24; bytes < 1 << 20; bytes = 2 * bytes + 8) /* kept: what the program allocates lies elsewhere */
-    if (!malloc(bytes))
+  for (size_t bytes = 24; bytes < 1 << 20; bytes = 2 * bytes + 8) {
+    void *never_freed = malloc(bytes); /* so that what the program allocates lies elsewhere */
+    if (!never_freed)
       fail("out of memory");
+  }
 }

@@ -123,8 +123,11 @@ void work_begin(Rank *r)
   PMPI_Comm_size(MPI_COMM_WORLD, &nranks);
   int every = (nranks + RANKS_APART - 1) / RANKS_APART;
   work->chosen = !strcmp(how, "apart") && r->rank % every == 0;
-  if (work->chosen && !(work->counts = calloc(COUNTS, sizeof(Count))))
-    fail("out of memory");
+  if (work->chosen) {
+    work->counts = calloc(COUNTS, sizeof(Count));
+    if (!work->counts)
+      fail("out of memory");
+  }
   r->work = work;
 }
 

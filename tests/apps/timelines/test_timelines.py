@@ -179,13 +179,21 @@ def test_the_command_writes_a_timeline_and_says_how_much_of_the_run_it_shows(tmp
     assert "shows the whole run" in capsys.readouterr().err
 
 
-def test_measured_computation_is_that_of_another_run_and_the_command_says_so(tmp_path, capsys):
+@pytest.mark.parametrize("kept", [False, True], ids=["no store", "store"])
+def test_measured_computation_is_replayed_or_the_command_says_that_it_is_of_another_run(tmp_path, capsys, kept):
     path = tmp_path / "t.json"
     (tmp_path / "passes.c").write_text(PASSES_ON)
-    command = ["--program", str(tmp_path / "passes.c"), "--compute", "measured", "--ranks", "2"]
-    assert main([*command, "--scenario", "grid4x2", "--timeline", str(path)]) == 0
-    assert "measured computation varies" in capsys.readouterr().err
-    assert len(of_chrome(path)[1]) == 1
+    where = ["--store", str(tmp_path / "store")] if kept else ["--no-store"]
+    command = ["--program", str(tmp_path / "passes.c"), "--compute", "measured", "--ranks", "2", *where]
+    assert main([*command, "--scenario", "grid4x2", "--timeline", str(path), "--json"]) == 0
+    said = capsys.readouterr()
+    spent_s, messages = of_chrome(path)
+    assert len(messages) == 1
+    # With a store the timeline replays the computation of the run: it is of the same run.
+    assert ("measured computation varies" in said.err) == (not kept)
+    if kept:
+        computing_s = [spent_s["computation", rank] for rank in range(2)]
+        assert computing_s == pytest.approx(json.loads(said.out)["compute_s"], abs=1e-9)
 
 
 @pytest.mark.parametrize("name", ["run.png", "run", "run.JSON", "", "no/such/folder/run.json"])

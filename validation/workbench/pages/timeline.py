@@ -45,5 +45,5 @@ async def record(request: Request) -> Response:
 
 def script(request: Request) -> Response:
     """Answer with the script of the report that draws timelines."""
-    text = files("validation.report").joinpath("templates", "timeline.js").read_text("utf-8")
+    text = files("validation.report.timelines").joinpath("timeline.js").read_text("utf-8")
     return Response(text, media_type="text/javascript")
