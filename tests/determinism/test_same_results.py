@@ -1,5 +1,6 @@
 """The same command gives the same results, to the last bit: docs/validation/determinism.md."""
 
+import csv
 import subprocess
 import sys
 
@@ -51,15 +52,15 @@ def test_folders_that_are_the_same_are_said_to_be(first, capsys):
 
 
 def test_a_digit_of_a_result_is_a_difference_one_of_a_machine_time_is_none(first, tmp_path, capsys):
-    header, line, *rest = (first / "results.csv").read_text().splitlines()
-    names, values = header.split(","), line.split(",")
+    names, values, *rest = csv.reader((first / "results.csv").read_text().splitlines())
     assert {"simulation_wall_s", "prediction_wall_s", "evidence_wall_s"} <= MACHINE_TIMES & set(names)
 
     def changed(name):
         folder = tmp_path / name
         folder.mkdir()
         row = [value + "1" if key == name else value for key, value in zip(names, values, strict=True)]
-        (folder / "results.csv").write_text("\n".join([header, ",".join(row), *rest]) + "\n")
+        with (folder / "results.csv").open("w", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows([names, row, *rest])
         (tmp_path / "kept").mkdir(exist_ok=True)
         (tmp_path / "kept" / "results.csv").write_bytes((first / "results.csv").read_bytes())
         return same([str(tmp_path / "kept"), str(folder)])

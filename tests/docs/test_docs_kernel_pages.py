@@ -108,7 +108,7 @@ def test_every_predictor_is_in_the_table_with_a_page_of_its_own():
         (target,) = re.findall(r"\]\(([^)#]+)[^)]*\)", row["name"])[:1]
         assert (page.parent / target).is_file(), target
         found |= dict.fromkeys(re.findall(r"`([\w:-]+)`", row["name"]), target)
-    assert sorted(found) == sorted((*PREDICTORS, "simulate"))
+    assert sorted(found) == sorted((*PREDICTORS, "learned", "learned:known", "simulate"))
     for name, target in found.items():
         assert f"`{name}`" in (page.parent / target).read_text(), f"{target} does not name {name}"
 

@@ -49,7 +49,7 @@ def interval_sentence(results: Sequence[Row]) -> str | None:
     each = [f"{_inside(rows)} of {len(rows)} ({name})" for (name,), rows in rows_by(told, "predictor").items()]
     without = len(known(results, "predicted_s")) - len(told)
     rest = f"; {number_of(without, 'prediction')} had none" if without else ""
-    computing = any(row["compute_share"] != 0 for row in told)
+    computing = any(row.get("compute_share") != 0 for row in told)
     what = "True times" if computing else "True communication times"
     return f"{what} inside the 90 % intervals: {', '.join(each)}{rest}."
 
