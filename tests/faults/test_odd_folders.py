@@ -95,7 +95,7 @@ def test_the_folder_of_temporary_files_and_home_may_be_relative(tmp_path, progra
 @pytest.mark.parametrize("name", ["a#b c,d", "Uml\u00e4ut~!"])
 def test_a_checkout_in_a_folder_of_any_name_runs(tmp_path, program, name):
     place = tmp_path / name
-    for package in ("apps", "platforms"):
+    for package in ("apps", "platforms", "predictor", "validation"):
         shutil.copytree(ROOT / package, place / package, ignore=shutil.ignore_patterns("__pycache__"))
     for words, said in ((program, NO_TIME), (KERNEL, "")):
         assert run(words, tmp_path, PYTHONPATH=str(place), GRID_VALIDATOR_CACHE=str(place / "cache")) == (0, said)
