@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 from apps.spec.checks import not_timed
-from apps.spec.choices import AUTO, COMPUTE, ENGINES, KERNEL_COMPUTE, REPEATS
+from apps.spec.choices import AUTO, COMPUTE, ENGINES, REPEATS
 from apps.spec.engine_options import parse_options
 from apps.spec.settings import Settings, parse_iterations, parse_memory_bus
 from apps.traffic import declared_names
@@ -28,15 +27,16 @@ WALL_LIMIT_HELP = (
 class ComputeOptions(Request):
     """The source of the time that computation takes in runs."""
 
-    computations: ClassVar[Sequence[str]] = COMPUTE
-
     compute: str = option(
         AUTO,
         "HOW",
-        lambda request: _compute_help(request),
+        f"{AUTO}, {', '.join(COMPUTE[:-1])} or {COMPUTE[-1]}: injected, a kernel or program itself states how much it "
+        "computes; measured, a program of your own is timed on this machine; none: it takes no simulated time; "
+        f"{AUTO} (default): injected for kernels and for programs that call smpi_execute or SMPI_SAMPLE, measured for "
+        "all others",
         others=("--computation",),
         parse=str.lower,
-        choices=lambda request: (AUTO, *request.computations),  # type: ignore[attr-defined]
+        choices=(AUTO, *COMPUTE),
     )
     host_speed: float | None = option(
         None,
@@ -49,10 +49,7 @@ class ComputeOptions(Request):
 
 @dataclass(frozen=True, kw_only=True)
 class SettingsOptions(ComputeOptions):
-    """Computation, efficiency, iterations, engine, memory bus and SimGrid options of runs.
-
-    A command that takes no program of the user's is ``KernelSettingsOptions``.
-    """
+    """Computation, efficiency, iterations, engine, memory bus and SimGrid options of runs."""
 
     efficiency: str = option(
         "reference",
@@ -91,28 +88,6 @@ class SettingsOptions(ComputeOptions):
         unit="byte/flop",
     )
     cfg: tuple[str, ...] = option((), "KEY:VALUE", "a SimGrid option; may be given several times")
-
-
-@dataclass(frozen=True, kw_only=True)
-class KernelSettingsOptions(SettingsOptions):
-    """The settings of runs of kernels, whose computation is never timed."""
-
-    without: ClassVar[frozenset[str]] = frozenset({"host_speed"})
-    computations: ClassVar[Sequence[str]] = KERNEL_COMPUTE
-
-
-def _compute_help(request: type[Request]) -> str:
-    """Return the help of --compute."""
-    assert issubclass(request, ComputeOptions)
-    without = "none: it takes no simulated time"
-    if "measured" not in request.computations:
-        return f"{' or '.join(request.computations)} (default: injected); {without}"
-    return (
-        f"{AUTO}, {', '.join(request.computations[:-1])} or {request.computations[-1]}: injected, a kernel or program "
-        "itself states how much it computes; measured, a program of your own is timed on this machine; "
-        f"{without}; {AUTO} (default): injected for kernels and for programs that call smpi_execute or SMPI_SAMPLE, "
-        "measured for all others"
-    )
 
 
 def check_timed(request: ComputeOptions) -> None:

@@ -9,7 +9,6 @@ REPLAY = "replay"  # the engine of programs that SimGrid cannot run: it replays 
 RECORDED = "recorded"  # the computation of a replay is the one in its recording
 REPEATS = 5  # of a run on a real machine
 MOST_REPEATS = 1000
-KERNEL_COMPUTE = ("injected", "none")
 AUTO = "auto"  # of a command's choices of computation: what fits the program (apps/spec/computation.py)
 COMPUTE = ("injected", "measured", "none")  # "measured" is for the user's own programs alone
 ITERATION_POLICIES = ("steady", "full")

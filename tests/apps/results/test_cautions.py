@@ -231,3 +231,13 @@ def test_a_record_from_the_store_carries_the_cautions_of_a_new_one(grid, record_
     with Store(tmp_path) as store:
         (entry,) = store.entries()
         assert "cautions" not in store.get("record", entry.key)  # so that records of earlier versions remain readable
+
+
+def test_each_caution_is_handed_on_with_its_run():
+    found = Cautions()
+    found.add("recording of cg A on 4 ranks", ["3 of 15 iterations were recorded"])
+    found.add("ep", ["computation is timed"])
+    assert sorted(found.by_run()) == [
+        ("ep", "computation is timed"),
+        ("recording of cg A on 4 ranks", "3 of 15 iterations were recorded"),
+    ]
