@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import rich.progress
 
-LINES_S = 60.0  # least time between two lines where there is no terminal
+LINES_S = 60.0  # least time between two lines of a search where there is no terminal
+ACTIVITY_LINES_S = 60.0  # the same of activities
 _PATIENCE_S = 0.5  # an activity that ends sooner is not shown
 _REDRAWN_PER_S = 8
 
@@ -99,7 +100,7 @@ class _LiveLine:
 
 _LINE = _LiveLine()
 _activities: list[str] = []  # under way where there is no terminal, the innermost last
-_latest_line_s = -LINES_S  # date of the latest line of an activity
+_latest_line_s = -ACTIVITY_LINES_S  # date of the latest line of an activity
 _quiet = False  # whether this process shows no progress
 
 
@@ -147,12 +148,12 @@ def _said_each_minute(what: str) -> Iterator[None]:
 
     def say() -> None:
         global _latest_line_s
-        while not ended.wait(LINES_S):
+        while not ended.wait(ACTIVITY_LINES_S):
             now_s = time.monotonic()
-            if _quiet or now_s - _latest_line_s < LINES_S / 2:  # that of another activity
+            if _quiet or now_s - _latest_line_s < ACTIVITY_LINES_S / 2:  # that of another activity
                 continue
             _latest_line_s = now_s
-            print(f"[{now_s - started_s:7.1f} s] {(_activities or [what])[-1]}", file=sys.stderr, flush=True)
+            _print_line(now_s - started_s, (_activities or [what])[-1])
 
     speaker = threading.Thread(target=say, daemon=True)
     _activities.append(what)
@@ -163,6 +164,11 @@ def _said_each_minute(what: str) -> Iterator[None]:
         ended.set()
         _activities.remove(what)
         speaker.join()
+
+
+def _print_line(elapsed_s: float, text: str) -> None:
+    # With its end in one piece: a signal may arrive in between, or another thread may print.
+    print(f"[{elapsed_s:7.1f} s] {text}\n", end="", file=sys.stderr, flush=True)
 
 
 def _open_into(opened: threading.Event) -> None:
@@ -218,5 +224,4 @@ class Progress:
         assert self._latest is not None
         what, done, total = self._latest
         self._latest_line_s, self._latest, self._has_lines = time.perf_counter(), None, True
-        elapsed_s = self._latest_line_s - self._started_s
-        print(f"[{elapsed_s:7.1f} s] {done} of {total}: {what}", file=sys.stderr, flush=True)
+        _print_line(self._latest_line_s - self._started_s, f"{done} of {total}: {what}")

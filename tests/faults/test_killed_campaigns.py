@@ -17,12 +17,13 @@ KILLS = [sys.executable, str(ROOT / "benchmarks" / "kill_campaign.py")]
 LONG = "--scenario all --app mg,lu --class W --iterations full --jobs 2"  # long runs: signals arrive during one
 
 
-# A command that prints a line of progress for every run, instead of one a minute.
+# A command that prints a line of progress for every run, instead of one a minute, and none of other activities.
 EVERY_RUN_TOLD = """
 import sys
 from importlib import import_module
 from platforms.terminal import progress
 progress.LINES_S = 0
+progress.ACTIVITY_LINES_S = 1e6
 sys.exit(import_module(sys.argv[1]).main(sys.argv[2:]))
 """
 
