@@ -133,13 +133,15 @@ class Program:
 class Sections:
     """The recorded iterations of a program, from which programs of more iterations are made.
 
-    Events after the end of the timed section are left out.
+    Events after the end of the timed section are left out, unless the section of one rank counts: the others may send
+    it messages in theirs that it receives afterwards.
 
     Raises:
         UserError: The ranks mark different numbers of iterations.
     """
 
     def __init__(self, recording: Recording):
+        self.timed_rank = recording.timed_rank
         splits = _splits(recording)
         self._ranks = [_expanded(recording, rank, splits) for rank in range(recording.nranks)]
         self._looks: list[list[OneLook]] = []
@@ -148,7 +150,7 @@ class Sections:
             self._ranks, self._looks = [folded.events for folded in looking], [folded.looks for folded in looking]
         for rank, events in enumerate(self._ranks):  # looks behind the end are not used
             stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
-            if len(stop):
+            if len(stop) and self.timed_rank is None:
                 self._ranks[rank] = events[: stop[0] + 1]
         self._ends = [
             np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.ITERATION)) + 1
@@ -223,6 +225,10 @@ class Sections:
         borders = [begins + [ends[at] for ends in self._ends] for at in (0, 1)]
         return looped_once(program, place[borders[0]], place[borders[1]])
 
+    def time_s(self, elapsed_s: np.ndarray) -> float:
+        """Return the time of the program, s, from that of each rank: the longest, or that of the rank that counts."""
+        return float(elapsed_s.max() if self.timed_rank is None else elapsed_s[self.timed_rank])
+
     def flops(self, iterations: int) -> np.ndarray:
         """Return the flops of each rank in the timed section of a number of iterations."""
         return np.array([self._amount(rank, iterations, _computes) for rank in range(len(self._ranks))])
@@ -246,10 +252,13 @@ class Sections:
     def _amount(self, rank: int, iterations: int, which: Callable[[np.ndarray], np.ndarray]) -> float:
         events, ends = self._ranks[rank], self._ends[rank]
         flops = np.where(which(events), events["amount"], 0.0)
-        start = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))
+        start, stop = (
+            np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == mark)) for mark in (Mark.START, Mark.STOP)
+        )
+        section = slice(start[0] if len(start) else 0, stop[0] if len(stop) else None)
         more = iterations - self.iterations if self.iterations else 0
         body = flops[ends[0] : ends[1]].sum() if more else 0.0
-        return float(flops[start[0] if len(start) else 0 :].sum() + more * body)
+        return float(flops[section].sum() + more * body)
 
     def _unrolled(self, rank: int, iterations: int) -> np.ndarray:
         events, ends = self._ranks[rank], self._ends[rank]

@@ -129,6 +129,12 @@ typedef struct {
   int64_t operations;
   int64_t readings;   /* of the simulated clock */
   double reading_s;   /* that those since the last event have taken */
+  int64_t timer_readings; /* of any clock, where the program's own timer counts (timer.c) */
+  int64_t world_collectives; /* of all ranks, so far */
+  int timer_marks;
+  double timer_s;
+  void *readings_told;
+  size_t readings_room;
   double told_s, told_of_s; /* time given in other surroundings, and the simulated time then (surroundings.c) */
   Operation *requests; /* hash table by handle */
   size_t nrequests, request_slots;
@@ -160,6 +166,14 @@ void work_begin(Rank *r);
 double work_done(Rank *r, const char *name); /* at the entry of a call: flops since the last one */
 void work_restarts(Rank *r);                 /* at the end of a call */
 void work_end(Rank *r);
+
+/* --- timer.c --- */
+bool timer_given(void);   /* the program's own timer counts */
+bool timer_probes(void);  /* readings are answered otherwise */
+double timer_reading(Rank *r, double told_s, bool simulated); /* within a call that reads a clock: what the program is told, s */
+void timer_left(Rank *r); /* at the end of a call, and after MPI_Init */
+void timer_enters_collective(Rank *r); /* of all ranks */
+void timer_ends(Rank *r);
 
 /* --- apart.c: in simulation only --- */
 bool apart_begins(void); /* at the end of a call: the next computation finds in the caches what it uses */
