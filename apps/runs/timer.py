@@ -2,8 +2,8 @@
 
 The program runs a few times on a network that costs next to nothing, and is told other times there: between any two
 readings of a clock pass thousands of seconds, drawn by rank and number (recorder/timer.c).  The printed time is
-then the difference of two readings that no other two have.  With other numbers of iterations the numbers of these readings grow
-evenly, or the timer is refused.
+then the difference of two readings that no other two have.  With other numbers of iterations the numbers of these
+readings grow evenly, or the timer is refused.
 """
 
 from __future__ import annotations
@@ -92,7 +92,8 @@ def _kept(store: Store | None, identity: dict[str, Any]) -> Timer | None:
     content = store.get_bytes("timer", identity)
     try:
         told = {} if content is None else json.loads(content)
-        return Timer(**{name: tuple(value) if isinstance(value, list) else value for name, value in told.items()})
+        fields: dict[str, Any] = {name: tuple(at) if isinstance(at, list) else at for name, at in told.items()}
+        return Timer(**fields)
     except (ValueError, TypeError, AttributeError):
         return None
 
