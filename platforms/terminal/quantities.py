@@ -92,7 +92,7 @@ def interval_text(low_s: float, high_s: float, *, like_s: float) -> str:
 def duration_beside(time_s: float, low_s: float, high_s: float) -> str:
     """Return a time with the digits that show whether it lies inside an interval: three at least, six at most.
 
-    >>> duration_beside(1.92604, 1.9237, 1.9291), duration_beside(27.165, 27.163, 27.783), duration_beside(5.0, 4.0, 9.0)
+    >>> duration_beside(1.92604, 1.9237, 1.9291), duration_beside(27.165, 27.163, 27.783), duration_beside(5, 4, 9)
     ('1.926 s', '27.2 s', '5.00 s')
     >>> duration_beside(27.162, 27.163, 27.783), duration_beside(1.9296, 1.9237, 1.9291)
     ('27.16 s', '1.93 s')
