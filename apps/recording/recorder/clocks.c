@@ -151,7 +151,8 @@ static void noted_arc4random_buf(void *to, size_t bytes)
     Rank *r = enter_call("clock");                                     \
     result made = real arguments;                                      \
     if (r) {                                                           \
-      double s = timer_reading(r, told, false);                        \
+      double s = told;                                                 \
+      mark_unless_nothing(r, timer_reading(r, &s, false));             \
       if (timer_probes()) {                                            \
         set;                                                           \
       }                                                                \

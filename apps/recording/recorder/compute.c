@@ -131,7 +131,8 @@ SLEEPS(int, smpi_nanosleep, (const struct timespec *time, struct timespec *rest)
 static double read_clock(Rank *r, const char *name, double told)
 {
   observe_clock(r);
-  double timer_s = timer_reading(r, told, true);
+  double timer_s = told;
+  mark_unless_nothing(r, timer_reading(r, &timer_s, true));
   r->reading_s += simgrid_get_clock() - r->entry_s;
   if (++r->readings == 1 || r->readings == 3)
     inputs_times(name, r->readings == 3);

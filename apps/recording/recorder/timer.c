@@ -2,9 +2,9 @@
  *
  * RECORDER_TIMER=probe gives each rank other times: between two readings pass 1000 to 6000 s, drawn by rank and number,
  * so that a printed difference shows which readings it is of.  They are written to the file RANK.readings.
- * RECORDER_TIMER="I J R N M" marks the timed section: from the I-th to the J-th reading, counted from 1, of every rank,
- * or of rank R alone if that is not -1; the section of the others then begins after their N-th collective of all ranks
- * and ends before the one after the M-th.  Marks that the program makes of its section are ignored. */
+ * RECORDER_TIMER="I J R N M" gives the timed section: from the I-th to the J-th reading, counted from 1, of every rank, or
+ * of rank R alone if that is not -1; the section of the others then begins after their N-th collective of all ranks and
+ * ends before the one after the M-th.  Marks that the program makes of its section are ignored. */
 #include "recorder.h"
 #include "under.h"
 
@@ -40,59 +40,49 @@ static bool by_collectives(const Rank *r)
   return timer_given() && !timer.probes && timer.rank >= 0 && r->rank != timer.rank;
 }
 
-double timer_reading(Rank *r, double told_s, bool simulated)
+int timer_reading(Rank *r, double *told_s, bool simulated)
 {
   if (!timer_given())
-    return told_s;
+    return NOTHING;
   r->timer_readings++;
-  if (!timer.probes) {
-    if (timer.rank < 0 || r->rank == timer.rank) {
-      if (r->timer_readings == timer.first)
-        mark(r, MARK_START);
-      if (r->timer_readings == timer.last)
-        mark(r, MARK_STOP);
-    }
-    return told_s;
+  if (timer.probes) {
+    /* Rank 0 has neither the longest nor, of three ranks, the shortest times. */
+    double drawn = (double)(mixed((uint64_t)r->rank << 32 ^ (uint64_t)r->timer_readings) >> 11) * 0x1p-53;
+    r->timer_s += 1000 * (1 + drawn) * (r->rank ? r->rank % 2 ? 3 : 1 : 2);
+    r->readings_told = grown(r->readings_told, (size_t)r->timer_readings - 1, &r->readings_room, sizeof(Reading));
+    ((Reading *)r->readings_told)[r->timer_readings - 1] = (Reading){r->timer_s, r->world_collectives, simulated};
+    *told_s = r->timer_s;
+    return NOTHING;
   }
-  /* Rank 0 has neither the longest nor, of three ranks, the shortest times. */
-  double drawn = (double)(mixed((uint64_t)r->rank << 32 ^ (uint64_t)r->timer_readings) >> 11) * 0x1p-53;
-  r->timer_s += 1000 * (1 + drawn) * (r->rank ? r->rank % 2 ? 3 : 1 : 2);
-  r->readings_told = grown(r->readings_told, (size_t)r->timer_readings - 1, &r->readings_room, sizeof(Reading));
-  ((Reading *)r->readings_told)[r->timer_readings - 1] = (Reading){r->timer_s, r->world_collectives, simulated};
-  return r->timer_s;
+  if (by_collectives(r))
+    return NOTHING;
+  return r->timer_readings == timer.first ? MARK_START : r->timer_readings == timer.last ? MARK_STOP : NOTHING;
 }
 
 bool timer_probes(void) { return timer_given() && timer.probes; }
 
-void timer_left(Rank *r)
+int timer_left(Rank *r)
 {
   if (!by_collectives(r) || r->timer_marks || r->world_collectives < timer.begin)
-    return;
+    return NOTHING;
   r->timer_marks++;
-  r->entry_s = r->left_s;
-  mark(r, MARK_START);
+  return MARK_START;
 }
 
-static void timer_stops(Rank *r)
+static int stopping(Rank *r)
 {
   if (!by_collectives(r) || r->timer_marks != 1)
-    return;
+    return NOTHING;
   r->timer_marks++;
-  mark(r, MARK_STOP);
+  return MARK_STOP;
 }
 
-void timer_enters_collective(Rank *r)
-{
-  if (r->world_collectives == timer.end)
-    timer_stops(r);
-  r->world_collectives++;
-}
+int timer_collective(Rank *r) { return r->world_collectives++ == timer.end ? stopping(r) : NOTHING; }
 
-void timer_ends(Rank *r)
+int timer_ends(Rank *r)
 {
-  timer_stops(r);
   if (!timer_probes())
-    return;
+    return stopping(r);
   char path[4096];
   snprintf(path, sizeof path, "%s/%d.readings", getenv("RECORDER_FOLDER"), r->rank);
   FILE *file = fopen(path, "wb");
@@ -100,4 +90,5 @@ void timer_ends(Rank *r)
   if (!file || fwrite(r->readings_told, sizeof(Reading), count, file) != count || fclose(file))
     fail("cannot write %s", path);
   free(r->readings_told);
+  return NOTHING;
 }
