@@ -27,6 +27,7 @@ from apps.recording.recorder.real.library import INPUTS, RECORDED, THREADS, real
 from apps.results.measured import Measured, far_repeats, median_repeat
 from apps.results.record import RunRecord, from_kernel
 from apps.spec.run_spec import RunSpec
+from platforms.simgrid.opened import opened_by_build
 
 # Processor time that other threads of a rank may take unnoticed, as a share and s: MPI has some, which poll and wait.
 _THREADS_REL, _THREADS_S = 0.1, 0.05
@@ -101,9 +102,10 @@ def note_events(
     machine, nranks = _machine(spec), spec.target.nranks
     speeds = " ".join(repr(spec.target.platform.host(host).speed_flops) for host in spec.target.placement)
     with alone_on(machine, stop):
+        command = _program(spec, machine, iterations)
         done = launch(
             machine,
-            _program(spec, machine, iterations),
+            command,
             spec.target.placement,
             environment={"RECORDER_FOLDER": "{folder}", "RECORDER_SPEED_FLOPS": speeds},
             preload=[real_recorder_library([machine.compilers.c], machine.compiled_folder)],
@@ -127,7 +129,9 @@ def note_events(
         return finished
     if spec.target.problem.program is not None:
         check_unchanged(spec.target.problem.program)
-    return replace(finished, inputs=noted_inputs(notes / INPUTS, folder=done.folder, work=done.folder / WORK))
+    built = opened_by_build(Path(command[0])) or {}
+    inputs = noted_inputs(notes / INPUTS, folder=done.folder, work=done.folder / WORK, built=built)
+    return replace(finished, inputs=inputs)
 
 
 def _check_threads(done: Launched, what: str) -> None:

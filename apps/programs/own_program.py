@@ -23,6 +23,7 @@ from platforms.addons import is_there, provided
 from platforms.files.reading import input_bytes
 from platforms.simgrid.compiling import COMPILER_VARIABLES, compile_once, compiler_stamps, find_compiler, is_system
 from platforms.simgrid.includes import included_files
+from platforms.simgrid.opened import WatchedBuild
 
 PLACEHOLDER = "{iterations}"
 SHARES = "{shares}"  # in the arguments: the shares of all ranks, separated by commas
@@ -208,6 +209,7 @@ def executable(program: UserProgram) -> Path:
         flags=[*FLAGS, *flags],
         libraries=libraries,
         included=included,
+        watch=WatchedBuild(included),
     )
 
 
