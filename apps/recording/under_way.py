@@ -1,4 +1,4 @@
-"""What a simulation has under way: the calls of its ranks, and the messages in flight.
+"""Activities under way in a simulation: the calls of its ranks, and the messages in flight.
 
 Iterations that end alike prove nothing while the network has more and more to do, as where messages are received long
 before they are waited for.  Only if all that is under way repeats too, the iterations go on as they are.
@@ -23,7 +23,7 @@ FLIGHT = np.dtype([("messages", "f8"), ("first", "f8"), ("second", "f8")])  # In
 
 @dataclass(frozen=True, eq=False)
 class UnderWay:
-    """What is under way in each iteration."""
+    """Calls and messages under way in each iteration."""
 
     calls_s: tuple[tuple[npt.NDArray[np.float64], ...], ...]  # by rank and iteration: its calls since it began, s
     flights: npt.NDArray[np.void]  # by iteration: messages in flight at its end on rank 0, FLIGHT

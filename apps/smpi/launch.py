@@ -14,7 +14,7 @@ from apps.kernels.arguments import kernel_arguments
 from apps.programs.compile import kernel_program
 from apps.programs.kernel import named_kernel
 from apps.programs.libraries import private_libraries
-from apps.programs.own_program import check_unchanged, executable
+from apps.programs.own_program import built_from, check_unchanged, executable
 from apps.results.inputs import Inputs
 from apps.smpi.memorybus.library import bus_library
 from apps.smpi.thread_clock import thread_clock_library
@@ -23,7 +23,6 @@ from apps.spec.run_spec import RunSpec
 from platforms.files.scratch import is_plain
 from platforms.read.content import loadable
 from platforms.simgrid.child import die_with_parent
-from platforms.simgrid.opened import opened_by_build
 from platforms.simgrid.repairs import loaded_first, repairs_library
 
 
@@ -92,7 +91,7 @@ def check_program(spec: RunSpec) -> None:
 
 def run_inputs(notes: Path, folder: Path, work: Path, started: Launch) -> Inputs:
     """Return what decided a run of a user's program: the inputs that it has noted, and what it was built from."""
-    built = opened_by_build(started.program)
+    built = built_from(started.program)
     inputs = noted_inputs(notes / "inputs", folder=folder, work=work, made=started.files, built=built or {})
     unseen = ("the files that its compiler reads could not be observed",) if built is None else ()
     return replace(inputs, unseen=(*inputs.unseen, *unseen))

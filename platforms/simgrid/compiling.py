@@ -42,7 +42,7 @@ COMPILER_VARIABLES = (
 
 
 class Watch(Protocol):
-    """Watches what a build opens (platforms/simgrid/opened.py)."""
+    """Watches what a build opens (apps/programs/watched)."""
 
     def unchanged(self, executable: Path) -> bool:
         """Tell whether all that the build of an executable has opened is as it was then."""

@@ -1,4 +1,4 @@
-"""The files that a build opens: what decides the program that comes out of it.
+"""Files that a build opens: they decide the program that comes out of it.
 
 A compiler's own list (-M) lacks libraries, object files, what an assembler includes, files of options, and files that
 were looked for and are absent.  So the build is watched, and the list is kept beside the program.

@@ -5,8 +5,8 @@ import subprocess
 
 import pytest
 
+from apps.programs.watched.builds import WatchedBuild, opened_by_build
 from platforms.simgrid.compiling import compile_once
-from platforms.simgrid.opened import WatchedBuild, opened_by_build
 
 SOURCE = """
 #include <stdio.h>
