@@ -31,7 +31,8 @@ def certainties(structure: Structure, notes: Notes, problem: Problem, nranks: in
     settling = _Settling(structure, notes, problem, nranks)
     grid = notes.assumed.get(_GRID)
     made = [] if grid is None else [CallCertainty(_GRID, "assumed", grid, settling.by_sides())]
-    return (*made, *(settling.of_call(str(structure.symbols[leaf.symbol])) for leaf in structure.leaves))
+    symbols = (leaf.symbol for leaf in structure.leaves)
+    return (*made, *(settling.of_call(str(structure.symbols[at])) for at in symbols if at is not None))
 
 
 class _Settling:

@@ -52,9 +52,9 @@ class Point:
     bottleneck: Bottleneck | None
     cautions: tuple[str, ...]
     remarks: tuple[str, ...]
-    calls: tuple[CallCertainty, ...]  # how sure each is, where the program was learned
     evidence_node_s: float
     wall_s: float  # elapsed time on this computer, gathering the evidence included
+    calls: tuple[CallCertainty, ...] = ()  # how sure each is, where the program was learned
 
 
 def asked_predictor(name: str, recorded: str | None, known: Sequence[str]) -> Predictor:
