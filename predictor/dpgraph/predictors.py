@@ -113,7 +113,7 @@ class GraphModel:
 
         made = estimated(network)
         each_s = sections.flops(target.iterations) * s_per_flop + sections.elapsed_s(target.iterations, Elapse.ON_CORE)
-        compute_s = float((each_s + sections.elapsed_s(target.iterations, Elapse.ASLEEP)).max())
+        compute_s = sections.time_s(each_s + sections.elapsed_s(target.iterations, Elapse.ASLEEP))
         loads_s = {}
         if around.options is not None:  # measured links have no names that a user knows
             evaluated = sections.looped(made.iterations) if sections.iterations else sections.program()

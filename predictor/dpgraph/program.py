@@ -123,19 +123,21 @@ class Program:
 class Sections:
     """The recorded iterations of a program, from which programs of more iterations are made.
 
-    Events after the end of the timed section are left out.
+    Events after the end of the timed section are left out, unless the section of one rank counts: the others may send
+    it messages in theirs that it receives afterwards.
 
     Raises:
         UserError: The ranks mark different numbers of iterations.
     """
 
     def __init__(self, recording: Recording):
+        self.timed_rank = recording.timed_rank
         events = expanded(recording)
         self._looks: list[list[OneLook]] = []
         if has_looks(recording):
             looking = with_loops(events.ranks(), recording.counts)
             events, self._looks = flat([folded.events for folded in looking]), [folded.looks for folded in looking]
-        self._all = _until_stop(events)  # looks behind the end are not used
+        self._all = _until_stop(events) if self.timed_rank is None else events  # looks behind the end are not used
         ends = np.flatnonzero((self._all.events["kind"] == Kind.MARK) & (self._all.events["op"] == Mark.ITERATION)) + 1
         counts = np.diff(np.searchsorted(ends, self._all.first, side="right"))
         if counts.min() < counts.max():
@@ -205,6 +207,10 @@ class Sections:
         program, place = _matched(unrolled)
         return looped_once(program, place[ends[:, 0]], place[ends[:, 1]])
 
+    def time_s(self, elapsed_s: np.ndarray) -> float:
+        """Return the time of the program, s, from that of each rank: the longest, or that of the rank that counts."""
+        return float(elapsed_s.max() if self.timed_rank is None else elapsed_s[self.timed_rank])
+
     def flops(self, iterations: int) -> np.ndarray:
         """Return the flops of each rank in the timed section of a number of iterations."""
         return self._amount(iterations, _computes(self._all.events))
@@ -242,9 +248,7 @@ class Sections:
     def _amount(self, iterations: int, which: np.ndarray) -> np.ndarray:
         """Return the sum of the amounts of some events in the timed section, by rank."""
         first, events = self._all.first, self._all.events
-        start = first[:-1].copy()
-        marks = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))[::-1]
-        start[np.searchsorted(first, marks, side="right") - 1] = marks  # the first mark of a rank comes last
+        start, stop = _first_mark(self._all, Mark.START, first[:-1]), _first_mark(self._all, Mark.STOP, first[1:])
         more = iterations - self.iterations if self.iterations else 0
 
         def added(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
@@ -253,7 +257,7 @@ class Sections:
             inside = (at >= begin[rank]) & (at < end[rank])
             return np.bincount(rank[inside], events["amount"][at[inside]], minlength=len(first) - 1)
 
-        total = added(start, first[1:])
+        total = added(start, stop)
         return total + more * added(self._ends[:, 0], self._ends[:, 1]) if more else total
 
     def _unrolled(self, iterations: int) -> tuple[Flat, np.ndarray]:
@@ -280,12 +284,18 @@ class Sections:
         return made, made.first[:-1, None] + np.cumsum(within, axis=1)
 
 
+def _first_mark(given: Flat, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
+    """Return the event of the first such mark of each rank, or what stands for it on a rank that has none."""
+    found = otherwise.copy()
+    at = np.flatnonzero((given.events["kind"] == Kind.MARK) & (given.events["op"] == mark))[::-1]
+    found[np.searchsorted(given.first, at, side="right") - 1] = at  # the first one of a rank comes last
+    return found
+
+
 def _until_stop(given: Flat) -> Flat:
     """Return the events up to the end of each rank's timed section."""
     events, first = given
-    last = first[1:].copy()
-    stops = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))[::-1]
-    last[np.searchsorted(first, stops, side="right") - 1] = stops + 1  # the first mark of a rank comes last
+    last = np.minimum(_first_mark(given, Mark.STOP, first[1:]) + 1, first[1:])
     if np.array_equal(last, first[1:]):
         return given
     return given.only(np.arange(len(events)) < np.repeat(last, np.diff(first)))
