@@ -157,7 +157,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class CallCertainty:
-    """How sure what was learned of a call path is on the target's ranks."""
+    """Certainty of what was learned of a call path, on the target's ranks."""
 
     call: str  # its operation and place
     state: str  # exact, unconfirmed (it took the largest recording to learn), ambiguous (formulas), fitted or assumed

@@ -1,4 +1,4 @@
-"""How sure each call path of a learned program is, and which further recording would settle it."""
+"""Certainty of each call path of a learned program, and the further recording that would settle it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def certainties(structure: Structure, notes: Notes, problem: Problem, nranks: in
 
 
 class _Settling:
-    """What is doubtful on the target's ranks, and whether it is on a few more."""
+    """Doubts on the target's ranks, and on a few smaller numbers of ranks."""
 
     def __init__(self, structure: Structure, notes: Notes, problem: Problem, nranks: int):
         self._structure, self._notes = structure, notes

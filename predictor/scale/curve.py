@@ -31,7 +31,7 @@ class Row:
 
     @property
     def source(self) -> str | None:
-        """How the program on this number of ranks is known, where some are learned: recorded, exact or range."""
+        """Source of the program on this number of ranks, where some are learned: recorded, exact or range."""
         if self.recorded:
             return "recorded"
         if self.point is None or not self.point.calls:
