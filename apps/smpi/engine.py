@@ -23,7 +23,7 @@ from apps.results.energy import counted
 from apps.results.record import RunRecord, from_kernel
 from apps.smpi.launch import Launch, check_program, expected_status, launch, prepare, repeatable, run_inputs
 from apps.smpi.memorybus.library import bus_hash
-from apps.smpi.replay import replay_settings
+from apps.smpi.replay import replay_settings, timer_settings
 from apps.spec.run_spec import RunSpec
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.installed import check_simgrid
@@ -195,6 +195,7 @@ def noted(
     settings = {"RECORDER_FOLDER": str(notes), "RECORDER_EVENTS": events, **settings}
     if spec.compute == "none":
         settings["RECORDER_COMPUTE"] = "none"
+    settings = {**timer_settings(spec, started.iterations), **settings}
     with scratch_folder("smpi") as folder:
         settings |= replay_settings(spec, started.iterations, folder)
         work = working_folder(folder, started.files) if started.finds_input else None

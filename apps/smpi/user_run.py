@@ -25,7 +25,7 @@ from apps.results.energy import counted
 from apps.results.record import RunRecord, energy_fields
 from apps.results.timed import Timed
 from apps.smpi.launch import Launch, check_program, expected_status, launch, prepare, repeatable, run_inputs
-from apps.smpi.replay import replay_settings
+from apps.smpi.replay import replay_settings, timer_settings
 from apps.smpi.user_iterations import (
     Seen,
     Timeline,
@@ -35,6 +35,7 @@ from apps.smpi.user_iterations import (
     tells_energy,
 )
 from apps.spec.run_spec import RunSpec
+from platforms.addons import provided
 from platforms.files.scratch import scratch_folder
 
 _REMEDY = "Mark the iterations (docs/programs/own-program.md), or give --iterations full"
@@ -91,6 +92,7 @@ def run_user_iterations(
                 folder,
                 **_recorder_settings(spec, notes, events=partial, energy=energy),
                 **replay_settings(spec, iterations, folder),
+                **timer_settings(spec, iterations),
             ),
             working_folder=work,
             stop=stop,
@@ -168,10 +170,19 @@ def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Fin
     each = counts_of([no_moment()] * len(whole) if timeline is None else timeline.each)
     elapsed_s = [float(change["clock_s"]) for change in whole]
     compute_s = [float(change["compute_s"]) for change in whole]
+    program = spec.target.problem.program
+    assert program is not None
+    rank = None if program.timer is None else program.timer.rank
+    time_s = max(elapsed_s) if rank is None else elapsed_s[rank]
+    if program.timer is not None:
+        provided("apps.programs.printed_time:checked")(
+            program.time_from, f"{done.output}\n{done.log}", program.timer, time_s, str(spec.target)
+        )
     return RunRecord(
         identity=identity,
-        time_s=max(elapsed_s),
-        simulated_s=max(elapsed_s),
+        time_s=time_s,
+        simulated_s=time_s,
+        timed_rank=rank,
         compute_s=tuple(compute_s),
         comm_s=tuple(elapsed - compute for elapsed, compute in zip(elapsed_s, compute_s, strict=True)),
         flops=float(sum(counts["flops"])),

@@ -142,11 +142,11 @@ def estimate(
         if not sections.iterations or tried == iterations:
             busy_s = {host: times.total_s() for host, times in busy.items()}
             ends_s = run.stop_s - run.start_s.min()
-            return Estimate(float(elapsed_s.max()), ends_s, tried, float(ends_s.max()), busy_s, run.others)
+            return Estimate(sections.time_s(elapsed_s), ends_s, tried, float(ends_s.max()), busy_s, run.others)
         turns_s, missing = run.iteration_s.tolist(), iterations - tried
         period = find_period(turns_s)
         more_s = [added_s(row, missing, period=period.iterations, period_s=period.time_s) for row in turns_s]
-        time_s = float((elapsed_s + more_s).max())
+        time_s = sections.time_s(elapsed_s + more_s)
         settled = missing % period.iterations == 0 and drift_rel(period, missing, time_s) <= SETTLED_REL
         if settled and program.loop is None:
             settled = arrivals_drift_rel(program, run, period) <= SETTLED_BOUND

@@ -39,6 +39,7 @@ void begin_rank(void)
   comm_made(r, MPI_COMM_NULL, MPI_COMM_WORLD);
   power_begin(r);
   mark(r, BEGIN);
+  mark_unless_nothing(r, timer_left(r));
   work_begin(r);
   threads_begin();
   r->step = 0;
@@ -157,6 +158,7 @@ int MPI_Finalize(void)
 {
   Rank *r = enter();
   if (r) {
+    mark_unless_nothing(r, timer_ends(r));
     mark(r, END);
     end_rank(r);
   }

@@ -134,6 +134,12 @@ typedef struct {
   int64_t operations;
   int64_t readings;   /* of the simulated clock */
   double reading_s;   /* that those since the last event have taken */
+  int64_t timer_readings; /* of any clock, where the program's own timer counts (timer.c) */
+  int64_t world_collectives; /* of all ranks, so far */
+  int timer_marks;
+  double timer_s;
+  void *readings_told;
+  size_t readings_room;
   double told_s, told_of_s; /* time given in other surroundings, and the simulated time then (surroundings.c) */
   Operation *requests; /* hash table by handle */
   size_t nrequests, request_slots;
@@ -158,6 +164,7 @@ Rank *enter_call(const char *name);
 void leave(Rank *r); /* at the end of a call; r may be NULL */
 Event *note(Rank *r, Event event);
 void mark(Rank *r, int op);     /* op: a Mark, BEGIN or END */
+void mark_unless_nothing(Rank *r, int op);
 void recorder_mark(int moment); /* called by programs, with a Mark */
 
 /* --- work.c: in simulation only --- */
@@ -165,6 +172,15 @@ void work_begin(Rank *r);
 double work_done(Rank *r, const char *name); /* at the entry of a call: flops since the last one */
 void work_restarts(Rank *r);                 /* at the end of a call */
 void work_end(Rank *r);
+
+/* --- timer.c: functions that return a Mark return the one that is to be made, or NOTHING --- */
+enum { NOTHING = -1 };
+bool timer_given(void);  /* the program's own timer counts */
+bool timer_probes(void); /* readings are answered otherwise */
+int timer_reading(Rank *r, double *told_s, bool simulated); /* in a call that reads a clock; told_s: what it answers, s */
+int timer_left(Rank *r);       /* at the end of a call, and after MPI_Init */
+int timer_collective(Rank *r); /* at the beginning of a collective of all ranks */
+int timer_ends(Rank *r);
 
 /* --- apart.c: in simulation only --- */
 bool apart_begins(void); /* at the end of a call: the next computation finds in the caches what it uses */

@@ -78,8 +78,9 @@ class Growth:
 
     @property
     def time_s(self) -> float:
-        """Time of the slowest rank after all iterations, s."""
-        return max(self.elapsed_s)
+        """Time of the rank that counts, usually the slowest one, after all iterations, s."""
+        rank = self.record.timed_rank
+        return max(self.elapsed_s) if rank is None else self.elapsed_s[rank]
 
     @property
     def compute_s(self) -> list[float]:
