@@ -11,7 +11,7 @@ import hashlib
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -30,6 +30,7 @@ FLAGS = ("-O2", "-g")  # -g: the lines of call sites
 PYTHON = ".py"  # the suffix of a source in Python
 # Add-ons.
 _PYTHON, _NATIVE, _PRINTED = "apps.programs.python_source", "apps.programs.native", "apps.programs.printed_time"
+_WATCHED = "apps.programs.watched.builds"
 _COMPILERS = {  # by suffix of a source file
     **dict.fromkeys((".c",), "smpicc"),
     **dict.fromkeys((".cc", ".cpp", ".cxx", ".C"), "smpicxx"),
@@ -259,7 +260,19 @@ def executable(program: UserProgram) -> Path:
         flags=[*FLAGS, *flags],
         libraries=libraries,
         included=included,
+        watch=watch(included),
     )
+
+
+def watch(included: Container[Path]) -> Any:
+    """Return what watches the build of a source whose files ``included`` are known; None without that add-on."""
+    return provided(_WATCHED).WatchedBuild(included) if is_there(_WATCHED) else None
+
+
+def built_from(executable: Path) -> dict[str, str] | None:
+    """Return the state of the other files that decided an executable; None where they could not be observed."""
+    files: dict[str, str] | None = provided(_WATCHED).opened_by_build(executable) if is_there(_WATCHED) else {}
+    return files
 
 
 def split_flags(flags: Sequence[str]) -> tuple[list[str], list[str]]:

@@ -69,6 +69,10 @@ Event *note(Rank *r, Event event)
     r->energies_j = grown(r->energies_j, r->nevents, &r->energies_room, sizeof *r->energies_j);
     r->energies_j[r->nevents] = r->now.energy_j;
   }
+  if (r->watching) {
+    r->flights = grown(r->flights, r->nevents, &r->flights_room, sizeof *r->flights);
+    r->flights[r->nevents] = in_flight();
+  }
   if (r->listing && !r->counting) {
     r->hashed = grown(r->hashed, r->nevents, &r->hashed_room, sizeof *r->hashed);
     r->hashed[r->nevents] = hashed;

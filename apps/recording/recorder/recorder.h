@@ -6,7 +6,7 @@
  * is recorded.  RECORDER_EVENTS=no records only the moments that the program marks, with the totals up to each of them;
  * RECORDER_EVENTS=hashes records also one hash per call; RECORDER_EVENTS=looks records looks for messages as events too.
  * RECORDER_WORK times the computation between calls, or replays it (work.c).  RECORDER_COMPUTE=none lets injected computation take no time.  RECORDER_ENERGY=hosts, links or hosts+links, which
- * need SimGrid's plugins, records their energy.  The binary layouts are those of EVENT in apps/recording/events.py and
+ * need SimGrid's plugins, records their energy.  RECORDER_FLIGHTS=yes notes the messages in flight at each event of rank 0.  The binary layouts are those of EVENT in apps/recording/events.py and
  * MOMENT in apps/recording/files.py. */
 #ifndef APPS_RECORDER_H
 #define APPS_RECORDER_H
@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "network.h"
 
 enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, ELAPSE, LOOK, DELETED = 255 }; /* Kind */
 enum { ON_CORE, ASLEEP, READING };                                         /* op of ELAPSE: Elapse */
@@ -116,6 +118,9 @@ typedef struct {
   bool computed;      /* the rank has computed since its last iteration ended */
   double *energies_j; /* now.energy_j at each event */
   size_t energies_room;
+  bool watching;      /* the messages in flight are noted at each event of rank 0 */
+  InFlight *flights;  /* at each event */
+  size_t flights_room;
   bool listing;       /* hashes of calls are kept */
   uint64_t *hashes;
   size_t nhashes, hashes_room;
