@@ -122,7 +122,7 @@ def _timed(spec: RunSpec) -> Timed | None:
         return None
     if spec.work is None:
         return Timed(replayed=False, spread_rel=0.0, kept=False)
-    return Timed(replayed=True, spread_rel=spec.work.spread_rel, folded_rel=spec.work.folded_rel, kept=spec.work.kept)
+    return Timed(replayed=True, spread_rel=spec.work.spread_rel, kept=spec.work.kept)
 
 
 def _recorder_settings(spec: RunSpec, notes: Path, *, events: bool, energy: Sequence[str]) -> dict[str, str]:

@@ -104,10 +104,11 @@ static void worked(Rank *r, double flops)
 
 Rank *enter_call(const char *name)
 {
+  int64_t stopped_ns = work_stops(); /* first: what follows takes time */
   Rank *r = current_rank();
   if (!r || r->inside)
     return NULL;
-  double flops = r->work ? work_done(r, name) : 0;
+  double flops = r->work ? work_done(r, name, stopped_ns) : 0;
   r->inside = true;
   r->call = name;
   r->entered++;

@@ -157,13 +157,14 @@ void recorder_mark(int moment); /* called by programs, with a Mark */
 
 /* --- work.c: in simulation only --- */
 void work_begin(Rank *r);
-double work_done(Rank *r, const char *name); /* at the entry of a call: flops since the last one */
+int64_t work_stops(void); /* at the entry of a call: the time now, ns; 0 where computation is not timed */
+double work_done(Rank *r, const char *name, int64_t stopped_ns); /* at the entry of a call: flops since the last one */
 void work_restarts(Rank *r);                 /* at the end of a call */
 void work_end(Rank *r);
 
 /* --- apart.c: in simulation only --- */
 bool apart_begins(void); /* at the end of a call: the next computation finds in the caches what it uses */
-void apart_ends(void);   /* at the end of every computation; does not return in a copy of the process */
+double apart_ends(double time_s); /* at the end of every computation; returns its time, s; not in a copy of the process */
 
 /* --- sites.c --- */
 int64_t call_site(Rank *r); /* of the latest call */

@@ -17,7 +17,7 @@
 #undef clock_gettime /* smpicc redefines it as SMPI's function */
 
 #define SHORT_NS 20000 /* below, the steady clock is as good as the thread's, which is a call of the system, and costs less */
-#define TRIES 1001     /* of an empty computation */
+enum { TRIES = 301, TRIES_APART = 5 }; /* of an empty computation */
 enum { COUNTS = 4096, RANKS_APART = 4 };
 
 typedef struct {
@@ -43,7 +43,12 @@ struct Work {
   size_t ncounts;
 };
 
-static struct { bool known; int64_t steady_ns, thread_ns; } empty; /* what an empty computation takes on the clocks */
+
+static bool timing; /* a run that is timed */
+static bool trial;      /* computations are empty ones, which tell what timing itself takes */
+static int trials_apart; /* number of those that begin from now on and are timed apart */
+/* What an empty computation takes on the clocks, and where it is timed apart. */
+static struct { bool known; int64_t steady_ns, thread_ns, apart_ns; } empty;
 
 static int64_t now_ns(clockid_t clock)
 {
@@ -64,27 +69,14 @@ static int by_value(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static void measure_empty(struct Work *work)
-{
-  static int64_t steady[TRIES], thread[TRIES];
-  for (int i = 0; i < TRIES; i++) {
-    restart(work);
-    steady[i] = now_ns(CLOCK_MONOTONIC) - work->steady_ns;
-    thread[i] = now_ns(CLOCK_THREAD_CPUTIME_ID) - work->thread_ns;
-  }
-  qsort(steady, TRIES, sizeof *steady, by_value);
-  qsort(thread, TRIES, sizeof *thread, by_value);
-  empty.steady_ns = steady[TRIES / 2];
-  empty.thread_ns = thread[TRIES / 2];
-  empty.known = true;
-}
+int64_t work_stops(void) { return timing ? now_ns(CLOCK_MONOTONIC) : 0; }
 
 /* Returns the time since the latest call, s, without that of the clocks. */
-static double timed_s(const struct Work *work)
+static double timed_s(const struct Work *work, int64_t stopped_ns)
 {
-  int64_t took_ns = now_ns(CLOCK_MONOTONIC) - work->steady_ns;
+  int64_t took_ns = stopped_ns - work->steady_ns;
   if (took_ns < SHORT_NS)
-    took_ns -= empty.steady_ns;
+    took_ns -= work->apart ? empty.apart_ns : empty.steady_ns;
   else
     took_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - work->thread_ns - empty.thread_ns;
   return took_ns > 0 ? 1e-9 * (double)took_ns : 0;
@@ -105,6 +97,45 @@ static void read_steps(const Rank *r, struct Work *work, const char *folder)
   fclose(file);
 }
 
+/* A call that does nothing, by the way that calls of MPI take through the recorder. */
+static __attribute__((noinline)) void call_nothing(Rank *r)
+{
+  enter_call("");
+  leave(r);
+}
+
+/* Returns the median time of computations between such calls, ns; `apart`: timed apart. */
+static int64_t trial_ns(Rank *r, bool apart, int count)
+{
+  static int64_t took_ns[TRIES];
+  trial = true;
+  trials_apart = apart ? count : 0;
+  call_nothing(r);
+  for (int i = 0; i < count; i++) {
+    call_nothing(r);
+    took_ns[i] = (int64_t)(1e9 * r->work->steps[r->work->nsteps - 1].time_s + 0.5);
+  }
+  trial = false;
+  r->work->nsteps = 0;
+  qsort(took_ns, (size_t)count, sizeof *took_ns, by_value);
+  return took_ns[count / 2];
+}
+
+static void measure_empty(Rank *r, bool apart)
+{
+  static int64_t thread[TRIES];
+  for (int i = 0; i < TRIES; i++) {
+    restart(r->work);
+    thread[i] = now_ns(CLOCK_THREAD_CPUTIME_ID) - r->work->thread_ns;
+  }
+  qsort(thread, TRIES, sizeof *thread, by_value);
+  empty.thread_ns = thread[TRIES / 2];
+  int64_t steady_ns = trial_ns(r, false, TRIES), apart_ns = apart ? trial_ns(r, true, TRIES_APART) : 0;
+  empty.steady_ns = steady_ns;
+  empty.apart_ns = apart_ns;
+  empty.known = true;
+}
+
 void work_begin(Rank *r)
 {
   const char *how = getenv("RECORDER_WORK"), *speed = getenv("RECORDER_SPEED_FLOPS");
@@ -117,8 +148,7 @@ void work_begin(Rank *r)
   work->speed_flops = speed ? strtod(speed, NULL) : 0;
   if (work->replayed)
     read_steps(r, work, how);
-  else if (!empty.known)
-    measure_empty(work);
+  timing = !work->replayed;
   int nranks;
   PMPI_Comm_size(MPI_COMM_WORLD, &nranks);
   int every = (nranks + RANKS_APART - 1) / RANKS_APART;
@@ -129,6 +159,8 @@ void work_begin(Rank *r)
       fail("out of memory");
   }
   r->work = work;
+  if (timing && !empty.known)
+    measure_empty(r, !strcmp(how, "apart"));
 }
 
 /* Tells whether the computation that begins now is to be timed apart: at the same place the second time, and each time
@@ -156,15 +188,14 @@ static uint64_t check_of(Rank *r, const char *name)
   return hash;
 }
 
-double work_done(Rank *r, const char *name)
+double work_done(Rank *r, const char *name, int64_t stopped_ns)
 {
   struct Work *work = r->work;
   if (!work->replayed) {
-    double time_s = timed_s(work); /* first: all that follows takes time */
+    double time_s = apart_ends(timed_s(work, stopped_ns));
     work->steps = grown(work->steps, work->nsteps, &work->room, sizeof *work->steps);
-    apart_ends();
     work->steps[work->nsteps++] = (Step){time_s, check_of(r, name), work->apart};
-    return time_s * (work->speed_flops > 0 ? work->speed_flops : own_speed_flops());
+    return trial ? 0 : time_s * (work->speed_flops > 0 ? work->speed_flops : own_speed_flops());
   }
   uint64_t check = check_of(r, name);
   if (work->next >= work->nsteps || work->steps[work->next].check != check)
@@ -177,7 +208,8 @@ void work_restarts(Rank *r)
   struct Work *work = r->work;
   if (work->replayed)
     return;
-  work->apart = work->chosen && wants_apart(work) && apart_begins();
+  bool wanted = trial ? trials_apart-- > 0 : work->chosen && wants_apart(work);
+  work->apart = wanted && apart_begins();
   restart(work);
 }
 

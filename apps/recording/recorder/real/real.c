@@ -159,7 +159,9 @@ void power_write(const char *path) { (void)path; }
 /* Computation takes its own time. */
 void work_begin(Rank *r) { (void)r; }
 
-double work_done(Rank *r, const char *name) { return (void)r, (void)name, 0; }
+int64_t work_stops(void) { return 0; }
+
+double work_done(Rank *r, const char *name, int64_t stopped_ns) { return (void)r, (void)name, (void)stopped_ns, 0; }
 
 void work_restarts(Rank *r) { (void)r; }
 
