@@ -24,7 +24,7 @@ from apps.recording.recorder.library import recorder_library
 from apps.results.energy import counted
 from apps.results.record import RunRecord, energy_fields
 from apps.results.timed import Timed
-from apps.smpi.launch import Launch, check_program, expected_status, launch, prepare, repeatable
+from apps.smpi.launch import Launch, bus_settings, check_program, expected_status, launch, prepare, repeatable
 from apps.smpi.replay import replay_settings
 from apps.smpi.user_iterations import (
     Seen,
@@ -91,6 +91,7 @@ def run_user_iterations(
                 folder,
                 **_recorder_settings(spec, notes, events=partial, energy=energy),
                 **replay_settings(spec, iterations, folder),
+                **bus_settings(spec),
             ),
             working_folder=work,
             stop=stop,
@@ -190,7 +191,7 @@ def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Fin
         wall_s=done.wall_s,
         timed_wall_s=done.wall_s,
         peak_memory_bytes=done.peak_memory_bytes,
-        command=repeatable(spec, started),
+        command=repeatable(spec, started) if spec.memory_bus is None else (),  # smpirun alone has no memory bus
         inputs=done.inputs,
         look_s=tuple(float(change["looked_s"]) for change in whole),
         seen=None if timeline is None else Seen(timeline),

@@ -93,7 +93,10 @@ void set_current_rank(Rank *r)
 static void worked(Rank *r, double flops)
 {
   r->entry_s = clock_now_s();
-  compute_flops(flops);
+  double core_flops = bus_core_flops(r, flops);
+  if (core_flops > 0)
+    compute_flops(core_flops);
+  bus_move(r, flops);
   double now_s = clock_now_s();
   r->now.compute_s += now_s - r->entry_s;
   if (now_s > r->entry_s)

@@ -105,6 +105,7 @@ typedef struct {
   bool counting; /* events are counted, not kept: all of them pass through events[0] */
   bool free_compute;   /* injected computation takes no time */
   struct Work *work;   /* the computation between calls, timed or replayed (work.c); NULL: neither */
+  struct Bus *bus;     /* the memory bus of its node (bus.c); NULL: memory never limits */
   uint64_t step;       /* hash of what the latest call has done */
   double entry_s, left_s;
   Moment now;
@@ -165,6 +166,12 @@ void work_end(Rank *r);
 /* --- apart.c: in simulation only --- */
 bool apart_begins(void); /* at the end of a call: the next computation finds in the caches what it uses */
 double apart_ends(double time_s); /* at the end of every computation; returns its time, s; not in a copy of the process */
+
+/* --- bus.c: in simulation only --- */
+void bus_begin(Rank *r);
+double bus_core_flops(const Rank *r, double flops); /* that the core computes besides moving data */
+void bus_move(Rank *r, double flops);                /* lets the data of a computation pass over the bus */
+void bus_end(Rank *r);
 
 /* --- sites.c --- */
 int64_t call_site(Rank *r); /* of the latest call */

@@ -167,6 +167,15 @@ void work_restarts(Rank *r) { (void)r; }
 
 void work_end(Rank *r) { (void)r; }
 
+/* A real memory has its own bus. */
+void bus_begin(Rank *r) { (void)r; }
+
+double bus_core_flops(const Rank *r, double flops) { return (void)r, flops; }
+
+void bus_move(Rank *r, double flops) { (void)r, (void)flops; }
+
+void bus_end(Rank *r) { (void)r; }
+
 /* Windows and graphs are refused (refused.c), so there are none. */
 void windows_synchronised(Rank *r, MPI_Comm comm) { (void)r, (void)comm; }
 
