@@ -57,7 +57,7 @@ def simulated(folder: Path, kernel: int, size: int, times: int, nranks: int) -> 
 
 
 def cases(folder: Path, kernel: int, size: int, ranks: list[int]) -> Iterator[tuple[int, float, float, float, float]]:
-    """Yield for each number of ranks: it, the reference and how much that varies, the replayed time, how wrong it may be."""
+    """Yield ranks, the reference and how much that varies, the replayed time, and by how much this may be wrong."""
     times = min(MOST, max(LEAST, round(LOOP_S / real_s(folder, kernel, size, LEAST))))
     real, made = [], []
     for nranks in ranks:
