@@ -42,6 +42,7 @@ void begin_rank(void)
   bus_begin(r);
   mark_unless_nothing(r, timer_left(r));
   work_begin(r);
+  work_trials(r);
   threads_begin();
   r->step = 0;
   if (r->work)

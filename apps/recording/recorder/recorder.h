@@ -184,6 +184,15 @@ int timer_left(Rank *r);       /* at the end of a call, and after MPI_Init */
 int timer_collective(Rank *r); /* at the beginning of a collective of all ranks */
 int timer_ends(Rank *r);
 
+enum { MOST_TRIALS = 301 };
+bool trials_wanted(const Rank *r); /* what an empty computation takes is not known yet */
+void trials_begin(int apart);      /* of empty computations, of which the first `apart` are timed apart */
+int64_t trials_end(Rank *r);       /* returns their median time, ns */
+void trials_known(Rank *r, int64_t steady_ns, int64_t apart_ns); /* what timing takes: not computation from now on */
+
+/* --- trials.c: in simulation only --- */
+void work_trials(Rank *r); /* once in a timed run */
+
 /* --- apart.c: in simulation only --- */
 bool apart_begins(void); /* at the end of a call: the next computation finds in the caches what it uses */
 double apart_ends(double time_s); /* at the end of every computation; returns its time, s; not in a copy of the process */

@@ -17,7 +17,6 @@
 #undef clock_gettime /* smpicc redefines it as SMPI's function */
 
 #define SHORT_NS 20000 /* below, the steady clock is as good as the thread's, which is a call of the system, and costs less */
-enum { TRIES = 301, TRIES_APART = 5 }; /* of an empty computation */
 enum { COUNTS = 4096, RANKS_APART = 4 };
 
 typedef struct {
@@ -44,7 +43,7 @@ struct Work {
 };
 
 
-static bool timing; /* a run that is timed */
+static bool timing, timing_apart; /* a run that is timed; some of it apart */
 static bool trial;      /* computations are empty ones, which tell what timing itself takes */
 static int trials_apart; /* number of those that begin from now on and are timed apart */
 /* What an empty computation takes on the clocks, and where it is timed apart. */
@@ -97,41 +96,39 @@ static void read_steps(const Rank *r, struct Work *work, const char *folder)
   fclose(file);
 }
 
-/* A call that does nothing, by the way that calls of MPI take through the recorder. */
-static __attribute__((noinline)) void call_nothing(Rank *r)
+bool trials_wanted(const Rank *r) { return r->work && timing && !empty.known; }
+
+void trials_begin(int apart)
 {
-  enter_call("");
-  leave(r);
+  trial = true;
+  trials_apart = timing_apart ? apart : 0;
 }
 
-/* Returns the median time of computations between such calls, ns; `apart`: timed apart. */
-static int64_t trial_ns(Rank *r, bool apart, int count)
+int64_t trials_end(Rank *r)
 {
-  static int64_t took_ns[TRIES];
-  trial = true;
-  trials_apart = apart ? count : 0;
-  call_nothing(r);
-  for (int i = 0; i < count; i++) {
-    call_nothing(r);
-    took_ns[i] = (int64_t)(1e9 * r->work->steps[r->work->nsteps - 1].time_s + 0.5);
-  }
+  struct Work *work = r->work;
+  static int64_t took_ns[MOST_TRIALS];
+  size_t count = work->nsteps - 1; /* the first step has other work than that of a trial */
+  if (count > MOST_TRIALS)
+    fail("more than %d empty computations", MOST_TRIALS);
+  for (size_t i = 0; i < count; i++)
+    took_ns[i] = (int64_t)(1e9 * work->steps[i + 1].time_s + 0.5);
+  qsort(took_ns, count, sizeof *took_ns, by_value);
   trial = false;
-  r->work->nsteps = 0;
-  qsort(took_ns, (size_t)count, sizeof *took_ns, by_value);
+  work->nsteps = 0;
   return took_ns[count / 2];
 }
 
-static void measure_empty(Rank *r, bool apart)
+void trials_known(Rank *r, int64_t steady_ns, int64_t apart_ns)
 {
-  static int64_t thread[TRIES];
-  for (int i = 0; i < TRIES; i++) {
+  static int64_t thread_ns[MOST_TRIALS];
+  for (int i = 0; i < MOST_TRIALS; i++) {
     restart(r->work);
-    thread[i] = now_ns(CLOCK_THREAD_CPUTIME_ID) - r->work->thread_ns;
+    thread_ns[i] = now_ns(CLOCK_THREAD_CPUTIME_ID) - r->work->thread_ns;
   }
-  qsort(thread, TRIES, sizeof *thread, by_value);
-  empty.thread_ns = thread[TRIES / 2];
-  int64_t steady_ns = trial_ns(r, false, TRIES), apart_ns = apart ? trial_ns(r, true, TRIES_APART) : 0;
+  qsort(thread_ns, MOST_TRIALS, sizeof *thread_ns, by_value);
   empty.steady_ns = steady_ns;
+  empty.thread_ns = thread_ns[MOST_TRIALS / 2];
   empty.apart_ns = apart_ns;
   empty.known = true;
 }
@@ -149,18 +146,17 @@ void work_begin(Rank *r)
   if (work->replayed)
     read_steps(r, work, how);
   timing = !work->replayed;
+  timing_apart = !strcmp(how, "apart");
   int nranks;
   PMPI_Comm_size(MPI_COMM_WORLD, &nranks);
   int every = (nranks + RANKS_APART - 1) / RANKS_APART;
-  work->chosen = !strcmp(how, "apart") && r->rank % every == 0;
+  work->chosen = timing_apart && r->rank % every == 0;
   if (work->chosen) {
     work->counts = calloc(COUNTS, sizeof(Count));
     if (!work->counts)
       fail("out of memory");
   }
   r->work = work;
-  if (timing && !empty.known)
-    measure_empty(r, !strcmp(how, "apart"));
 }
 
 /* Tells whether the computation that begins now is to be timed apart: at the same place the second time, and each time

@@ -159,6 +159,8 @@ void power_write(const char *path) { (void)path; }
 /* Computation takes its own time. */
 void work_begin(Rank *r) { (void)r; }
 
+void work_trials(Rank *r) { (void)r; }
+
 int64_t work_stops(void) { return 0; }
 
 double work_done(Rank *r, const char *name, int64_t stopped_ns) { return (void)r, (void)name, (void)stopped_ns, 0; }
