@@ -173,7 +173,10 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
         first, iterations = recording.events[0], spec.target.iterations
         recorded = int(((first["kind"] == Kind.MARK) & (first["op"] == Mark.ITERATION)).sum())
         if not recorded:
-            yield "all iterations were recorded, because they were not shown to be alike"
+            yield (
+                "all iterations were recorded, because they were not shown to be alike (--program-period K records "
+                "few, if they repeat every K)"
+            )
         elif recorded < iterations:
             yield f"{recorded} of {iterations} iterations were recorded: the others are taken to be like them"
     if spec.machine is None:
