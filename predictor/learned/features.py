@@ -137,7 +137,7 @@ class Space:
             return self._moving(rows, *moving.groups())
         found = np.empty(len(rows))
         for nranks in rows.counts.tolist():
-            which = slice(None) if len(rows.counts) == 1 else rows.nranks == nranks
+            which = rows.nranks == nranks
             if cells.CELL.match(name):
                 some = rows.take(which)
                 found[which] = cells.value(name, some, *self._square(nranks, some.rank))
