@@ -155,6 +155,16 @@ class Interval:
         return self.high_s / self.low_s
 
 
+@dataclass(frozen=True)
+class CallCertainty:
+    """Certainty of what was learned of a call path, on the target's ranks."""
+
+    call: str  # its operation and place
+    state: str  # exact, unconfirmed (it took the largest recording to learn), ambiguous (formulas), fitted or assumed
+    detail: str  # the error of a fit, the formulas, or the assumption
+    settled_by: int | None  # the smallest further number of ranks whose recording would settle it, if one is known
+
+
 @dataclass(frozen=True, repr=False)
 class Prediction:
     """The predicted run time of a target.
@@ -185,6 +195,7 @@ class Prediction:
     energy_low_j: float | None = None  # interval of the energy; both ends are equal where the loads are known exactly
     energy_high_j: float | None = None
     energy_basis: str | None = None  # why there is no energy, or whose watts it rests on; None: the platform file's
+    calls: tuple[CallCertainty, ...] = ()  # of predictors that learn a program
     evidence: tuple[str, ...] = ()  # ids of the evidence that was used
     cost: Cost = Cost()
 
@@ -288,6 +299,10 @@ class Predictor(Protocol):
 @runtime_checkable
 class Learning(Protocol):
     """A predictor that learns a program from recordings on fewer ranks, with options of its own."""
+
+    @property
+    def graph(self) -> Predictor:
+        """The predictor of numbers of ranks that are recorded themselves."""
 
     def with_options(self, recorded: str | None, known: Sequence[str]) -> Predictor:
         """Return the predictor with the options --recorded and --known (predictor/options.py)."""

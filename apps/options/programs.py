@@ -24,6 +24,7 @@ _GOES_WITH_PROGRAM = (
     "--program-status",
     "--assume-repeatable",
     "--program-file",
+    "--time-from",
 )
 
 
@@ -91,6 +92,12 @@ class ProgramOptions(ProblemOptions):
         "[NAME=]TEMPLATE",
         "an input file NAME of the program that is made for each run of TEMPLATE, in which {iterations} is replaced; "
         "may be given several times",
+    )
+    time_from: str | None = option(
+        None,
+        "TEXT",
+        "the time is the one that the program prints itself: TEXT of its output with {time} in the place of the "
+        "number, such as 'Time in seconds = {time}' ({time:ms}, {time:us}: in other units)",
     )
     assume_repeatable: str | None = option(
         None,
@@ -170,6 +177,7 @@ def own_problem_from_request(request: ProgramOptions, *, real_mpi: bool = False)
             status=status or 0,
             assumed=_assumed(request.assume_repeatable),
             files=request.program_file,
+            time_from=request.time_from,
         )
     )
 

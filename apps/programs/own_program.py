@@ -11,7 +11,7 @@ import hashlib
 import os
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
@@ -28,7 +28,9 @@ PLACEHOLDER = "{iterations}"
 SHARES = "{shares}"  # in the arguments: the shares of all ranks, separated by commas
 FLAGS = ("-O2", "-g")  # -g: the lines of call sites
 PYTHON = ".py"  # the suffix of a source in Python
-_PYTHON, _NATIVE = "apps.programs.python_source", "apps.programs.native"  # add-ons
+# Add-ons.
+_PYTHON, _NATIVE, _PRINTED = "apps.programs.python_source", "apps.programs.native", "apps.programs.printed_time"
+_WATCHED = "apps.programs.watched.builds"
 _COMPILERS = {  # by suffix of a source file
     **dict.fromkeys((".c",), "smpicc"),
     **dict.fromkeys((".cc", ".cpp", ".cxx", ".C"), "smpicxx"),
@@ -38,6 +40,17 @@ _ASKS_FOR_ITS_NAME = (b"__FILE__", b"__BASE_FILE__", b"__builtin_FILE", b"source
 _UNPASSABLE = set("*?[]\\'\"$`|&;<>()")  # smpirun is a shell script that does not quote its arguments
 _MOST_BYTES = 512 << 20
 _ELF, _SHARED_OBJECT = b"\x7fELF", 3
+
+
+class Timer(Protocol):
+    """The readings of a clock that bound the time which a program prints (apps/programs/printed_time.py)."""
+
+    @property
+    def rank(self) -> int | None:
+        """The rank whose time is printed; None: the longest of all ranks."""
+
+    def settings(self, iterations: int) -> dict[str, str]:
+        """Return the recorder's settings for a run of so many iterations."""
 
 
 class NativeMpi(Protocol):
@@ -89,6 +102,10 @@ class UserProgram:
     # Functions whose answers vary from run to run, and of which the user says that the course does not depend on them.
     assumed: tuple[str, ...] = ()
     files: tuple[tuple[str, str], ...] = ()  # files in the folder of a run: name, and text with PLACEHOLDER
+    # Text of its output with {time} in the place of the time that counts; None: that of its timed section.
+    time_from: str | None = None
+    # The readings of a clock that bound it (apps/runs/timer.py); None: not known yet.
+    timer: Timer | None = field(default=None, compare=False)
 
     @property
     def is_python(self) -> bool:
@@ -132,6 +149,7 @@ def read_program(
     status: int = 0,
     assumed: Sequence[str] = (),
     files: Sequence[str] = (),
+    time_from: str | None = None,
 ) -> UserProgram:
     """Return the program in a file, checked as far as possible without compiling or running it.
 
@@ -144,6 +162,7 @@ def read_program(
         status: The exit status of a run that succeeds.
         assumed: Functions whose answers vary, on which its course does not depend.
         files: Files in the folder of a run, as NAME=TEMPLATE or TEMPLATE: the template with ``{iterations}`` replaced.
+        time_from: Text of its output with ``{time}`` in the place of the time that counts.
 
     Raises:
         KernelError: The file cannot be run, or the arguments are not usable.
@@ -171,10 +190,15 @@ def read_program(
     made = read_templates(files)
     if made and (native is not None or real_mpi or path.suffix == PYTHON):
         raise OptionError(f"--program-file {files[0]}", "goes with programs that SMPI runs", "Leave it out")
+    if time_from is not None:
+        provided(f"{_PRINTED}:check_pattern")(time_from)
+        if native is not None or real_mpi or path.suffix == PYTHON:
+            raise OptionError(f"--time-from {time_from!r}", "goes with programs that SMPI runs", "Leave it out")
+    extras = (made, time_from) if time_from is not None else made
     program = UserProgram(
         # Of a binary, such as lulesh2.0, the last suffix belongs to the name.
         name=path.stem if path.suffix in (*_COMPILERS, PYTHON) else path.name,
-        content_hash=hashlib.sha256(repr((read_hash, made)).encode()).hexdigest() if made else read_hash,
+        content_hash=hashlib.sha256(repr((read_hash, extras)).encode()).hexdigest() if extras else read_hash,
         arguments=_split(arguments, any_word=native is not None or path.suffix == PYTHON),
         iterations=iterations,
         path=path.absolute(),
@@ -185,6 +209,7 @@ def read_program(
         status=status,
         assumed=tuple(assumed),
         files=made,
+        time_from=time_from,
     )
     _check_iterations(program)
     return program
@@ -208,7 +233,19 @@ def executable(program: UserProgram) -> Path:
         flags=[*FLAGS, *flags],
         libraries=libraries,
         included=included,
+        watch=watch(included),
     )
+
+
+def watch(included: Container[Path]) -> Any:
+    """Return what watches the build of a source whose files ``included`` are known; None without that add-on."""
+    return provided(_WATCHED).WatchedBuild(included) if is_there(_WATCHED) else None
+
+
+def built_from(executable: Path) -> dict[str, str] | None:
+    """Return the state of the other files that decided an executable; None where they could not be observed."""
+    files: dict[str, str] | None = provided(_WATCHED).opened_by_build(executable) if is_there(_WATCHED) else {}
+    return files
 
 
 def split_flags(flags: Sequence[str]) -> tuple[list[str], list[str]]:

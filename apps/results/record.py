@@ -106,6 +106,8 @@ class RunRecord:
     timed: Timed | None = field(default=None, metadata={"may_be_absent": True})
     # Simulated time, by rank, that SimGrid charges a user's program for looks for messages (MPI_Iprobe, MPI_Test).
     look_s: tuple[float, ...] = field(default=(), metadata={"may_be_absent": True})
+    # The rank whose timed section counts, where the program's own timer does; None: the slowest one.
+    timed_rank: int | None = field(default=None, metadata={"may_be_absent": True})
 
     @property
     def ranks(self) -> int:
@@ -156,7 +158,7 @@ class RunRecord:
         data = asdict(replace(self, seen=None))
         identity = data.pop("identity")
         del data["iteration_energy"], data["inputs"], data["seen"]
-        for name in ("measured", "timed"):
+        for name in ("measured", "timed", "timed_rank"):
             if data[name] is None:
                 del data[name]
         if self.inputs is not None:

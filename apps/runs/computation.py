@@ -18,6 +18,7 @@ from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from apps.store import Store
 from apps.store.identity import identity_hash
+from platforms.addons import provided
 from platforms.files.caching import cache_folder, unusable
 from platforms.files.locks import try_lock
 from platforms.files.scratch import scratch_folder
@@ -31,6 +32,15 @@ if TYPE_CHECKING:
 
 _STEP_S = 0.1  # interval between two tries
 _THREADS_REL = 0.05  # share of the computation that other threads may take unnoticed
+
+
+def with_timer(spec: RunSpec, **limits: Any) -> RunSpec:
+    """Return the spec with the timer of its program, where the program's own timer counts (timer.py)."""
+    program = spec.target.problem.program
+    if program is None or program.time_from is None:
+        return spec
+    timed: RunSpec = provided("apps.runs.timer:with_timer")(spec, **limits)
+    return timed
 
 
 def with_work(
@@ -53,6 +63,7 @@ def with_work(
     program = spec.target.problem.program
     if spec.compute != "measured" or spec.work is not None or program is None or samples(program):
         return spec
+    spec = with_timer(spec, store=store, time_limit_s=time_limit_s, stop=stop)
     identity = work_identity(spec)
     known = _kept(spec, store, identity)
     if known is None:

@@ -12,7 +12,7 @@ from apps.errors import Departed, KernelError, SimulationError
 from apps.recording.events import Elapse, Kind, Recording
 from apps.results.inputs import Inputs, merged
 from apps.runs.cautions import retimed
-from apps.runs.computation import with_work
+from apps.runs.computation import with_timer, with_work
 from apps.runs.engines import NATIVE, engine_named
 from apps.runs.neutral import kept_options, neutral_platform, recording_identity
 from apps.runs.recorded_run import run_recorded, undated, with_source
@@ -65,12 +65,13 @@ def record_events(
     if spec.engine == REPLAY:
         recording, _ = provided(NATIVE)(spec, store=store, time_limit_s=time_limit_s, stop=stop)
         return scaled(recording, spec.flop_scale)
+    spec = with_timer(spec, store=store, time_limit_s=time_limit_s, stop=stop)
     identity = recording_identity(spec, iterations)
     if store is not None and store.unchanged("recording", identity):
         known = store.get_bytes("recording", identity)
         if known is not None:
             try:
-                return scaled(from_bytes(known, nranks=spec.target.nranks), spec.flop_scale)
+                return _finished(from_bytes(known, nranks=spec.target.nranks), spec)
             except ValueError as err:
                 store.refuse("recording", identity_hash(identity), str(err))
     read: list[Inputs | None] = []
@@ -95,10 +96,17 @@ def record_events(
     inputs = None if spec.target.problem.program is None else settle_inputs(merged(read))
     if inputs is not None and (inputs.asks or inputs.varies or inputs.threads or recording.cautions):
         told = replace(recording, asks=inputs.asks, varies=inputs.varies, threads=inputs.threads)
-        return scaled(told, spec.flop_scale)  # not kept, because the archive does not tell it
+        return _finished(told, spec)  # not kept, because the archive does not tell it
     if kept is not None:
         events = sum(map(len, recording.events))
         kept.put_bytes("recording", identity, to_bytes(recording), inputs=inputs, summary=f"{events} events")
+    return _finished(recording, spec)
+
+
+def _finished(recording: Recording, spec: RunSpec) -> Recording:
+    program = spec.target.problem.program
+    if program is not None and program.timer is not None:
+        recording = replace(recording, timed_rank=program.timer.rank)
     return scaled(recording, spec.flop_scale)
 
 

@@ -13,7 +13,7 @@ from apps.results.inputs import Inputs, merged
 from apps.results.record import NOT_SHOWN, UNIFORM, RunRecord
 from apps.results.steady.settle import extrapolate, settle
 from apps.runs.cautions import run_cautions
-from apps.runs.computation import with_work
+from apps.runs.computation import with_timer, with_work
 from apps.runs.engines import NATIVE, run_identity, run_iterations
 from apps.spec.choices import REPLAY
 from apps.spec.run_spec import RunSpec
@@ -48,6 +48,7 @@ def simulate(
         Stopped: ``stop`` was set.
     """
     limits: dict[str, Any] = {"time_limit_s": time_limit_s, "stop": stop}
+    spec = with_timer(spec, store=store, **limits)
     timed = with_work(spec, store=store, **limits)
     try:
         record = _simulated(timed, store=store, full_below_messages=full_below_messages, **limits)

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from apps.child.inputs import noted_inputs
 from apps.child.smpirun import smpirun_command, write_host_file
 from apps.errors import KernelError
 from apps.kernels.arguments import kernel_arguments
 from apps.programs.compile import kernel_program
 from apps.programs.kernel import named_kernel
 from apps.programs.libraries import private_libraries
-from apps.programs.own_program import check_unchanged, executable
+from apps.programs.own_program import built_from, check_unchanged, executable
+from apps.results.inputs import Inputs
 from apps.smpi.memorybus.library import bus_library
 from apps.smpi.thread_clock import thread_clock_library
 from apps.spec.engine_options import check_host_names, trace_options
@@ -85,6 +87,14 @@ def check_program(spec: RunSpec) -> None:
     program = spec.target.problem.program
     if program is not None and not program.is_source:
         check_unchanged(program)
+
+
+def run_inputs(notes: Path, folder: Path, work: Path, started: Launch) -> Inputs:
+    """Return what decided a run of a user's program: the inputs that it has noted, and what it was built from."""
+    built = built_from(started.program)
+    inputs = noted_inputs(notes / "inputs", folder=folder, work=work, made=started.files, built=built or {})
+    unseen = ("the files that its compiler reads could not be observed",) if built is None else ()
+    return replace(inputs, unseen=(*inputs.unseen, *unseen))
 
 
 def expected_status(spec: RunSpec) -> int:

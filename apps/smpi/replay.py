@@ -8,6 +8,12 @@ from apps.errors import Departed
 from apps.spec.run_spec import RunSpec
 
 
+def timer_settings(spec: RunSpec, iterations: int) -> dict[str, str]:
+    """Return the recorder's settings for the program's own timer; none where it does not count."""
+    program = spec.target.problem.program
+    return {} if program is None or program.timer is None else program.timer.settings(iterations)
+
+
 def replay_settings(spec: RunSpec, iterations: int, folder: Path) -> dict[str, str]:
     """Return the recorder's settings, and write what they name to the run's folder; none where nothing is replayed.
 

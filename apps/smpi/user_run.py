@@ -13,19 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.child.failure import check_recorded
-from apps.child.inputs import noted_inputs
 from apps.child.outages import failures_explained
 from apps.child.process import LOG_LIMIT_BYTES, OUTPUT_LIMIT_BYTES, Finished, run_bounded
 from apps.child.run_folder import environment, keep_output, working_folder
 from apps.child.verdict import as_expected, check_success
 from apps.errors import NoIterations, SimulationError, Unrecorded
-from apps.recording.files import Incomplete, difference, no_moment, read_moments
+from apps.recording.files import Incomplete, difference, no_moment, read_events, read_moments
 from apps.recording.recorder.library import recorder_library
+from apps.recording.under_way import under_way
 from apps.results.energy import counted
 from apps.results.record import RunRecord, energy_fields
 from apps.results.timed import Timed
-from apps.smpi.launch import Launch, check_program, expected_status, launch, prepare, repeatable
-from apps.smpi.replay import replay_settings
+from apps.smpi.launch import Launch, check_program, expected_status, launch, prepare, repeatable, run_inputs
+from apps.smpi.replay import replay_settings, timer_settings
 from apps.smpi.user_iterations import (
     Seen,
     Timeline,
@@ -35,6 +35,7 @@ from apps.smpi.user_iterations import (
     tells_energy,
 )
 from apps.spec.run_spec import RunSpec
+from platforms.addons import provided
 from platforms.files.scratch import scratch_folder
 
 _REMEDY = "Mark the iterations (docs/programs/own-program.md), or give --iterations full"
@@ -91,6 +92,7 @@ def run_user_iterations(
                 folder,
                 **_recorder_settings(spec, notes, events=partial, energy=energy),
                 **replay_settings(spec, iterations, folder),
+                **timer_settings(spec, iterations),
             ),
             working_folder=work,
             stop=stop,
@@ -110,7 +112,7 @@ def run_user_iterations(
             noted = _read_notes(notes, spec, iterations, partial=partial, energy=energy)
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log, done.output) from err
-        done = replace(done, inputs=noted_inputs(notes / "inputs", folder=folder, work=work, made=started.files))
+        done = replace(done, inputs=run_inputs(notes, folder, work, started))
     if partial:
         _check_iterations_known(what, iterations, noted.timeline, hosts=spec.target.placement, energy=energy)
     return _record(spec, noted, identity=identity, done=done, started=started)
@@ -128,6 +130,8 @@ def _timed(spec: RunSpec) -> Timed | None:
 def _recorder_settings(spec: RunSpec, notes: Path, *, events: bool, energy: Sequence[str]) -> dict[str, str]:
     """Return the environment variables that tell the recorder what to note, and where."""
     settings = {"RECORDER_FOLDER": str(notes), "RECORDER_EVENTS": "yes" if events else "no"}
+    if events:
+        settings["RECORDER_FLIGHTS"] = "yes"
     if spec.compute == "none":
         settings["RECORDER_COMPUTE"] = "none"
     if energy:
@@ -140,7 +144,10 @@ def _read_notes(notes: Path, spec: RunSpec, iterations: int, *, partial: bool, e
     moments = read_moments(notes, spec.target.nranks)
     timeline = marked_timeline(moments, iterations)
     consumed = json.loads((notes / "energy").read_bytes()) if energy else None
-    if timeline is None and partial:
+    if timeline is not None and partial:
+        recording = read_events(notes, spec.target.nranks, measured=False)
+        timeline = replace(timeline, under_way=under_way(notes, recording))
+    elif partial:
         timeline = found_timeline(notes, spec, iterations, moments)
     return _Noted(moments, timeline, consumed)
 
@@ -163,10 +170,19 @@ def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Fin
     each = counts_of([no_moment()] * len(whole) if timeline is None else timeline.each)
     elapsed_s = [float(change["clock_s"]) for change in whole]
     compute_s = [float(change["compute_s"]) for change in whole]
+    program = spec.target.problem.program
+    assert program is not None
+    rank = None if program.timer is None else program.timer.rank
+    time_s = max(elapsed_s) if rank is None else elapsed_s[rank]
+    if program.timer is not None:
+        provided("apps.programs.printed_time:checked")(
+            program.time_from, f"{done.output}\n{done.log}", program.timer, time_s, str(spec.target)
+        )
     return RunRecord(
         identity=identity,
-        time_s=max(elapsed_s),
-        simulated_s=max(elapsed_s),
+        time_s=time_s,
+        simulated_s=time_s,
+        timed_rank=rank,
         compute_s=tuple(compute_s),
         comm_s=tuple(elapsed - compute for elapsed, compute in zip(elapsed_s, compute_s, strict=True)),
         flops=float(sum(counts["flops"])),

@@ -14,6 +14,7 @@ KINDS = {
     "computation": "measured computation of a program",
     "fingerprints": "hashes of the iterations of a program",
     "surroundings": "on which parts of its surroundings the course of a program depends",
+    "timer": "which readings of a clock bound the time that a program prints",
     "evaluation": "evaluation of an application in blocks",
     "prediction": "prediction of a target, by gridval scale",
 }

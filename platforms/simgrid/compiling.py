@@ -12,6 +12,8 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
 
 from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder, sync_folder, unusable, write_atomically
@@ -43,6 +45,19 @@ COMPILER_VARIABLES = (
 )
 
 
+class Watch(Protocol):
+    """Watches what a build opens (apps/programs/watched)."""
+
+    def unchanged(self, executable: Path) -> bool:
+        """Tell whether all that the build of an executable has opened is as it was then."""
+
+    def environment(self, work: Path) -> Mapping[str, str]:
+        """Return the variables for the build in a folder."""
+
+    def keep(self, executable: Path, work: Path) -> None:
+        """Keep what the build in a folder has opened."""
+
+
 def compile_once(
     name: str,
     sources: Sequence[Path],
@@ -53,6 +68,7 @@ def compile_once(
     headers: Sequence[Path] = (),
     included: Mapping[Path, str] | None = None,
     folder: Path | None = None,
+    watch: Watch | None = None,
 ) -> Path:
     """Return the executable of these sources; compile it if it is not in the cache folder yet.
 
@@ -70,6 +86,8 @@ def compile_once(
         included: Instead of headers, all files that the sources include, with their fingerprints (``includes.py``).
             The executable is then used for sources of these paths only, because they may ask for their own names.
         folder: Where executables are kept; None: in the cache folder.
+        watch: Knows the other files that the build opens, whose change has the program compiled anew; None: there are
+            none but files of the system.
 
     Raises:
         UserError: The compiler is missing, or compiling fails.
@@ -93,14 +111,17 @@ def compile_once(
     executable = (folder or cache_folder() / "compiled") / f"{name}-{key}"
     if shipped is not None and os.environ.get(COMPILED):
         executable = shipped
-    if not _is_whole(executable):
+    if not _is_whole(executable) or (watch is not None and not watch.unchanged(executable)):
         if program.name in _PACKAGES:
             check_passable(program.name, [*sources, executable])
         with scratch_folder("compiling", _made(executable.parent)) as work:
             output = work / executable.name
-            _compile(name, command, sources, libraries, output, log=executable.with_name(f"{executable.name}.log"))
+            log = executable.with_name(f"{executable.name}.log")
+            _compile(name, command, sources, libraries, output, log=log, watch=watch)
             if _key(arguments, files, program) != key or not _same(included or {}):
                 raise UserError(f"compiling {name}", "its files changed meanwhile", "Start the command again")
+            if watch is not None:
+                watch.keep(executable, work)
             _keep(output, executable)
     return executable
 
@@ -130,7 +151,7 @@ def real_compiler(program: Path) -> Path:
     """Return the compiler that a script of SimGrid's calls; a compiler that is no such script is returned itself."""
     named = _REAL.search(program.read_bytes()) if program.name in _PACKAGES else None
     path = shutil.which(os.fsdecode(named[1])) if named else None
-    zig = program.resolve().parents[2] / "ziglang" / "zig"  # what the scripts of SimGrid's wheel call instead
+    zig = program.resolve().parent.parent.parent / "ziglang" / "zig"  # what the scripts of SimGrid's wheel call instead
     return Path(path) if path else zig if named and zig.is_file() else program
 
 
@@ -209,12 +230,19 @@ def _made(folder: Path) -> Path:
 
 
 def _compile(
-    name: str, command: list[str], sources: list[Path], libraries: Sequence[str], output: Path, *, log: Path
+    name: str,
+    command: list[str],
+    sources: list[Path],
+    libraries: Sequence[str],
+    output: Path,
+    *,
+    log: Path,
+    watch: Watch | None,
 ) -> None:
     """Compile in the output's folder; the log is written where the compiler fails."""
     work = output.parent
     full = [*command, "-o", str(output), *(str(source) for source in sources), *libraries]
-    done = run_compiler(name, full, work)
+    done = run_compiler(name, full, work, environment={} if watch is None else watch.environment(work))
     if done.returncode != 0 or not output.is_file():
         raise failed(name, done, full, log)
 
@@ -249,7 +277,12 @@ def _is_whole(executable: Path) -> bool:
 
 
 def run_compiler(
-    name: str, command: Sequence[str], work: Path, *, errors: str = "replace"
+    name: str,
+    command: Sequence[str],
+    work: Path,
+    *,
+    errors: str = "replace",
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> subprocess.CompletedProcess[str]:  # fmt: skip
     """Run a compiler in a folder, which takes its temporary files too, and return what it said.
 
@@ -258,13 +291,14 @@ def run_compiler(
         command: The compiler and its arguments.
         work: The folder.
         errors: What becomes of output that is not UTF-8, as for bytes.decode.
+        environment: More variables.
 
     Raises:
         UserError: It takes too long.
     """
     try:
         return subprocess.run(
-            [*die_with_parent(), *command], cwd=work, env={**clean_environment(), "TMPDIR": str(work)},
+            [*die_with_parent(), *command], cwd=work, env={**clean_environment(), "TMPDIR": str(work), **environment},
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors=errors,
             timeout=TIME_LIMIT_S, check=False,
         )  # fmt: skip

@@ -89,6 +89,24 @@ def interval_text(low_s: float, high_s: float, *, like_s: float) -> str:
     return range_text(*texts)
 
 
+def duration_beside(time_s: float, low_s: float, high_s: float) -> str:
+    """Return a time with the digits that show whether it lies inside an interval: three at least, six at most.
+
+    >>> duration_beside(1.92604, 1.9237, 1.9291), duration_beside(27.165, 27.163, 27.783), duration_beside(5, 4, 9)
+    ('1.926 s', '27.2 s', '5.00 s')
+    >>> duration_beside(27.162, 27.163, 27.783), duration_beside(1.9296, 1.9237, 1.9291)
+    ('27.16 s', '1.93 s')
+    """
+    _, unit_s = _unit_of(time_s)
+
+    def shows(digits: int) -> bool:
+        rounded_s = float(significant(time_s / unit_s, digits)) * unit_s
+        return (low_s <= rounded_s <= high_s) == (low_s <= time_s <= high_s)
+
+    digits = next((digits for digits in range(3, MOST_DIGITS) if shows(digits)), MOST_DIGITS)
+    return duration(time_s, digits=digits)
+
+
 def _rounded(how: Callable[[float], int], value: float, place: int) -> float:
     """Round a value up or down at a power of ten, unless it differs from a multiple by its last bits only."""
     return how(round(value * 10.0**-place, 6)) * 10.0**place

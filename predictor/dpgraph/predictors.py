@@ -113,14 +113,13 @@ class GraphModel:
 
         made = estimated(network)
         each_s = sections.flops(target.iterations) * s_per_flop + sections.elapsed_s(target.iterations, Elapse.ON_CORE)
-        compute_s = float((each_s + sections.elapsed_s(target.iterations, Elapse.ASLEEP)).max())
+        compute_s = sections.time_s(each_s + sections.elapsed_s(target.iterations, Elapse.ASLEEP))
         loads_s = {}
         if around.options is not None:  # measured links have no names that a user knows
             evaluated = sections.looped(made.iterations) if sections.iterations else sections.program()
             loads_s = link_loads_s(evaluated, network, target.placement, target.iterations, made.iterations)
         hidden = _unmeasured(target, sections, network) if around.options is None else ()
-        ends = {(target.placement[a], target.placement[b]) for a, b in sections.partners}
-        ends |= {pair[::-1] for pair in ends}
+        ends = sections.host_pairs(target.placement) if network.unexplained else ()
         sharing = unexplained(network, ends, made.time_s, lambda other: estimated(other).time_s)
         return Prediction(
             time_s=made.time_s,
@@ -164,8 +163,7 @@ class GraphModel:
         # Imported here for a quick start: it is slow to import.
         from predictor.dpgraph.known import known_network
 
-        pairs = {(target.placement[a], target.placement[b]) for a, b in self.sections(target).partners}
-        asked = sorted(pairs | {pair[::-1] for pair in pairs})
+        asked = sorted(self.sections(target).host_pairs(target.placement))
         return known_network(
             routes_between(target.platform, asked) if routes is None else routes(asked), around.options
         )

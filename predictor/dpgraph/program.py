@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import itertools
-from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
-from apps.recording.events import EVENT, Elapse, Kind, Mark, Mode, Op, Recording, Reduction, Tag
+from apps.recording.events import Elapse, Kind, Mark, Mode, Recording, Tag
 from platforms.errors import UserError
+from predictor.dpgraph.expanding import Flat, expanded, flat, ranges
 from predictor.dpgraph.instructions import (
     BACK,
     COMPUTE,
@@ -31,15 +30,11 @@ from predictor.dpgraph.instructions import (
     Polls,
 )
 from predictor.dpgraph.looks import BACK_EVENT, OneLook, has_looks, looks_at, with_loops
-from predictor.network.collectives import Call, steps
 
-# The tag of a collective's messages is this minus the Op; no tag of a program is negative.
-_COLLECTIVE_TAG = -1000
 OPEN = -1_000_000  # communicator of messages whose ends meet while a graph is evaluated (Choices); no other is so low
 _PROGRAMS_KEPT = 4
 _LOOPED_KEPT = 16  # they share most of their arrays
 LEAST_FOR_LOOP = 3  # iterations: the first, the one that is repeated, and the last
-_WITH_COUNTS = (Op.SCATTERV, Op.ALLTOALLV, Op.REDUCE_SCATTER)  # operations whose sent sizes are in `counts`
 
 
 class Kinds(NamedTuple):
@@ -107,17 +102,16 @@ class Program:
     @cached_property
     def marks(self) -> np.ndarray:
         """The marks of each rank, in order, as ranks x marks; behind a rank's last one, -1."""
-        rows = []
-        for rank in range(self.nranks):
-            parts = [self._marks_between(self.first[rank], self.first[rank + 1])]
-            if self.loop is not None:
-                borders = self.first[rank], self.loop.first[rank], self.loop.last[rank], self.first[rank + 1]
-                head, body, tail = (self._marks_between(a, b) for a, b in itertools.pairwise(borders))
-                parts = [head, np.tile(body, self.loop.copies), tail]
-            rows.append(np.concatenate(parts))
-        marks = np.full((self.nranks, max(1, *map(len, rows))), -1, np.int32)
-        for rank, row in enumerate(rows):
-            marks[rank, : len(row)] = row
+        at = np.flatnonzero(self.code == MARK)
+        border = np.searchsorted(at, self.first)[:, None]
+        begin, end = border[:-1], border[1:]
+        if self.loop is not None:
+            low, high = (np.searchsorted(at, part)[:, None] for part in (self.loop.first, self.loop.last))
+            begin = np.hstack([begin, *[low] * self.loop.copies, high])
+            end = np.hstack([low, *[high] * self.loop.copies, end])
+        length = (end - begin).sum(axis=1)
+        marks = np.full((self.nranks, max(1, int(length.max(initial=0)))), -1, np.int32)
+        marks[np.arange(marks.shape[1]) < length[:, None]] = self.argument[at[ranges(begin.ravel(), end.ravel())]]
         return marks
 
     @cached_property
@@ -125,40 +119,32 @@ class Program:
         pair: np.ndarray = self.source.astype(np.int64) * self.nranks + self.destination
         return pair
 
-    def _marks_between(self, begin: int, end: int) -> np.ndarray:
-        marks: np.ndarray = self.argument[begin:end][self.code[begin:end] == MARK]
-        return marks
-
 
 class Sections:
     """The recorded iterations of a program, from which programs of more iterations are made.
 
-    Events after the end of the timed section are left out.
+    Events after the end of the timed section are left out, unless the section of one rank counts: the others may send
+    it messages in theirs that it receives afterwards.
 
     Raises:
         UserError: The ranks mark different numbers of iterations.
     """
 
     def __init__(self, recording: Recording):
-        splits = _splits(recording)
-        self._ranks = [_expanded(recording, rank, splits) for rank in range(recording.nranks)]
+        self.timed_rank = recording.timed_rank
+        events = expanded(recording)
         self._looks: list[list[OneLook]] = []
         if has_looks(recording):
-            looking = with_loops(self._ranks, recording.counts)
-            self._ranks, self._looks = [folded.events for folded in looking], [folded.looks for folded in looking]
-        for rank, events in enumerate(self._ranks):  # looks behind the end are not used
-            stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
-            if len(stop):
-                self._ranks[rank] = events[: stop[0] + 1]
-        self._ends = [
-            np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.ITERATION)) + 1
-            for events in self._ranks
-        ]
-        counts = {len(ends) for ends in self._ends}
-        if len(counts) > 1:
-            problem = f"its ranks mark different numbers of iterations ({min(counts)} to {max(counts)})"
+            looking = with_loops(events.ranks(), recording.counts)
+            events, self._looks = flat([folded.events for folded in looking]), [folded.looks for folded in looking]
+        self._all = _until_stop(events) if self.timed_rank is None else events  # looks behind the end are not used
+        ends = np.flatnonzero((self._all.events["kind"] == Kind.MARK) & (self._all.events["op"] == Mark.ITERATION)) + 1
+        counts = np.diff(np.searchsorted(ends, self._all.first, side="right"))
+        if counts.min() < counts.max():
+            problem = f"its ranks mark different numbers of iterations ({counts.min()} to {counts.max()})"
             raise UserError("recording", problem, "Mark each iteration on every rank")
-        self.iterations = counts.pop()  # number of recorded iterations; 0: the program has none
+        self.iterations = int(counts[0])  # number of recorded iterations; 0: the program has none
+        self._ends = ends.reshape(len(counts), self.iterations)  # event behind each iteration, ranks x iterations
         self._programs: dict[int, Program] = {}
         self._looped: dict[int, Program] = {}
 
@@ -185,15 +171,15 @@ class Sections:
 
     def _made(self, iterations: int) -> Program:
         if iterations == self.iterations:
-            program, place = _matched(self._ranks, self._looks)
+            program, place = _matched(self._all, self._looks)
             if not self._looks:
                 return program
-            looks = looks_at(self._ranks, self._looks, place, code=program.code, argument=program.argument)
+            looks = looks_at(self._all.ranks(), self._looks, place, code=program.code, argument=program.argument)
             return replace(program, looks=looks)
         if self.iterations < 3 or iterations < 3:
             problem = f"{self.iterations} iterations were recorded, {iterations} are needed"
             raise UserError("recording", problem, "Record at least three iterations, or as many as are needed")
-        return _matched([self._unrolled(rank, iterations) for rank in range(len(self._ranks))])[0]
+        return _matched(self._unrolled(iterations)[0])[0]
 
     def looped(self, iterations: int) -> Program:
         """Return the program with a number of iterations, of which those that are copies are a loop.
@@ -217,54 +203,102 @@ class Sections:
     @cached_property
     def _once(self) -> Program | None:
         """The program whose loop is executed once; None: its iterations cannot be a loop."""
-        parts = [self._unrolled(rank, LEAST_FOR_LOOP) for rank in range(len(self._ranks))]
-        program, place = _matched(parts)
-        begins = np.concatenate([[0], np.cumsum([len(events) for events in parts])])[:-1]
-        borders = [begins + [ends[at] for ends in self._ends] for at in (0, 1)]
-        return looped_once(program, place[borders[0]], place[borders[1]])
+        unrolled, ends = self._unrolled(LEAST_FOR_LOOP)
+        program, place = _matched(unrolled)
+        return looped_once(program, place[ends[:, 0]], place[ends[:, 1]])
+
+    def time_s(self, elapsed_s: np.ndarray) -> float:
+        """Return the time of the program, s, from that of each rank: the longest, or that of the rank that counts."""
+        return float(elapsed_s.max() if self.timed_rank is None else elapsed_s[self.timed_rank])
 
     def flops(self, iterations: int) -> np.ndarray:
         """Return the flops of each rank in the timed section of a number of iterations."""
-        return np.array([self._amount(rank, iterations, _computes) for rank in range(len(self._ranks))])
+        return self._amount(iterations, _computes(self._all.events))
 
     def elapsed_s(self, iterations: int, how: Elapse) -> np.ndarray:
         """Return the seconds of each rank that pass in this way, the same on every host, in the timed section."""
-        return np.array(
-            [self._amount(rank, iterations, lambda events: _elapses(events, how)) for rank in range(len(self._ranks))]
-        )
+        return self._amount(iterations, _elapses(self._all.events, how))
 
     @cached_property
+    def pairs(self) -> np.ndarray:
+        """Pairs of ranks of which the first sends to the second, ascending, as pairs x 2."""
+        events, nranks = self._all.events, len(self._all.first) - 1
+        rank, peer = self._all.rank, events["peer"].astype(np.int64)
+        sent = events["kind"] == Kind.SEND
+        fetched = (events["kind"] == Kind.RECV) & (events["mode"] == Mode.GET)
+        pairs = np.concatenate([rank[sent] * nranks + peer[sent], peer[fetched] * nranks + rank[fetched]])
+        return np.stack(np.divmod(np.unique(pairs), nranks), axis=1)
+
+    @property
     def partners(self) -> set[tuple[int, int]]:
         """Pairs of ranks of which the first sends to the second."""
-        partners_found = set()
-        for rank, events in enumerate(self._ranks):
-            fetched = (events["kind"] == Kind.RECV) & (events["mode"] == Mode.GET)
-            partners_found |= {(rank, int(peer)) for peer in np.unique(events["peer"][events["kind"] == Kind.SEND])}
-            partners_found |= {(int(peer), rank) for peer in np.unique(events["peer"][fetched])}
-        return partners_found
+        return set(zip(*self.pairs.T.tolist(), strict=True))
 
-    def _amount(self, rank: int, iterations: int, which: Callable[[np.ndarray], np.ndarray]) -> float:
-        events, ends = self._ranks[rank], self._ends[rank]
-        flops = np.where(which(events), events["amount"], 0.0)
-        start = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.START))
+    def host_pairs(self, placement: Sequence[str]) -> list[tuple[str, str]]:
+        """Return the pairs of hosts between which messages go, each in both directions."""
+        names = list(dict.fromkeys(placement))
+        number = {name: at for at, name in enumerate(names)}
+        host = np.array([number[name] for name in placement])
+        a, b = host[self.pairs].T
+        pairs = np.unique(np.concatenate([a * len(names) + b, b * len(names) + a]))
+        return [
+            (names[a], names[b]) for a, b in zip(*(part.tolist() for part in np.divmod(pairs, len(names))), strict=True)
+        ]
+
+    def _amount(self, iterations: int, which: np.ndarray) -> np.ndarray:
+        """Return the sum of the amounts of some events in the timed section, by rank."""
+        first, events = self._all.first, self._all.events
+        start, stop = _first_mark(self._all, Mark.START, first[:-1]), _first_mark(self._all, Mark.STOP, first[1:])
         more = iterations - self.iterations if self.iterations else 0
-        body = flops[ends[0] : ends[1]].sum() if more else 0.0
-        return float(flops[start[0] if len(start) else 0 :].sum() + more * body)
 
-    def _unrolled(self, rank: int, iterations: int) -> np.ndarray:
-        events, ends = self._ranks[rank], self._ends[rank]
-        head, body, tail = events[: ends[0]], events[ends[0] : ends[1]], events[ends[-2] :]
-        copies = iterations - 2
-        posts = np.isin(body["kind"], (Kind.SEND, Kind.RECV))
-        posted, inner = np.count_nonzero(body["request"][posts] >= 0), np.count_nonzero(body["request"][posts] < 0)
+        def added(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+            at = np.flatnonzero(which)
+            rank = np.searchsorted(first, at, side="right") - 1
+            inside = (at >= begin[rank]) & (at < end[rank])
+            return np.bincount(rank[inside], events["amount"][at[inside]], minlength=len(first) - 1)
 
-        def moved(part: np.ndarray, by: int) -> np.ndarray:
-            """Renumber the operations of a copy: numbers ascend from 0, inside collectives they descend from -1."""
-            part["request"] += np.where(part["request"] >= 0, by * posted, -by * inner)
-            return part
+        total = added(start, stop)
+        return total + more * added(self._ends[:, 0], self._ends[:, 1]) if more else total
 
-        middle = [moved(body.copy(), copy) for copy in range(copies)]
-        return np.concatenate([head, *middle, moved(tail.copy(), copies - (len(ends) - 2))])
+    def _unrolled(self, iterations: int) -> tuple[Flat, np.ndarray]:
+        """Return the events of a number of iterations, and the event behind each iteration, ranks x iterations."""
+        if iterations == self.iterations:
+            return self._all, self._ends
+        events, first, ends = self._all.events, self._all.first, self._ends
+        copies, nranks = iterations - 2, len(ends)
+        body = ranges(ends[:, 0], ends[:, 1])
+        rank = np.repeat(np.arange(nranks), ends[:, 1] - ends[:, 0])
+        posts = np.isin(events["kind"][body], (Kind.SEND, Kind.RECV))
+        outer = events["request"][body] >= 0
+        posted, inner = (np.bincount(rank[posts & side], minlength=nranks) for side in (outer, ~outer))
+        begin = np.column_stack([first[:-1], *[ends[:, 0]] * copies, ends[:, -2]])
+        end = np.column_stack([ends[:, 0], *[ends[:, 1]] * copies, first[1:]])
+        length = end - begin
+        unrolled = events[ranges(begin.ravel(), end.ravel())]
+        by = np.repeat(np.tile([0, *range(copies), iterations - self.iterations], nranks), length.ravel())
+        rank = np.repeat(np.arange(nranks), length.sum(axis=1))
+        # Operations are renumbered: their numbers ascend from 0, inside collectives they descend from -1.
+        unrolled["request"] += by * np.where(unrolled["request"] >= 0, posted[rank], -inner[rank])
+        made = Flat(unrolled, np.concatenate([[0], np.cumsum(length.sum(axis=1))]))
+        within = np.column_stack([length[:, : copies + 1], ends[:, -1] - ends[:, -2]])
+        return made, made.first[:-1, None] + np.cumsum(within, axis=1)
+
+
+def _first_mark(given: Flat, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
+    """Return the event of the first such mark of each rank, or what stands for it on a rank that has none."""
+    found = otherwise.copy()
+    at = np.flatnonzero((given.events["kind"] == Kind.MARK) & (given.events["op"] == mark))[::-1]
+    found[np.searchsorted(given.first, at, side="right") - 1] = at  # the first one of a rank comes last
+    return found
+
+
+def _until_stop(given: Flat) -> Flat:
+    """Return the events up to the end of each rank's timed section."""
+    events, first = given
+    last = np.minimum(_first_mark(given, Mark.STOP, first[1:]) + 1, first[1:])
+    if np.array_equal(last, first[1:]):
+        return given
+    return given.only(np.arange(len(events)) < np.repeat(last, np.diff(first)))
 
 
 def _computes(events: np.ndarray) -> np.ndarray:
@@ -275,78 +309,6 @@ def _computes(events: np.ndarray) -> np.ndarray:
 def _elapses(events: np.ndarray, how: Elapse) -> np.ndarray:
     elapsing: np.ndarray = (events["kind"] == Kind.ELAPSE) & (events["op"] == how)
     return elapsing
-
-
-_Splits = Mapping[tuple[int, int], list[int]]  # by rank and index of the event: color and key of every member
-
-
-def _splits(recording: Recording) -> _Splits:
-    """Return the arguments that all members give to each split of a communicator, the n-th with the n-th."""
-    calls: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by communicator and turn: rank and index of the event
-    for rank, events in enumerate(recording.events):
-        turns: Counter[int] = Counter()
-        for at in np.flatnonzero((events["kind"] == Kind.COLLECTIVE) & (events["op"] == Op.SPLIT)).tolist():
-            comm = int(events["comm"][at])
-            calls.setdefault((comm, turns[comm]), []).append((rank, at))
-            turns[comm] += 1
-    told: dict[tuple[int, int], list[int]] = {}
-    for (comm, _), members in calls.items():
-        place = {member: at for at, member in enumerate(recording.communicators[comm])}
-        together = [-1, 0] * len(place)
-        for rank, at in members:
-            first = int(recording.events[rank]["request"][at])
-            together[2 * place[rank] : 2 * place[rank] + 2] = recording.counts[rank][first : first + 2].tolist()
-        told.update(dict.fromkeys(members, together))
-    return told
-
-
-def _expanded(recording: Recording, rank: int, splits: _Splits) -> np.ndarray:
-    """Return a rank's events with every collective replaced by its messages."""
-    events = recording.events[rank]
-    where = np.flatnonzero(events["kind"] == Kind.COLLECTIVE)
-    if not len(where):
-        return events.copy()
-    parts, since, number = [], 0, 0
-    for at in where.tolist():
-        parts.append(events[since:at])
-        inner, number = _messages_of(recording, rank, events[at], number, told=splits.get((rank, at), ()))
-        parts.append(inner)
-        since = at + 1
-    parts.append(events[since:])
-    return np.concatenate(parts)
-
-
-def _messages_of(
-    recording: Recording, rank: int, event: np.void, number: int, *, told: Sequence[int]
-) -> tuple[np.ndarray, int]:
-    """Return the events inside one collective, whose operations are numbered downwards from -1 - number.
-
-    ``told``: the color and the key of every member, for a split.
-    """
-    members = recording.communicators[event["comm"]]
-    place = {member: at for at, member in enumerate(members)}
-    at = event["request"]
-    counts = recording.counts[rank][at : at + len(members)].tolist() if event["op"] in _WITH_COUNTS else told
-    call = Call(
-        op=Op(event["op"]),
-        rank=place[rank],
-        ranks=len(members),
-        root=place.get(int(event["peer"]), -1),
-        size_bytes=int(event["size_bytes"]),
-        counts=counts,
-        reduction=Reduction(event["mode"]),
-    )
-    rows: list[tuple[int, ...]] = []
-    tag, site = _COLLECTIVE_TAG - int(event["op"]), int(event["site"])
-    for step in steps(call):
-        begun = []
-        for is_send, partner, size_bytes in step.operations:
-            number += 1
-            begun.append(-number)
-            kind = Kind.SEND if is_send else Kind.RECV
-            rows.append((kind, Mode.STANDARD, 0, event["comm"], members[partner], tag, -number, size_bytes, 0, 0, site))
-        rows += [(Kind.WAIT, 0, 0, event["comm"], -1, tag, request, 0, 0, 0, site) for request in begun]
-    return np.array(rows, dtype=EVENT), number
 
 
 def looped_once(program: Program, first: np.ndarray, last: np.ndarray) -> Program | None:
@@ -375,16 +337,14 @@ def looped_once(program: Program, first: np.ndarray, last: np.ndarray) -> Progra
     return replace(program, argument=argument, loop=loop, **changed)
 
 
-def _matched(ranks: list[np.ndarray], looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Program, np.ndarray]:
+def _matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Program, np.ndarray]:
     """Return the program of these events, and the number of instructions before each event.
 
     The n-th receive of a pair, tag and communicator gets its n-th send.  A message that a rank gets out of another's
     window is sent and received by the rank that gets it.  Open receives get the numbers behind all messages.
     """
-    first = np.concatenate([[0], np.cumsum([len(events) for events in ranks])])
-    events = np.concatenate(ranks)
-    rank = np.repeat(np.arange(len(ranks)), np.diff(first))
-    kind = events["kind"]
+    events, first = given
+    rank, kind = given.rank, events["kind"]
     fetched = (kind == Kind.RECV) & (events["mode"] == Mode.GET)
     sends, probes = np.flatnonzero((kind == Kind.SEND) | fetched), np.flatnonzero(kind == Kind.PROBE)
     receives = np.flatnonzero((kind == Kind.RECV) & ~fetched)

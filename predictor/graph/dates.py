@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from apps.recording.events import Mark
 from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.instructions import COMPUTE, MARK, PROBE, RECV, SEND, SLEEP, WAIT_RECEIVED, WAIT_SENT
 from predictor.dpgraph.network import NetworkModel
@@ -116,13 +117,25 @@ def critical_path(
     placement: tuple[str, ...],
     s_per_flop: Sequence[float] | np.ndarray,
     cores: Sequence[int] | None = None,
+    *,
+    timed_rank: int | None = None,
 ) -> tuple[Step, ...]:
-    """Return the critical path of a program without a loop, but no slack, which takes longer.
+    """Return the critical path through the timed section of a program without a loop, but no slack, which takes longer.
 
-    The arguments and errors are those of ``dates_of``.
+    The arguments and errors are those of ``dates_of``; ``timed_rank`` is the rank whose section counts, None: the one
+    that takes longest.
     """
     moments, links = _moments(program, network, placement, s_per_flop, cores)
-    return links.critical(moments.begin_s, moments.end_s)
+    borders = {
+        mark: np.flatnonzero((program.code == MARK) & (program.argument == mark)) for mark in (Mark.START, Mark.STOP)
+    }
+    if any(len(marks) != program.nranks for marks in borders.values()):
+        return links.critical(moments.begin_s, moments.end_s)
+    start_s, stop_s = (moments.end_s[borders[mark]] for mark in (Mark.START, Mark.STOP))
+    rank = int(np.argmax(stop_s - start_s)) if timed_rank is None else timed_rank
+    steps = links.critical(moments.begin_s, moments.end_s, last=int(borders[Mark.STOP][rank]))
+    begin_s = float(start_s[rank])
+    return tuple(step._replace(begin_s=max(step.begin_s, begin_s)) for step in steps if step.end_s > begin_s)
 
 
 def _moments(
@@ -240,13 +253,13 @@ class _Dependencies:
             at[rank] = i
         return order
 
-    def critical(self, begin_s: np.ndarray, end_s: np.ndarray) -> tuple[Step, ...]:
-        """Return the chain of computations and messages that ends last, in their order."""
+    def critical(self, begin_s: np.ndarray, end_s: np.ndarray, *, last: int | None = None) -> tuple[Step, ...]:
+        """Return the chain of computations and messages that ends last, or with the instruction ``last``, in order."""
         program = self.program
         lasts = [last - 1 for first, last in zip(program.first[:-1], program.first[1:], strict=True) if last > first]
         if not lasts:
             return ()
-        i = int(max(lasts, key=lambda at: float(end_s[at])))
+        i = int(max(lasts, key=lambda at: float(end_s[at]))) if last is None else last
         rank_of = np.repeat(np.arange(program.nranks), np.diff(program.first))
         steps = []
         while i >= 0:

@@ -13,9 +13,8 @@ _ANY = ((4, 8, 12, 18, 27), (45,), (64,))
 _POWERS = ((4, 8, 16, 32), (12, 18, 27), (45,), (64,))
 _OTHERS = (4, 6, 8, 9, 16, 18, 24, 25, 32, 36, 49, 64)
 _STEPS = ((0, 4), (4, 6), (6, 7))  # of those, the first four, and then more
-
-
-_FURTHER = (12, 16, 18, 24, 27, 32, 36, 45, 48, 49, 64, 81, 96, 100, 125, 128)
+# Further numbers of ranks that may be advised: they have sides from 3 on, or factors of 3.
+FURTHER = (3, 4, 6, 8, 9, 12, 16, 18, 24, 27, 32, 36, 45, 48, 49, 64, 81, 96, 100, 125, 128)
 
 
 def counts_to_record(problem: Problem, nranks: int) -> tuple[tuple[int, ...], ...]:
@@ -51,7 +50,7 @@ def advised(problem: Problem, nranks: int, recorded: Collection[int]) -> int | N
     return next(
         (
             count
-            for count in _FURTHER
+            for count in FURTHER
             if max(recorded) < count < nranks and problem.allows(count) and not (powers and count & (count - 1))
         ),
         None,

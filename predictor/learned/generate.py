@@ -44,7 +44,6 @@ def generate(structure: Structure, nranks: int, *, notes: Notes | None = None) -
         structure.root, _Where(everyone, np.empty((nranks, 0), np.int64), *[np.empty((nranks, 0), np.int64)] * 2)
     )
     events, counts, members = walk.assembled()
-    check_matched(events)
     paths = tuple(symbol.path[::-1] for symbol in structure.symbols)
     return Recording(events, counts, members, paths=paths)
 
@@ -221,6 +220,7 @@ class _Walk:
         order = np.argsort(rank, kind="stable")
         bounds = np.searchsorted(rank[order], np.arange(self.nranks + 1))
         events = events[order]
+        check_matched(events, rank[order])
         counts: list[list[np.ndarray]] = [[] for _ in range(self.nranks)]
         for ranks, values in self.vectors.values():
             for one_rank, row in zip(ranks.tolist(), values, strict=True):

@@ -12,30 +12,54 @@ from predictor.learned.errors import CannotContinue
 _KEY = ("source", "destination", "tag", "comm", "size_bytes")
 
 
-def check_matched(ranks: Sequence[np.ndarray]) -> None:
+def check_matched(events: np.ndarray, rank: np.ndarray) -> None:
     """Check that every message is received as it is sent; both ends of it were derived from their own calls.
+
+    The sums of hashes over all sends and over all receives are compared first, which takes no sorting.
+
+    Args:
+        events: The events of all ranks.
+        rank: The rank of each event.
 
     Raises:
         CannotContinue: A message is not.
     """
-    events = np.concatenate([part[np.isin(part["kind"], (Kind.SEND, Kind.RECV))] for part in ranks])
-    lengths = [int(np.isin(part["kind"], (Kind.SEND, Kind.RECV)).sum()) for part in ranks]
-    rank = np.repeat(np.arange(len(ranks)), lengths)
-    sends = events["kind"] == Kind.SEND
-    source, destination = np.where(sends, rank, events["peer"]), np.where(sends, events["peer"], rank)
-    columns = (source, destination, *(events[name].astype(np.int64) for name in _KEY[2:]))
-    sent, received = (_sorted([column[which] for column in columns]) for which in (sends, ~sends))
-    if all(np.array_equal(a, b) for a, b in zip(sent, received, strict=True)):
+    sent, received = (_messages(events, rank, kind) for kind in (Kind.SEND, Kind.RECV))
+    hashes = [_hashes(side) for side in (sent, received)]
+    if int(hashes[0].sum()) == int(hashes[1].sum()) and len(hashes[0]) == len(hashes[1]):
         return
-    keys, others = (set(zip(*(column.tolist() for column in side), strict=True)) for side in (sent, received))
-    wrong = sorted(keys ^ others)
-    example = f", as from rank {wrong[0][0]} to {wrong[0][1]}" if wrong else ""
+    alone = [~np.isin(mine, others) for mine, others in (hashes, hashes[::-1])]
+    wrong = min(
+        (row for side, which in zip((sent, received), alone, strict=True) for row in _ends(side, which)), default=None
+    )
+    example = f", as from rank {wrong[0]} to {wrong[1]}" if wrong else ""
     raise CannotContinue(f"its sends and receives, derived apart, do not match{example}")
 
 
-def _sorted(columns: Sequence[np.ndarray]) -> list[np.ndarray]:
-    order = np.lexsort(tuple(columns))
-    return [column[order] for column in columns]
+def _ends(columns: Sequence[np.ndarray], which: np.ndarray) -> list[tuple[int, int]]:
+    """Return the source and the destination of the first of some messages."""
+    source, destination = columns[0][which], columns[1][which]
+    order = np.lexsort((destination, source))[:1]
+    return [(int(source[at]), int(destination[at])) for at in order]
+
+
+def _messages(events: np.ndarray, rank: np.ndarray, kind: Kind) -> list[np.ndarray]:
+    """Return the columns of _KEY of all sends, or of all receives."""
+    which = np.flatnonzero(events["kind"] == kind)
+    ends = (rank[which], events["peer"][which])
+    source, destination = ends if kind == Kind.SEND else ends[::-1]
+    return [source, destination, *(events[name][which] for name in _KEY[2:])]
+
+
+def _hashes(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a hash of each row (splitmix64: Steele, Lea and Flood, OOPSLA 2014)."""
+    mixed = np.zeros(len(columns[0]), np.uint64)
+    for column in columns:
+        mixed += column.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB)):
+            mixed = (mixed ^ (mixed >> np.uint64(shift))) * np.uint64(factor)
+        mixed ^= mixed >> np.uint64(31)
+    return mixed
 
 
 def difference(made: Recording, true: Recording) -> str | None:

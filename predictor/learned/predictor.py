@@ -9,19 +9,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from apps.programs.problem import Problem
 from apps.recording.events import Recording
 from apps.spec.target import Target
 from platforms.wording import number_of
-from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
-from predictor.dpgraph.predictors import DPGRAPH, DPGRAPH_KNOWN, GraphPredictor, iterations_to_record
+from predictor.base import CallCertainty, Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
+from predictor.dpgraph.predictors import (
+    DPGRAPH,
+    DPGRAPH_KNOWN,
+    GraphModel,
+    GraphPredictor,
+    iterations_to_record,
+)
 from predictor.learned.counts import LEAST, advised, next_counts
 from predictor.learned.errors import CannotContinue
 from predictor.learned.numbers import numbers_of, parse_known, parse_recorded
 
 if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
+    from predictor.dpgraph.network import NetworkModel
+    from predictor.dpgraph.program import Sections
     from predictor.learned.models import Notes
     from predictor.learned.structure import Structure
 
@@ -47,8 +56,7 @@ class LearnedModel:
         # Imported here for a quick start: it is slow to import.
         from predictor.learned.naming import with_places
 
-        evidence = [piece for piece in self.recordings if piece.request.target.problem == target.problem]
-        structure = self._structure(target, evidence)
+        structure, evidence = self._structure(target)
         recording, notes = self._made(target, structure, lean=0)
         prediction = self._evaluated(target, recording, evidence)
         times_s = [prediction.time_s]
@@ -72,52 +80,88 @@ class LearnedModel:
                 *(() if exact else _advice(target, structure)),
             ),
             no_interval=prediction.no_interval or "what was learned is exact, or has a range of its own",
+            calls=_certainties(target, structure, notes),
         )
+
+    def sections(self, target: Target) -> Sections:
+        """Return the iterations of the program that is expected on the target's ranks.
+
+        Raises:
+            OutOfRange: As ``predict``; so do the next two.
+        """
+        return self._graph(target).sections(target)
+
+    def network(self, target: Target) -> NetworkModel:
+        """Return the network between the target's hosts."""
+        return self._graph(target).network(target)
+
+    def recording_of(self, target: Target) -> Recording:
+        """Return the recording that is expected on the target's ranks."""
+        return self._graph(target).recording_of(target)
+
+    def _graph(self, target: Target) -> GraphModel:
+        structure, evidence = self._structure(target)
+        return self._fitted(target, self._made(target, structure, lean=0)[0], evidence)
 
     def settles(self, target: Target) -> bool:
         """Return whether what was learned is exact, as far as the recordings tell, and leads to the target."""
         try:
-            evidence = [piece for piece in self.recordings if piece.request.target.problem == target.problem]
-            structure = self._structure(target, evidence)
+            structure, _ = self._structure(target)
             _, notes = self._made(target, structure, lean=0)
         except OutOfRange:
             return False
         return not structure.unconfirmed and not (notes.differs or notes.assumed)
 
-    def _structure(self, target: Target, evidence: Sequence[Evidence]) -> Structure:
+    def _structure(self, target: Target) -> tuple[Structure, list[Evidence]]:
         where = f"{self.name}, {target.problem.on(target.nranks)}"
+        evidence = [piece for piece in self.recordings if piece.request.target.problem == target.problem]
+        evidence = [piece for piece in evidence if piece.request.target.nranks < target.nranks]
         if len(evidence) < LEAST:
             problem = f"it learns from recordings on at least {LEAST} smaller numbers of ranks"
             raise OutOfRange(where, problem, "Use dpgraph, which records the target's own number of ranks")
         try:
-            return _learned(tuple(piece.recording for piece in evidence), numbers_of(target.problem, dict(self.known)))
+            return _learned(_Recordings(tuple(evidence)), numbers_of(target.problem, dict(self.known))), evidence
         except CannotContinue as err:
-            raise _refusal(where, err, target.problem) from None
+            seen = [piece.request.target.nranks for piece in evidence]
+            raise _refusal(where, err, target.problem, seen) from None
 
     def _made(self, target: Target, structure: Structure, *, lean: int) -> tuple[Recording, Notes]:
-        # Imported here for a quick start: they are slow to import.
-        from predictor.learned.generate import generate
-        from predictor.learned.models import Notes
-
-        notes = Notes(lean=lean)
         try:
-            return generate(structure, target.nranks, notes=notes), notes
+            return _generated(structure, target.nranks, lean)
         except CannotContinue as err:
-            raise _refusal(f"{self.name}, {target.problem.on(target.nranks)}", err, target.problem) from None
+            where = f"{self.name}, {target.problem.on(target.nranks)}"
+            raise _refusal(where, err, target.problem, structure.seen) from None
 
-    def _evaluated(self, target: Target, recording: Recording, evidence: Sequence[Evidence]) -> Prediction:
+    def _fitted(self, target: Target, recording: Recording, evidence: Sequence[Evidence]) -> GraphModel:
         cost = sum((piece.cost for piece in evidence), Cost())
         request = EvidenceRequest("recording", target, iterations=iterations_to_record(target))
         made = Evidence(request, recording, " ".join(piece.id for piece in evidence), cost)
-        prediction = self.graph.fit([made, *self.networks]).predict(target)
+        return self.graph.fit([made, *self.networks])
+
+    def _evaluated(self, target: Target, recording: Recording, evidence: Sequence[Evidence]) -> Prediction:
+        prediction = self._fitted(target, recording, evidence).predict(target)
         return replace(prediction, evidence=(*(piece.id for piece in evidence), *prediction.evidence[1:]))
 
 
-def _refusal(where: str, err: CannotContinue, problem: Problem) -> OutOfRange:
-    # Imported here for a quick start: it is slow to import.
+def _certainties(target: Target, structure: Structure, notes: Notes) -> tuple[CallCertainty, ...]:
+    # Imported here for a quick start: they are slow to import.
+    from predictor.learned.certainty import certainties
+    from predictor.learned.naming import with_places
+
+    made = certainties(structure, notes, target.problem, target.nranks)
+    named = with_places([part.call for part in made], target.problem)
+    return tuple(replace(part, call=name) for part, name in zip(made, named, strict=True))
+
+
+def _refusal(where: str, err: CannotContinue, problem: Problem, seen: Sequence[int]) -> OutOfRange:
+    # Imported here for a quick start: they are slow to import.
+    from predictor.learned.certainty import missing
     from predictor.learned.naming import with_places
 
     remedy = "Record other numbers of ranks (--recorded), name sizes of the problem (--known), or use dpgraph"
+    for shown, count in islice(missing(seen, problem.allows), 1):
+        counts = ",".join(map(str, sorted({*seen, count})))
+        remedy = f"The recordings cannot tell {shown}: try --recorded {counts}. {remedy}"
     return OutOfRange(where, with_places([str(err)], problem)[0], remedy)
 
 
@@ -228,12 +272,39 @@ def _recording(target: Target, nranks: int) -> EvidenceRequest:
     return EvidenceRequest("recording", small, iterations=iterations_to_record(small))
 
 
+@dataclass(frozen=True)
+class _Recordings:
+    """Recordings as a key: those of the same evidence are equal."""
+
+    evidence: tuple[Evidence, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Recordings) and self._ids == other._ids
+
+    def __hash__(self) -> int:
+        return hash(self._ids)
+
+    @property
+    def _ids(self) -> tuple[str, ...]:
+        return tuple(piece.id for piece in self.evidence)
+
+
 @lru_cache(maxsize=8)
-def _learned(recordings: tuple[Recording, ...], numbers: tuple[int, ...]) -> Structure:
+def _learned(recordings: _Recordings, numbers: tuple[int, ...]) -> Structure:
     # Imported here for a quick start: it is slow to import.
     from predictor.learned.learn import learn
 
-    return learn(recordings, numbers)
+    return learn([piece.recording for piece in recordings.evidence], numbers)
+
+
+@lru_cache(maxsize=1)  # on many ranks it takes much memory
+def _generated(structure: Structure, nranks: int, lean: int) -> tuple[Recording, Notes]:
+    # Imported here for a quick start: they are slow to import.
+    from predictor.learned.generate import generate
+    from predictor.learned.models import Notes
+
+    notes = Notes(lean=lean)
+    return generate(structure, nranks, notes=notes), notes
 
 
 LEARNED = LearnedPredictor("learned", DPGRAPH)

@@ -77,16 +77,16 @@ def _reduce(call: Call) -> Iterator[Step]:
 def _split(call: Call) -> Iterator[Step]:
     """All ranks send color and key to rank 0, which sends each its group: one group after the other."""
     yield from _to_root(replace(call, root=0, size_bytes=_COLOR_AND_KEY_BYTES))
-    color, key = list(call.counts[::2]), call.counts[1::2]
     if call.rank:
-        if color[call.rank] >= 0:
+        if call.counts[2 * call.rank] >= 0:
             yield Step((_receive(0),))
         return
-    for group_color in dict.fromkeys(color):
-        members = sorted(
-            (rank for rank in range(call.ranks) if color[rank] == group_color), key=lambda rank: (key[rank], rank)
-        )
-        if group_color >= 0 and members != [0]:
+    groups: dict[int, list[int]] = {}
+    for rank, color in enumerate(call.counts[::2]):
+        groups.setdefault(color, []).append(rank)
+    for color, group in groups.items():
+        members = sorted(group, key=lambda rank: (call.counts[2 * rank + 1], rank))
+        if color >= 0 and members != [0]:
             yield Step(tuple(_send(rank, _GROUP_BYTES) for rank in members if rank))
 
 

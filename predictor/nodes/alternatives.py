@@ -80,13 +80,15 @@ class Alternatives:
             any(getattr(one, name) is not None for one in self.front) for name in ("energy_j", "cost")
         )
         head = ["configuration", "nodes", "ranks", "time", "node-seconds"]
-        rows = [[*head, *(["energy, J"] if has_energy else []), *(["cost"] if has_cost else []), "front"]]
+        rows = [[*head, *(["energy, J"] if has_energy else []), *(["cost"] if has_cost else [])]]
         for one in _spread(self.front):
             cells = [str(one.configuration), str(one.configuration.nodes), str(one.configuration.total)]
-            cells += [duration(one.time_s), significant(one.node_s)]
-            cells += [significant(one.energy_j)] * has_energy + [significant(one.cost)] * has_cost
-            rows.append([*cells, ", ".join(one.best_of)])
-        return [*said, "", *table_lines(rows, left={0, len(rows[0]) - 1}, wide=wide)]
+            values = {"node-seconds": one.node_s}
+            values |= ({"energy": one.energy_j} if has_energy else {}) | ({"cost": one.cost} if has_cost else {})
+            marked = (significant(value) + (" *" if name in one.best_of else "  ") for name, value in values.items())
+            rows.append([*cells, duration(one.time_s), *marked])
+        legend = "*: no configuration has less of it in as short a time"
+        return [*said, "", *table_lines(rows, left={0}, wide=wide), legend]
 
 
 def alternatives(space: Space, estimates: Estimates, prices: Sequence[float] | None = None) -> Alternatives | None:

@@ -21,6 +21,7 @@ from platforms.files.writing import check_writable
 from platforms.model.placement import Placement, configured, write_host_file
 from platforms.terminal.prose import folded_lines
 from platforms.terminal.quantities import duration
+from platforms.wording import number_of
 from predictor.allocation.configuration import remaining
 from predictor.allocation.objectives import TIME, Objective
 from predictor.allocation.search import ChosenConfiguration
@@ -340,9 +341,8 @@ class Results:
                 for cluster, (pes, processes) in zip(study.platform.clusters, choice.configuration.shares, strict=True)
                 if pes
             )
-            lines.append(
-                f"{'then' if number else 'chosen'} {choice.configuration}: {nodes}; {choice.configuration.total} ranks"
-            )
+            ranks = number_of(choice.configuration.total, "rank")
+            lines.append(f"{'then' if number else 'chosen'} {choice.configuration}: {nodes}; {ranks}")
             how = "probed at" if outcome.probed else "estimated"
             lines.append(f"    {how} {duration(choice.time_s)}" + _value(self.how, choice))
             how = "" if outcome.searched is None else f" ({outcome.searched})"

@@ -69,11 +69,11 @@ def _of_graph(model: HasGraph, target: Target) -> Bottleneck | None:
     # Imported here for a quick start: it is slow to import.
     from predictor.graph.dates import critical_path
 
-    program, network = model.sections(target).program(), model.network(target)
+    sections, network = model.sections(target), model.network(target)
+    program = sections.program()
     hosts = [target.platform.host(host) for host in target.placement]
-    steps = critical_path(
-        program, network, target.placement, [1 / host.speed_flops for host in hosts], [host.cores for host in hosts]
-    )
+    speeds, cores = [1 / host.speed_flops for host in hosts], [host.cores for host in hosts]
+    steps = critical_path(program, network, target.placement, speeds, cores, timed_rank=sections.timed_rank)
     whole_s = sum(step.end_s - step.begin_s for step in steps)
     if not whole_s > 0:
         return None

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from apps.options.dry_run import print_plan
 from apps.options.exit_status import exit_status, say_failures, status_of
-from apps.options.runner import RunnerOptions
+from apps.options.runner import RunnerOptions, runner_from_request
 from apps.options.settings import settings_from_request
 from apps.results.cautions import kind_of, merged
 from apps.spec.settings import Settings
@@ -21,8 +21,12 @@ from platforms.model.placement import places
 from platforms.options import placement_from_request, platform_from_request
 from platforms.terminal.progress import doing
 from platforms.terminal.prose import prose_lines
+from predictor.base import Learning, Predictor
+from predictor.evidence.broker import Broker
+from predictor.options import with_learning_options
 from predictor.registry import predictor
 from predictor.scale.curve import Row, best_row, knee_row, rows_of
+from predictor.scale.learning import Recorded, advice, check_advice, recorded_for
 from predictor.scale.points import Asked, points
 from predictor.scale.request import Growth, ScaleRequest, growth_from_request, problems
 from predictor.scale.text import notes, sentences, table
@@ -42,6 +46,7 @@ class Question:
     settings: Settings
     predictor: str
     growth: Growth | None
+    model: Predictor
 
 
 @dataclass(frozen=True)
@@ -52,6 +57,8 @@ class Scaling:
     rows: tuple[Row, ...]
     cautions: tuple[str, ...]
     wide: bool = False
+    recorded: tuple[int, ...] = ()  # numbers of ranks from whose recordings the others were learned
+    advice: tuple[str, ...] = ()  # on further recordings
 
     @property
     def title(self) -> str:
@@ -69,7 +76,7 @@ class Scaling:
     def text(self) -> str:
         """Return the table and what it says."""
         lines = [*prose_lines(self.title), "", *table(self.rows, self.grows, wide=self.wide), ""]
-        for said in (*sentences(self.rows, self.grows), *notes(self.rows)):
+        for said in (*sentences(self.rows, self.grows), *notes(self.rows), *self.advice):
             lines += prose_lines(said, indent="    ", first="")
         return "\n".join(lines).rstrip()
 
@@ -86,6 +93,8 @@ class Scaling:
             "rows": [row.to_json() for row in self.rows],
             "best_ranks": None if best is None else best.ranks,
             "knee_ranks": None if knee is None else knee.ranks,
+            "recorded": list(self.recorded),
+            "advice": list(self.advice),
             "cautions": list(self.cautions),
         }
 
@@ -102,7 +111,10 @@ def question_from_request(request: ScaleRequest) -> Question:
         UserError: The options do not fit together, or name something unknown.
     """
     name = predictor(request.predictor).name if ":" not in request.predictor else request.predictor
-    predictor(name)  # raises the error for an unknown one before anything runs
+    model = predictor(name)  # raises the error for an unknown one before anything runs
+    if request.recorded or request.known:
+        (model,) = with_learning_options([model], request.recorded, request.known)
+    check_advice(model, asked=request.advise)
     growth, settings = growth_from_request(request), settings_from_request(request)
     with doing("reading the platform"):
         platform = platform_from_request(request)
@@ -117,7 +129,7 @@ def question_from_request(request: ScaleRequest) -> Question:
         placement = largest if count == len(largest) else placement_from_request(request, platform, count)
         targets.append(Target(problem, platform, placement))
         settings.spec(targets[-1])
-    return Question(tuple(targets), settings, name, growth)
+    return Question(tuple(targets), settings, name, growth, model)
 
 
 def answer(request: ScaleRequest) -> Scaling | int:
@@ -131,7 +143,7 @@ def answer(request: ScaleRequest) -> Scaling | int:
         from predictor.evidence.plan import planned
 
         groups = [(question.settings, [target]) for target in question.targets]
-        return print_plan(request, planned(groups, [predictor(question.predictor)], truths=False))
+        return print_plan(request, planned(groups, [question.model], truths=False))
     made = scaling(request, question)
     if not any(row.point is not None for row in made.rows):
         failures = [row.failure for row in made.rows if row.failure is not None]
@@ -147,15 +159,47 @@ def scaling(request: ScaleRequest, question: Question) -> Scaling:
         UserError: An option is wrong.
         KeyboardInterrupt: With the number of points that are kept.
     """
+    question, recorded = _with_recorded(request, question)
     runs = RunnerOptions(jobs=1, store=request.store, no_store=request.no_store, wall_limit=request.wall_limit)
-    asked = [Asked(target, question.settings, question.predictor, runs) for target in question.targets]
+    few = 0 if recorded is None else max(recorded.counts, default=0)
+    asked = [
+        Asked(target, question.settings, recorded.graph, runs)
+        if recorded is not None and target.nranks <= few
+        else Asked(target, question.settings, question.predictor, runs, request.recorded, request.known)
+        for target in question.targets
+    ]
     results = points(asked, request, [str(target) for target in question.targets])
-    rows = tuple(rows_of(question.targets, results, question.growth))
+    rows = tuple(rows_of(question.targets, results, question.growth, few))
     every = [text for row in rows if row.point is not None for text in row.point.cautions]
     by_kind: dict[str, list[str]] = {}
     for text in every:
         by_kind.setdefault(kind_of(text), []).append(text)
-    return Scaling(question, rows, tuple(merged(texts) for texts in by_kind.values()), request.wide)
+    counts = () if recorded is None else recorded.counts
+    said = _advice(rows, counts) if request.advise else ()
+    cautions = tuple(merged(texts) for texts in by_kind.values())
+    return Scaling(question, rows, cautions, request.wide, counts, said)
+
+
+def _with_recorded(request: ScaleRequest, question: Question) -> tuple[Question, Recorded | None]:
+    """Return the question with the numbers of ranks that are recorded to learn from, and these."""
+    if not isinstance(question.model, Learning):
+        return question, None
+    largest = question.targets[-1]
+    with runner_from_request(request, saying=False) as runner:
+        recorded = recorded_for(question.model, largest, Broker.of(question.settings, [largest], runner))
+    if recorded is None or question.growth is not None:  # in weak scaling each point has a problem of its own
+        return question, recorded
+    have = {target.nranks: target for target in question.targets}
+    for count in recorded.counts:
+        if count not in have:
+            placement = placement_from_request(request, largest.platform, count)
+            have[count] = Target(largest.problem, largest.platform, placement)
+    return replace(question, targets=tuple(have[count] for count in sorted(have))), recorded
+
+
+def _advice(rows: Sequence[Row], counts: Sequence[int]) -> tuple[str, ...]:
+    learned = [row.point for row in rows if row.point is not None and row.point.calls]
+    return tuple(advice(learned[-1].calls, counts)) if learned else ()
 
 
 def write_files(

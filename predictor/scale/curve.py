@@ -27,6 +27,16 @@ class Row:
     failure: Failure | None  # why there is no point
     speed_up: float | None = None  # over the first point; in weak scaling the work per time over that of the first
     efficiency: float | None = None  # speed-up over the ratio of the numbers of ranks
+    recorded: bool = False  # on this number of ranks, where others are learned from such recordings
+
+    @property
+    def source(self) -> str | None:
+        """Source of the program on this number of ranks, where some are learned: recorded, exact or range."""
+        if self.recorded:
+            return "recorded"
+        if self.point is None or not self.point.calls:
+            return None
+        return "exact" if self.point.low_s is None else "range"
 
     @property
     def ranks(self) -> int:
@@ -53,17 +63,21 @@ class Row:
             "call_share": None if held_by is None else held_by.call_share,
             "energy_j": None if point is None else point.energy_j,
             "evidence_node_s": None if point is None else point.evidence_node_s,
+            "source": self.source,
             "refused": None if self.failure is None else str(self.failure),
         }
 
 
-def rows_of(targets: Sequence[Target], results: Sequence[Point | Failure], growth: Growth | None) -> list[Row]:
+def rows_of(
+    targets: Sequence[Target], results: Sequence[Point | Failure], growth: Growth | None, few: int = 0
+) -> list[Row]:
     """Return the rows; speed-ups are over the first point that has a time above zero.
 
     Args:
         targets: The targets, by increasing ranks.
         results: The prediction of each, or why there is none.
         growth: What grows in weak scaling; None: nothing.
+        few: Numbers of ranks up to this one are recorded, the others learned; 0: nothing is learned.
     """
     known = [
         (target.nranks, result.time_s)
@@ -74,7 +88,7 @@ def rows_of(targets: Sequence[Target], results: Sequence[Point | Failure], growt
     for target, result in zip(targets, results, strict=True):
         value = None if growth is None else growth.value(target.nranks, targets[0].nranks)
         if not isinstance(result, Point):
-            rows.append(Row(target, value, None, result))
+            rows.append(Row(target, value, None, result, recorded=target.nranks <= few))
             continue
         speed_up = efficiency = None
         if known and result.time_s > 0:
@@ -82,7 +96,7 @@ def rows_of(targets: Sequence[Target], results: Sequence[Point | Failure], growt
             times_as_many = target.nranks / ranks
             speed_up = time_s / result.time_s * (1 if growth is None else times_as_many)
             efficiency = speed_up / times_as_many
-        rows.append(Row(target, value, result, None, speed_up, efficiency))
+        rows.append(Row(target, value, result, None, speed_up, efficiency, target.nranks <= few))
     return rows
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LINE, _IDEAL, _MARKED = "#0072B2", "0.55", "#D55E00"
+_LINE, _IDEAL, _MARKED, _RECORDED = "#0072B2", "0.55", "#D55E00", "#009E73"
 _MOST_TICKS = 8
 
 
@@ -45,6 +45,12 @@ def scale_figure(rows: Sequence[Row], grows: str | None, title: str, simulated_s
 def _times(axes: Axes, rows: Sequence[Row], simulated_s: Mapping[int, float]) -> None:
     times = [(row.ranks, row.point) for row in rows if row.point is not None]
     axes.plot([ranks for ranks, _ in times], [point.time_s for _, point in times], "o-", color=_LINE)
+    recorded = [(row.ranks, row.point.time_s) for row in rows if row.recorded and row.point is not None]
+    if recorded:
+        axes.plot(
+            [ranks for ranks, _ in recorded], [time_s for _, time_s in recorded], "s", markersize=7, color=_RECORDED,
+            zorder=3, label="recorded; the others are learned from these",
+        )  # fmt: skip
     known = [
         (ranks, point.low_s, point.high_s)
         for ranks, point in times
@@ -52,7 +58,10 @@ def _times(axes: Axes, rows: Sequence[Row], simulated_s: Mapping[int, float]) ->
     ]
     if known:
         ranks, low_s, high_s = zip(*known, strict=True)
-        axes.fill_between(ranks, low_s, high_s, color=_LINE, alpha=0.2, linewidth=0, label="90 % interval")
+        name = "range of what was learned" if recorded else "90 % interval"
+        axes.fill_between(ranks, low_s, high_s, color=_LINE, alpha=0.2, linewidth=0, label=name)
+        if recorded:  # single points have no area
+            axes.vlines(ranks, low_s, high_s, color=_LINE, alpha=0.5)
     for row, marker, name in ((best_row(rows), "*", "fastest"), (knee_row(rows), "D", "knee")):
         if row is not None and row.point is not None:
             axes.plot(

@@ -14,6 +14,7 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from platforms.terminal.progress import doing
 from predictor.answers.answers import complete, fit
+from predictor.base import CallCertainty, Learning, Predictor
 from predictor.evidence.broker import Broker
 from predictor.families import VARIANTS
 from predictor.plugins import is_own
@@ -34,6 +35,8 @@ class Asked:
     settings: Settings
     predictor: str  # its name
     runs: RunnerOptions  # how the runs of the evidence are started and kept
+    recorded: str | None = None  # as in LearningOptions, for predictors that learn
+    known: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -51,6 +54,17 @@ class Point:
     remarks: tuple[str, ...]
     evidence_node_s: float
     wall_s: float  # elapsed time on this computer, gathering the evidence included
+    calls: tuple[CallCertainty, ...] = ()  # how sure each is, where the program was learned
+
+
+def asked_predictor(name: str, recorded: str | None, known: Sequence[str]) -> Predictor:
+    """Return a predictor, with the options of one that learns if it does.
+
+    Raises:
+        UserError: The name is not known, or an option cannot be read.
+    """
+    made = predictor(name)
+    return made.with_options(recorded, known) if isinstance(made, Learning) and (recorded or known) else made
 
 
 def predicted(asked: Asked) -> Point:
@@ -61,22 +75,23 @@ def predicted(asked: Asked) -> Point:
         SimulationError: A run of the evidence fails.
     """
     started = time.perf_counter()
-    model, said, target = predictor(asked.predictor), Cautions(), asked.target
+    model, said, target = asked_predictor(asked.predictor, asked.recorded, asked.known), Cautions(), asked.target
     with runner_from_request(asked.runs, cautions=said, saying=False) as runner:
         fitted, evidence = fit(model, [target], Broker.of(asked.settings, [target], runner))
         prediction = complete(fitted.predict(target), model.name, target, evidence)
         held_by = bottleneck(fitted, prediction, target)
-    interval = prediction.interval
+    ends = prediction if prediction.interval is None and prediction.calls else prediction.interval
     return Point(
         time_s=prediction.time_s,
-        low_s=None if interval is None else interval.low_s,
-        high_s=None if interval is None else interval.high_s,
+        low_s=None if ends is None else ends.low_s,
+        high_s=None if ends is None else ends.high_s,
         no_interval=prediction.no_interval,
         compute_s=prediction.parts.get("compute_s"),
         energy_j=prediction.energy_j,
         bottleneck=held_by,
         cautions=(*prediction.flags, *said.lines()),
         remarks=tuple(prediction.remarks),
+        calls=prediction.calls,
         evidence_node_s=prediction.cost.node_s,
         wall_s=time.perf_counter() - started,
     )
@@ -105,6 +120,8 @@ def _identity(asked: Asked) -> dict[str, Any]:
     """Return all that decides a prediction, as JSON values."""
     return {
         "predictor": asked.predictor,
+        "recorded": asked.recorded,
+        "known": list(asked.known),
         "run": run_identity(asked.settings.spec(asked.target)),
         "sources": sources_hash(*_SOURCES),
     }

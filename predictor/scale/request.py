@@ -16,7 +16,7 @@ from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import option
 from platforms.errors import UserError
 from platforms.options import PlacementOptions, PlatformOptions
-from predictor.options import problems_from_request
+from predictor.options import LearningOptions, problems_from_request
 
 PREDICTOR = "dpgraph:known"
 _WEAK = re.compile(r"(\w+)(?:=(\d{1,15}))?(?::([1-9]))?")
@@ -29,6 +29,7 @@ class ScaleRequest(
     ProgramOptions,
     PlacementOptions,
     SettingsOptions,
+    LearningOptions,
     RunnerOptions,
     DryRunOption,
     OutOption,
@@ -58,7 +59,12 @@ class ScaleRequest(
         PREDICTOR,
         "NAME",
         f"the predictor of all points (default: {PREDICTOR}, which records the program on every number of ranks and "
-        "reads the network from the platform file)",
+        "reads the network from the platform file; learned and learned:known record it on a few small numbers only, "
+        "which the curve shows too)",
+    )
+    advise: bool = option(
+        False,
+        help="say for each call path that a predictor named learned doubts which further recording would settle it",
     )
     plot: str | None = option(None, "FILE", "draw the curves to this .png, .svg or .pdf")
 

@@ -10,15 +10,21 @@ from platforms.wording import number_of
 from predictor.answers.use import cores_note
 from predictor.scale.curve import Row, best_row, knee_row
 
+_KNOWN = {"recorded": "recorded", "exact": "learned", "range": "learned, in doubt"}
+
 
 def table(rows: Sequence[Row], grows: str | None, *, wide: bool) -> list[str]:
     """Return the lines of the table; ``grows``: name of what grows in weak scaling."""
     has_interval = any(row.point is not None and row.point.low_s is not None for row in rows)
-    head = ["ranks", "nodes", *([grows] if grows else []), "time", *(["90 % interval"] if has_interval else [])]
+    learned = any(row.recorded or row.source for row in rows)
+    interval = "range" if learned else "90 % interval"
+    head = ["ranks", "nodes", *([grows] if grows else []), *(["program"] if learned else [])]
+    head += ["time", *([interval] if has_interval else [])]
     head += ["speed-up", "efficiency", "share", "bottleneck", *(["share", "call"] if wide else [])]
     lines = [head]
     for row in rows:
         cells = [str(row.ranks), str(row.target.nodes), *([str(row.value)] if grows else [])]
+        cells += [_KNOWN.get(row.source or "", "learned")] if learned else []
         point = row.point
         if point is None:
             lines.append([*cells, "-", *[""] * (len(head) - len(cells) - 1)])
@@ -38,7 +44,7 @@ def table(rows: Sequence[Row], grows: str | None, *, wide: bool) -> list[str]:
             more = [f"{percent(100 * held_by.call_share)} %" if called else "-", held_by.call or "-"]
             cells += more if wide else []
         lines.append(cells)
-    left = {number for number, name in enumerate(head) if name in ("bottleneck", "call")}
+    left = {number for number, name in enumerate(head) if name in ("program", "bottleneck", "call")}
     return table_lines(lines, left=left, wide=wide)
 
 

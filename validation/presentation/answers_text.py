@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from platforms.terminal.quantities import NONE, duration, interval_text, percent
+from platforms.terminal.quantities import NONE, duration, duration_beside, interval_text, percent
 from platforms.terminal.table import table_lines
 from validation.comparison.rows import Row, distinct, known, rows_by
 
@@ -46,17 +46,18 @@ def answers_lines(results: Sequence[Row]) -> list[str]:
     for of_target in targets:
         first = of_target[0]
         calibrated = known(of_target, "interval_low_s")
-        interval, by = NONE, ""
+        time_text, interval, by = duration(first["simulated_s"]), NONE, ""
         if calibrated:
             best = min(calibrated, key=lambda row: row["interval_high_s"] - row["interval_low_s"])
             ends = best["interval_low_s"], best["interval_high_s"]
+            time_text = duration_beside(first["simulated_s"], *ends)
             interval, by = interval_text(*ends, like_s=first["simulated_s"]), best["predictor"]
         share = min(1.0, max(0.0, first["compute_share"]))
         filled = round(_BAR * share)
         rows.append((
             f"{first['app']} {first['class']}" if first["class"] else first["app"],
             *([first["scenario"]] if several else []),
-            duration(first["simulated_s"]),
+            time_text,
             interval,
             "#" * filled + "." * (_BAR - filled),
             percent(100 * share),

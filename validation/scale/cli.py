@@ -15,7 +15,6 @@ from platforms.files.writing import check_picture, usable_folder
 from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, percent, significant
 from platforms.terminal.table import table_lines
-from predictor.registry import predictor
 from predictor.scale.cli import FIRST, Question, Scaling, question_from_request, say_points, scaling, write_files
 from predictor.scale.request import ScaleRequest
 from validation.presentation.tables import error_cell
@@ -143,7 +142,7 @@ def _series(request: ScaleRequest, question: Question) -> Series:
     """Return the series of the points, each a group of its own: a point may be the evidence for a larger one."""
     mapping = request.mapping or ("hostfile" if request.hostfile else "block")
     cases = tuple(Case(target, mapping, question.settings) for target in question.targets)
-    return Series(cases, [predictor(question.predictor)], alone=True)
+    return Series(cases, [question.model], alone=True)
 
 
 def _say(request: ScaleRequest, compared: ComparedScaling) -> None:

@@ -140,6 +140,39 @@ static void noted_arc4random_buf(void *to, size_t bytes)
   quiet_arc4random_buf(to, bytes);
 }
 
+/* Clocks that the program's own timer may read (timer.c): the functions timed_noted_ID and timed_quiet_ID.  `told` is
+ * the real answer in s, and `set` are statements that answer `s` instead. */
+#define TIMED(result, id, parameters, arguments, told, set)                                \
+  TIMED_AS(result, timed_noted_##id, noted_##id, parameters, arguments, told, set) \
+  TIMED_AS(result, timed_quiet_##id, quiet_##id, parameters, arguments, told, set)
+#define TIMED_AS(result, name, real, parameters, arguments, told, set) \
+  static result name parameters                                        \
+  {                                                                    \
+    Rank *r = enter_call("clock");                                     \
+    result made = real arguments;                                      \
+    if (r) {                                                           \
+      double s = told;                                                 \
+      mark_unless_nothing(r, timer_reading(r, &s, false));             \
+      if (timer_probes()) {                                            \
+        set;                                                           \
+      }                                                                \
+    }                                                                  \
+    leave(r);                                                          \
+    return made;                                                       \
+  }
+#define PARTS_OF(pointer, part, unit)                                              \
+  if (pointer) {                                                                   \
+    (pointer)->tv_sec = (time_t)s;                                                 \
+    (pointer)->part = (long)((s - (double)(time_t)s) * (unit));                    \
+  }
+
+TIMED(time_t, time, (time_t *to), (to), (double)made, made = (time_t)s; if (to) *to = made)
+TIMED(clock_t, clock, (void), (), (double)made / CLOCKS_PER_SEC, made = (clock_t)(s * CLOCKS_PER_SEC))
+TIMED(int, clock_gettime, (clockid_t clock, struct timespec *to), (clock, to), 0, PARTS_OF(to, tv_nsec, 1e9))
+TIMED(int, gettimeofday, (struct timeval *to, void *zone), (to, zone), 0, PARTS_OF(to, tv_usec, 1e6))
+TIMED(long, steady, (void), (), 1e-9 * (double)made, made = (long)(1e9 * s))
+TIMED(long, system, (void), (), 1e-9 * (double)made, made = (long)(1e9 * s))
+
 void *inputs_clock(const char *name, bool quiet)
 {
   static const struct {
@@ -155,6 +188,18 @@ void *inputs_clock(const char *name, bool quiet)
       {"_ZNSt6chrono3_V212steady_clock3nowEv", noted_steady, quiet_steady},
       {"_ZNSt6chrono3_V212system_clock3nowEv", noted_system, quiet_system},
       {"_ZNSt13random_device9_M_getvalEv", noted_random, quiet_random}};
+  static const struct {
+    const char *name;
+    void *noted, *quiet;
+  } timed[] = {
+#define TIMED_BOTH(id) timed_noted_##id, timed_quiet_##id
+      {"time", TIMED_BOTH(time)}, {"clock", TIMED_BOTH(clock)}, {"clock_gettime", TIMED_BOTH(clock_gettime)},
+      {"gettimeofday", TIMED_BOTH(gettimeofday)},
+      {"_ZNSt6chrono3_V212steady_clock3nowEv", TIMED_BOTH(steady)},
+      {"_ZNSt6chrono3_V212system_clock3nowEv", TIMED_BOTH(system)}};
+  for (size_t i = 0; timer_given() && i < sizeof timed / sizeof *timed; i++)
+    if (!strcmp(name, timed[i].name))
+      return quiet ? timed[i].quiet : timed[i].noted;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (!strcmp(name, all[i].name))
       return quiet ? all[i].quiet : all[i].noted;

@@ -128,22 +128,23 @@ SLEEPS(int, smpi_nanosleep, (const struct timespec *time, struct timespec *rest)
 
 /* SMPI charges 10 ns for a reading (smpi/wtime).  Two readings time the whole program; with more, its course may depend
  * on them. */
-static void read_clock(Rank *r, const char *name)
+static double read_clock(Rank *r, const char *name, double told)
 {
   observe_clock(r);
+  double timer_s = told;
+  mark_unless_nothing(r, timer_reading(r, &timer_s, true));
   r->reading_s += simgrid_get_clock() - r->entry_s;
   if (++r->readings == 1 || r->readings == 3)
     inputs_times(name, r->readings == 3);
+  return timer_probes() ? timer_s : told_s(r, told);
 }
 
 double MPI_Wtime(void)
 {
   Rank *r = enter();
   double now_s = PMPI_Wtime();
-  if (r) {
-    read_clock(r, __func__);
-    now_s = told_s(r, now_s);
-  }
+  if (r)
+    now_s = read_clock(r, __func__, now_s);
   leave(r);
   return now_s;
 }
@@ -154,9 +155,8 @@ int smpi_gettimeofday(struct timeval *now, struct timezone *zone)
   Rank *r = enter();
   int result = theirs(now, zone);
   if (r) {
-    read_clock(r, __func__);
-    double s = told_s(r, (double)now->tv_sec + 1e-6 * (double)now->tv_usec);
-    if (is_other("clock"))
+    double s = read_clock(r, __func__, (double)now->tv_sec + 1e-6 * (double)now->tv_usec);
+    if (is_other("clock") || timer_probes())
       *now = (struct timeval){(time_t)s, (suseconds_t)(1e6 * (s - (double)(time_t)s))};
   }
   leave(r);
@@ -169,9 +169,8 @@ int smpi_clock_gettime(clockid_t clock, struct timespec *now)
   Rank *r = enter();
   int result = theirs(clock, now);
   if (r) {
-    read_clock(r, __func__);
-    double s = told_s(r, (double)now->tv_sec + 1e-9 * (double)now->tv_nsec);
-    if (is_other("clock"))
+    double s = read_clock(r, __func__, (double)now->tv_sec + 1e-9 * (double)now->tv_nsec);
+    if (is_other("clock") || timer_probes())
       *now = (struct timespec){(time_t)s, (long)(1e9 * (s - (double)(time_t)s))};
   }
   leave(r);

@@ -13,13 +13,13 @@ from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
 _COMMON = _HERE.parents[1] / "common"
-_FLAGS = ("-O2", "-std=gnu11", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
+_FLAGS = ("-O2", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
 
 
 def recorder_library() -> Path:
     """Return the path of the recorder, which is compiled on first use and kept in the cache folder."""
     library = compile_once(
-        "recorder", _sources(), compiler=["smpicc"], flags=_FLAGS, libraries=["-ldl"], headers=headers()
+        "recorder", _sources(), compiler=["smpicc"], flags=_FLAGS, libraries=["-ldl", "-lstdc++"], headers=headers()
     )
     check_still("the recorder", recorder_hash(), files_hash(_FLAGS, [*_sources(), *headers()]))
     return library
@@ -46,7 +46,7 @@ def files_hash(flags: Sequence[str], files: Sequence[Path]) -> str:
 
 
 def _sources() -> list[Path]:
-    return [*sorted(_HERE.glob("*.c")), _COMMON / "energy.c", _COMMON / "json.c"]
+    return [*sorted(_HERE.glob("*.c")), *sorted(_HERE.glob("*.cpp")), _COMMON / "energy.c", _COMMON / "json.c"]
 
 
 def headers() -> list[Path]:

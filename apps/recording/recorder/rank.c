@@ -36,10 +36,18 @@ static void note_readings(Rank *r)
   note(r, (Event){.kind = ELAPSE, .op = READING, .comm = -1, .peer = -1, .tag = -1, .request = -1, .amount = took_s});
 }
 
+void mark_unless_nothing(Rank *r, int op)
+{
+  if (op != NOTHING)
+    mark(r, op);
+}
+
 Event *note(Rank *r, Event event)
 {
   if (r->reading_s > 0)
     note_readings(r);
+  if (event.kind == COLLECTIVE && event.comm == 0)
+    mark_unless_nothing(r, timer_collective(r));
   event.clock_s = r->entry_s;
   if (event.kind != COMPUTE && event.kind != ELAPSE)
     event.amount = r->now.compute_s;
@@ -60,6 +68,10 @@ Event *note(Rank *r, Event event)
   if (r->metered) {
     r->energies_j = grown(r->energies_j, r->nevents, &r->energies_room, sizeof *r->energies_j);
     r->energies_j[r->nevents] = r->now.energy_j;
+  }
+  if (r->watching) {
+    r->flights = grown(r->flights, r->nevents, &r->flights_room, sizeof *r->flights);
+    r->flights[r->nevents] = in_flight();
   }
   if (r->listing && !r->counting) {
     r->hashed = grown(r->hashed, r->nevents, &r->hashed_room, sizeof *r->hashed);
@@ -140,6 +152,11 @@ void leave(Rank *r)
   if (!r)
     return;
   r->left_s = clock_now_s() + clock_reading_s();
+  int op = timer_left(r);
+  if (op != NOTHING) {
+    r->entry_s = r->left_s;
+    mark(r, op);
+  }
   r->inside = r->looked = false;
   if (r->measured) /* excludes the recorder's own work from the program's computation */
     time_computation();
@@ -169,7 +186,8 @@ __attribute__((destructor)) static void say_who_waits(void)
 void recorder_mark(int moment)
 {
   Rank *r = enter();
-  if (r && moment >= 0 && moment < MARKS)
+  bool own_section = timer_given() && (moment == MARK_START || moment == MARK_STOP);
+  if (r && moment >= 0 && moment < MARKS && !own_section)
     mark(r, moment);
   leave(r);
 }

@@ -6,7 +6,7 @@
  * is recorded.  RECORDER_EVENTS=no records only the moments that the program marks, with the totals up to each of them;
  * RECORDER_EVENTS=hashes records also one hash per call; RECORDER_EVENTS=looks records looks for messages as events too.
  * RECORDER_WORK times the computation between calls, or replays it (work.c).  RECORDER_COMPUTE=none lets injected computation take no time.  RECORDER_ENERGY=hosts, links or hosts+links, which
- * need SimGrid's plugins, records their energy.  The binary layouts are those of EVENT in apps/recording/events.py and
+ * need SimGrid's plugins, records their energy.  RECORDER_FLIGHTS=yes notes the messages in flight at each event of rank 0.  The binary layouts are those of EVENT in apps/recording/events.py and
  * MOMENT in apps/recording/files.py. */
 #ifndef APPS_RECORDER_H
 #define APPS_RECORDER_H
@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "network.h"
 
 enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, ELAPSE, LOOK, DELETED = 255 }; /* Kind */
 enum { ON_CORE, ASLEEP, READING };                                         /* op of ELAPSE: Elapse */
@@ -116,6 +118,9 @@ typedef struct {
   bool computed;      /* the rank has computed since its last iteration ended */
   double *energies_j; /* now.energy_j at each event */
   size_t energies_room;
+  bool watching;      /* the messages in flight are noted at each event of rank 0 */
+  InFlight *flights;  /* at each event */
+  size_t flights_room;
   bool listing;       /* hashes of calls are kept */
   uint64_t *hashes;
   size_t nhashes, hashes_room;
@@ -129,6 +134,12 @@ typedef struct {
   int64_t operations;
   int64_t readings;   /* of the simulated clock */
   double reading_s;   /* that those since the last event have taken */
+  int64_t timer_readings; /* of any clock, where the program's own timer counts (timer.c) */
+  int64_t world_collectives; /* of all ranks, so far */
+  int timer_marks;
+  double timer_s;
+  void *readings_told;
+  size_t readings_room;
   double told_s, told_of_s; /* time given in other surroundings, and the simulated time then (surroundings.c) */
   Operation *requests; /* hash table by handle */
   size_t nrequests, request_slots;
@@ -153,6 +164,7 @@ Rank *enter_call(const char *name);
 void leave(Rank *r); /* at the end of a call; r may be NULL */
 Event *note(Rank *r, Event event);
 void mark(Rank *r, int op);     /* op: a Mark, BEGIN or END */
+void mark_unless_nothing(Rank *r, int op);
 void recorder_mark(int moment); /* called by programs, with a Mark */
 
 /* --- work.c: in simulation only --- */
@@ -160,6 +172,15 @@ void work_begin(Rank *r);
 double work_done(Rank *r, const char *name); /* at the entry of a call: flops since the last one */
 void work_restarts(Rank *r);                 /* at the end of a call */
 void work_end(Rank *r);
+
+/* --- timer.c: functions that return a Mark return the one that is to be made, or NOTHING --- */
+enum { NOTHING = -1 };
+bool timer_given(void);  /* the program's own timer counts */
+bool timer_probes(void); /* readings are answered otherwise */
+int timer_reading(Rank *r, double *told_s, bool simulated); /* in a call that reads a clock; told_s: what it answers, s */
+int timer_left(Rank *r);       /* at the end of a call, and after MPI_Init */
+int timer_collective(Rank *r); /* at the beginning of a collective of all ranks */
+int timer_ends(Rank *r);
 
 /* --- apart.c: in simulation only --- */
 bool apart_begins(void); /* at the end of a call: the next computation finds in the caches what it uses */

@@ -79,10 +79,10 @@ def test_a_message_that_is_not_received_as_it_is_sent_is_refused():
     sent, received = np.zeros(1, EVENT), np.zeros(1, EVENT)
     sent["kind"], sent["peer"], sent["size_bytes"] = Kind.SEND, 1, 8
     received["kind"], received["peer"], received["size_bytes"] = Kind.RECV, 0, 8
-    check_matched([sent, received])
+    check_matched(np.concatenate([sent, received]), np.array([0, 1]))
     received["size_bytes"] = 16
     with pytest.raises(CannotContinue, match="do not match, as from rank 0 to 1"):
-        check_matched([sent, received])
+        check_matched(np.concatenate([sent, received]), np.array([0, 1]))
 
 
 def test_rows_are_taken_with_their_loops():

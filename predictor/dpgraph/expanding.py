@@ -1,0 +1,193 @@
+"""Recordings with every collective replaced by its messages, for all ranks at once."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from apps.recording.events import EVENT, Kind, Mode, Op, Recording, Reduction
+from predictor.network.collectives import Call, steps
+
+# The tag of a collective's messages is this minus the Op; no tag of a program is negative.
+_COLLECTIVE_TAG = -1000
+_WITH_COUNTS = (Op.SCATTERV, Op.ALLTOALLV, Op.REDUCE_SCATTER)  # operations whose sent sizes are in `counts`
+
+
+class Flat(NamedTuple):
+    """The events of all ranks one after the other: those of rank r from ``first[r]`` to ``first[r + 1]``."""
+
+    events: np.ndarray  # dtype EVENT
+    first: np.ndarray  # i8, ranks + 1
+
+    @property
+    def rank(self) -> np.ndarray:
+        """The rank of each event."""
+        return np.repeat(np.arange(len(self.first) - 1), np.diff(self.first))
+
+    def ranks(self) -> list[np.ndarray]:
+        """Return the events of each rank."""
+        return np.split(self.events, self.first[1:-1])
+
+    def only(self, which: np.ndarray) -> Flat:
+        """Return the events of a mask."""
+        before = np.concatenate([[0], np.cumsum(which)])
+        return Flat(self.events[which], before[self.first])
+
+
+def flat(ranks: Sequence[np.ndarray]) -> Flat:
+    """Return the events of all ranks one after the other."""
+    return Flat(np.concatenate(ranks), np.concatenate([[0], np.cumsum([len(events) for events in ranks])]))
+
+
+def ranges(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Return the numbers from each begin up to its end, one range after the other.
+
+    >>> ranges(np.array([3, 8]), np.array([5, 11])).tolist()
+    [3, 4, 8, 9, 10]
+    """
+    length = end - begin
+    before = np.cumsum(length) - length
+    numbers: np.ndarray = np.arange(int(length.sum())) + np.repeat(begin - before, length)
+    return numbers
+
+
+def expanded(recording: Recording) -> Flat:
+    """Return the events of all ranks with every collective replaced by its messages."""
+    given = flat(recording.events)
+    at = np.flatnonzero(given.events["kind"] == Kind.COLLECTIVE)
+    if not len(at):
+        return given
+    calls = _Calls(recording, given, at)
+    inner, begin, length, operations = calls.messages()
+    lengths = np.ones(len(given.events), np.int64)
+    lengths[at] = length
+    place = np.concatenate([[0], np.cumsum(lengths)])
+    made = np.zeros(place[-1], EVENT)
+    others = np.ones(len(given.events), bool)
+    others[at] = False
+    made[place[:-1][others]] = given.events[others]
+    rows, which = inner[ranges(begin, begin + length)], np.repeat(np.arange(len(at)), length)
+    posted = np.cumsum(operations) - operations  # in earlier collectives, which are numbered downwards from -1
+    before = posted - posted[np.searchsorted(at, given.first[calls.rank])]
+    part = np.zeros(len(rows), EVENT)
+    part["kind"], part["mode"] = rows[:, 0], Mode.STANDARD
+    part["comm"], part["site"] = calls.events["comm"][which], calls.events["site"][which]
+    waits = rows[:, 0] == Kind.WAIT
+    partner = np.where(waits, 0, rows[:, 1])
+    part["peer"] = np.where(waits, -1, calls.member(which, partner))
+    part["tag"] = _COLLECTIVE_TAG - calls.events["op"][which].astype(np.int64)
+    part["request"] = -(before[which] + rows[:, 2])
+    part["size_bytes"] = rows[:, 3]
+    made[ranges(place[at], place[at] + length)] = part
+    return Flat(made, place[given.first])
+
+
+class _Calls:
+    """The collectives of all ranks, in their order; communicators as a table of members."""
+
+    def __init__(self, recording: Recording, given: Flat, at: np.ndarray):
+        self._recording, self._at = recording, at
+        self.events, self.rank = given.events[at], np.searchsorted(given.first, at, side="right") - 1
+        self._within = at - given.first[self.rank]  # index of the event within its rank
+        sizes = np.array([len(members) for members in recording.communicators])
+        self._comm = self.events["comm"].astype(np.int64)
+        self._begin = np.cumsum(sizes) - sizes
+        self._members = np.concatenate([np.asarray(members, np.int64) for members in recording.communicators])
+        self._size = sizes[self._comm]
+        nranks = len(given.first) - 1
+        keys = np.repeat(np.arange(len(sizes)), sizes) * nranks + self._members
+        order = np.argsort(keys, kind="stable")
+        place_of = order - self._begin[np.repeat(np.arange(len(sizes)), sizes)[order]]
+
+        def place(ranks: np.ndarray) -> np.ndarray:
+            found = np.minimum(np.searchsorted(keys, self._comm * nranks + ranks, sorter=order), len(keys) - 1)
+            known = keys[order[found]] == self._comm * nranks + ranks
+            places: np.ndarray = np.where(known & (ranks >= 0), place_of[found], -1)
+            return places
+
+        self._place, self._root = place(self.rank), place(self.events["peer"].astype(np.int64))
+
+    def member(self, call: np.ndarray, place: np.ndarray) -> np.ndarray:
+        """Return the ranks at places of the communicators of calls."""
+        ranks: np.ndarray = self._members[self._begin[self._comm[call]] + place]
+        return ranks
+
+    def messages(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return the events inside collectives, and by call: the first row, the number of rows and that of operations.
+
+        A row has the kind, the place of the partner, the number of the operation from 1, and the bytes.
+        """
+        op = self.events["op"].astype(np.int64)
+        alone = np.isin(op, (*_WITH_COUNTS, Op.SPLIT))  # these depend on counts
+        columns = (op, self._place, self._root, self._size, self.events["size_bytes"], self.events["mode"])
+        _, first, kind = np.unique(_numbered([*columns, np.where(alone, np.arange(len(op)), -1)]), True, True)
+        splits = _splits(self._recording) if (op == Op.SPLIT).any() else {}
+        tables = [_inside(self._call(int(number), splits)) for number in first]
+        lengths, operations = (np.array([measure(table) for table in tables]) for measure in (len, _operations))
+        return np.concatenate(tables), (np.cumsum(lengths) - lengths)[kind], lengths[kind], operations[kind]
+
+    def _call(self, number: int, splits: dict[tuple[int, int], list[int]]) -> Call:
+        event, rank = self.events[number], int(self.rank[number])
+        counts: Sequence[int] = splits.get((rank, int(self._within[number])), ())
+        if event["op"] in _WITH_COUNTS:
+            counts = self._recording.counts[rank][event["request"] : event["request"] + self._size[number]].tolist()
+        return Call(
+            op=Op(event["op"]),
+            rank=int(self._place[number]),
+            ranks=int(self._size[number]),
+            root=int(self._root[number]),
+            size_bytes=int(event["size_bytes"]),
+            counts=counts,
+            reduction=Reduction(event["mode"]),
+        )
+
+
+def _numbered(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a number for each row of columns, equal for equal rows."""
+    number = np.zeros(len(columns[0]), np.int64)
+    for column in columns:
+        values, index = np.unique(column, return_inverse=True)
+        _, number = np.unique(number * len(values) + index, return_inverse=True)
+    return number
+
+
+def _inside(call: Call) -> np.ndarray:
+    rows: list[tuple[int, int, int, int]] = []
+    number = 0
+    for step in steps(call):
+        begun = number
+        for is_send, partner, size_bytes in step.operations:
+            number += 1
+            rows.append((Kind.SEND if is_send else Kind.RECV, partner, number, size_bytes))
+        rows += [(Kind.WAIT, -1, request, 0) for request in range(begun + 1, number + 1)]
+    return np.array(rows, np.int64).reshape(-1, 4)
+
+
+def _operations(table: np.ndarray) -> int:
+    return len(table) // 2  # each is begun and waited for
+
+
+def _splits(recording: Recording) -> dict[tuple[int, int], list[int]]:
+    """Return the colors and keys of all members, one after the other, for each split by rank and index of its event.
+
+    The n-th split of a communicator on one rank goes with the n-th on the others.
+    """
+    calls: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by communicator and turn: rank and index of the event
+    for rank, events in enumerate(recording.events):
+        turns: Counter[int] = Counter()
+        for at in np.flatnonzero((events["kind"] == Kind.COLLECTIVE) & (events["op"] == Op.SPLIT)).tolist():
+            comm = int(events["comm"][at])
+            calls.setdefault((comm, turns[comm]), []).append((rank, at))
+            turns[comm] += 1
+    given: dict[tuple[int, int], list[int]] = {}
+    for (comm, _), members in calls.items():
+        place = {member: at for at, member in enumerate(recording.communicators[comm])}
+        together = [-1, 0] * len(place)
+        for rank, at in members:
+            first = int(recording.events[rank]["request"][at])
+            together[2 * place[rank] : 2 * place[rank] + 2] = recording.counts[rank][first : first + 2].tolist()
+        given.update(dict.fromkeys(members, together))
+    return given
