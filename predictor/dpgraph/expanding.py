@@ -41,7 +41,9 @@ class Flat(NamedTuple):
 
 def flat(ranks: Sequence[np.ndarray]) -> Flat:
     """Return the events of all ranks one after the other."""
-    return Flat(np.concatenate(ranks), np.concatenate([[0], np.cumsum([len(events) for events in ranks])]))
+    first = np.concatenate([[0], np.cumsum([len(events) for events in ranks])])
+    bare = f"V{EVENT.itemsize}"  # NumPy compares the fields of many structured arrays one by one
+    return Flat(np.concatenate([events.view(bare) for events in ranks]).view(EVENT), first)
 
 
 def ranges(begin: np.ndarray, end: np.ndarray) -> np.ndarray:

@@ -22,6 +22,7 @@ from apps.programs.problem import Problem
 from apps.recording.events import Elapse, Recording
 from apps.spec.target import Target
 from platforms.model.platform import Platform, Route
+from platforms.read.read import read_route_table
 from platforms.read.routes import routes_between
 from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
@@ -32,6 +33,7 @@ if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.dpgraph.network import NetworkModel
     from predictor.dpgraph.program import Sections
 
+MANY_PAIRS = 1 << 14  # of hosts, from which on their ways are kept as arrays
 RECORDED_ITERATIONS = 3  # where all are alike
 POLLS = "calibrated with programs that do not ask whether messages have come (MPI_Test, MPI_Iprobe)"
 OF_THE_FILE = (
@@ -161,9 +163,11 @@ class GraphModel:
         if around.options is None:
             return _measured(target.platform, around.hosts, around.measurements)
         # Imported here for a quick start: it is slow to import.
-        from predictor.dpgraph.known import known_network
+        from predictor.dpgraph.known import known_network, known_table
 
         asked = sorted(self.sections(target).host_pairs(target.placement))
+        if routes is None and len(asked) > MANY_PAIRS:
+            return known_table(asked, read_route_table(target.platform, asked), around.options)
         return known_network(
             routes_between(target.platform, asked) if routes is None else routes(asked), around.options
         )
