@@ -23,8 +23,9 @@ them, in the order in which things were first asked for:
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 
 from apps.results.inputs import FOLDER, MISSING, Inputs, state
 from platforms.errors import printable
@@ -38,7 +39,13 @@ _OURS = {"TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"}  # a run has its own
 
 
 def noted_inputs(
-    path: Path, *, folder: Path, work: Path, ours: tuple[str, ...] = (), made: Iterable[str] = ()
+    path: Path,
+    *,
+    folder: Path,
+    work: Path,
+    ours: tuple[str, ...] = (),
+    made: Iterable[str] = (),
+    built: Mapping[str, str] = MappingProxyType({}),
 ) -> Inputs:
     """Return the inputs that a run has noted, with the state that they have now, after the run.
 
@@ -48,13 +55,14 @@ def noted_inputs(
         work: The folder with links to what is in the current one, for which it stands.
         ours: Beginnings of names of other files that are no inputs.
         made: Names of files that were made in ``work`` for the run.
+        built: State of each file that the program was built from.
     """
     try:
         notes = [note for note in path.read_bytes().split(b"\0") if note]
     except FileNotFoundError:
         return Inputs(unseen=("the files that it reads could not be observed",))
     here = Path.cwd()
-    files: dict[str, str] = {}
+    files: dict[str, str] = dict(built)
     environment: dict[str, str | None] = {name: os.environ.get(name) for name in _LOADER}
     written = set(made)
     unseen: dict[str, None] = {}

@@ -12,7 +12,7 @@ from apps.machines.machine_file import Machine
 from apps.measuring.wrappers import wrappers
 from apps.programs.compile import kernel_hash
 from apps.programs.kernel import Kernel, named_kernel
-from apps.programs.own_program import UserProgram, check_unchanged, split_flags
+from apps.programs.own_program import UserProgram, check_unchanged, split_flags, watch
 from apps.programs.problem import Problem
 from apps.recording.recorder.real.calls import mpi_calls
 from platforms.files.caching import cache_folder, write_atomically
@@ -67,6 +67,7 @@ def program_command(machine: Machine, program: UserProgram) -> tuple[str, ...]:
     compiled = compile_once(
         program.name, [program.path], compiler=[compiler], flags=[*machine.compilers.flags, *flags],
         libraries=["-lm", *libraries], included=included, folder=machine.compiled_folder,
+        watch=watch(included),
     )  # fmt: skip
     return (str(compiled),)
 

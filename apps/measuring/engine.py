@@ -22,14 +22,14 @@ from apps.machines.turns import alone_on
 from apps.measuring.compiling import code_hash, kernel_executable, layer_library, program_command
 from apps.measuring.notes import FILE, VARIABLE, Notes, collectives, parse_notes
 from apps.programs.kernel import named_kernel
-from apps.programs.own_program import check_unchanged
+from apps.programs.own_program import built_from, check_unchanged
 from apps.recording.recorder.real.library import INPUTS, RECORDED, THREADS, real_recorder_library
 from apps.results.measured import Measured, far_repeats, median_repeat
 from apps.results.record import RunRecord, from_kernel
 from apps.spec.run_spec import RunSpec
 
 # Processor time that other threads of a rank may take unnoticed, as a share and s: MPI has some, which poll and wait.
-_THREADS_REL, _THREADS_S = 0.1, 0.05
+_THREADS_REL, _THREADS_S = 0.1, 0.02
 
 
 @dataclass(frozen=True)
@@ -101,9 +101,10 @@ def note_events(
     machine, nranks = _machine(spec), spec.target.nranks
     speeds = " ".join(repr(spec.target.platform.host(host).speed_flops) for host in spec.target.placement)
     with alone_on(machine, stop):
+        command = _program(spec, machine, iterations)
         done = launch(
             machine,
-            _program(spec, machine, iterations),
+            command,
             spec.target.placement,
             environment={"RECORDER_FOLDER": "{folder}", "RECORDER_SPEED_FLOPS": speeds},
             preload=[real_recorder_library([machine.compilers.c], machine.compiled_folder)],
@@ -127,7 +128,9 @@ def note_events(
         return finished
     if spec.target.problem.program is not None:
         check_unchanged(spec.target.problem.program)
-    return replace(finished, inputs=noted_inputs(notes / INPUTS, folder=done.folder, work=done.folder / WORK))
+    built = built_from(Path(command[0])) or {}
+    inputs = noted_inputs(notes / INPUTS, folder=done.folder, work=done.folder / WORK, built=built)
+    return replace(finished, inputs=inputs)
 
 
 def _check_threads(done: Launched, what: str) -> None:

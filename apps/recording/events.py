@@ -158,7 +158,6 @@ class Recording:
     measured: bool = False  # COMPUTE comes from measured times
     replayed: bool = False  # these are of another run, and so the same in every recording (apps/recording/work.py)
     spread_rel: float = 0.0  # by which measured computation that was replayed may be wrong (apps/recording/work.py)
-    folded_rel: float = 0.0  # share of it that other ranks' use of the caches may have made longer
     held_node_s: float = math.nan  # nodes that a recording on a real machine held times their time; nan: simulated
     timed_rank: int | None = None  # the rank whose timed section counts; None: the longest.  Archives do not hold it.
     # As in apps.results.inputs.Inputs; archives do not hold them.

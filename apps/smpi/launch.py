@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
+from apps.child.inputs import noted_inputs
 from apps.child.smpirun import smpirun_command, write_host_file
 from apps.errors import KernelError
 from apps.kernels.arguments import kernel_arguments
 from apps.programs.compile import kernel_program
 from apps.programs.kernel import named_kernel
 from apps.programs.libraries import private_libraries
-from apps.programs.own_program import check_unchanged, executable
+from apps.programs.own_program import built_from, check_unchanged, executable
+from apps.results.inputs import Inputs
 from apps.smpi.memorybus.library import bus_library
 from apps.smpi.thread_clock import thread_clock_library
 from apps.spec.engine_options import check_host_names, trace_options
@@ -85,6 +87,14 @@ def check_program(spec: RunSpec) -> None:
     program = spec.target.problem.program
     if program is not None and not program.is_source:
         check_unchanged(program)
+
+
+def run_inputs(notes: Path, folder: Path, work: Path, started: Launch) -> Inputs:
+    """Return what decided a run of a user's program: the inputs that it has noted, and what it was built from."""
+    built = built_from(started.program)
+    inputs = noted_inputs(notes / "inputs", folder=folder, work=work, made=started.files, built=built or {})
+    unseen = ("the files that its compiler reads could not be observed",) if built is None else ()
+    return replace(inputs, unseen=(*inputs.unseen, *unseen))
 
 
 def expected_status(spec: RunSpec) -> int:
@@ -181,6 +191,23 @@ def _check_hosts(spec: RunSpec) -> None:
     for host in spec.target.placement:
         spec.target.platform.host(host)  # raises with near matches
     check_host_names(spec.target.placement)
+
+
+def bus_settings(spec: RunSpec) -> dict[str, str]:
+    """Return the recorder's settings for the memory bus of a program (recorder/bus.c); none without a bus.
+
+    Raises:
+        KernelError: The program's computation is timed while it is simulated, and so has no number of bytes.
+    """
+    if spec.memory_bus is None:
+        return {}
+    if spec.compute == "measured" and spec.work is None:
+        problem = "its computation is timed in each run (SMPI_SAMPLE, or another course each time), without a bus"
+        raise KernelError(f"--memory-bus, {spec.target.problem}", problem, "Leave it out")
+    library, bandwidth, moved = (word.partition("=")[2] for word in bus_arguments(spec))
+    alone = "no" if spec.compute == "injected" else "yes"
+    names = ("RECORDER_BUS", "RECORDER_BUS_BANDWIDTH", "RECORDER_BUS_BYTES", "RECORDER_BUS_ALONE")
+    return dict(zip(names, (library, bandwidth, moved, alone), strict=True))
 
 
 def bus_arguments(spec: RunSpec) -> tuple[str, ...]:

@@ -22,6 +22,8 @@ from apps.recording.fingerprints import (
     read_calls,
 )
 from apps.recording.iterations import told_apart
+from apps.recording.under_way import UnderWay, under_way
+from apps.results.steady.period import Period
 from apps.spec.run_spec import RunSpec
 
 
@@ -37,6 +39,7 @@ class Timeline:
     counts: list[list[npt.NDArray[np.void]]]  # each iteration's part of the counts: MOMENTs by rank
     fingerprints: Fingerprints | None  # None: the iterations have unequal numbers of calls
     cuts: tuple[Cut, ...] | None  # of the calls of each rank, for iterations that are not marked
+    under_way: UnderWay | None = None  # None: not noted
 
 
 def marked_timeline(moments: Sequence[npt.NDArray[np.void]], iterations: int) -> Timeline | None:
@@ -101,6 +104,7 @@ def found_timeline(
         counts=counts,
         fingerprints=None if cuts is None else fingerprints_of_calls(read_calls(notes, len(cuts)), cuts, moments),
         cuts=cuts,
+        under_way=under_way(notes, recording, iterations_found.starts),
     )
 
 
@@ -112,6 +116,11 @@ class Seen:
         self.fingerprints = timeline.fingerprints
         self.cuts = timeline.cuts
         self._counts = timeline.counts
+        self._under_way = timeline.under_way
+
+    def drift_rel(self, period: Period, start: int) -> float:
+        """Return ``UnderWay.drift_rel``."""
+        return 0.0 if self._under_way is None else self._under_way.drift_rel(period, start)
 
     def advance(self, period: int) -> dict[str, Any]:
         """Return the counts of the last ``period`` iterations, the very last left out, as RunRecord has them."""

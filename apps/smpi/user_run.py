@@ -13,18 +13,27 @@ import numpy as np
 import numpy.typing as npt
 
 from apps.child.failure import check_recorded
-from apps.child.inputs import noted_inputs
 from apps.child.outages import failures_explained
 from apps.child.process import LOG_LIMIT_BYTES, OUTPUT_LIMIT_BYTES, Finished, run_bounded
 from apps.child.run_folder import environment, keep_output, working_folder
 from apps.child.verdict import as_expected, check_success
 from apps.errors import NoIterations, SimulationError, Unrecorded
-from apps.recording.files import Incomplete, difference, no_moment, read_moments
+from apps.recording.files import Incomplete, difference, no_moment, read_events, read_moments
 from apps.recording.recorder.library import recorder_library
+from apps.recording.under_way import under_way
 from apps.results.energy import counted
 from apps.results.record import RunRecord, energy_fields
 from apps.results.timed import Timed
-from apps.smpi.launch import Launch, check_program, expected_status, launch, prepare, repeatable
+from apps.smpi.launch import (
+    Launch,
+    bus_settings,
+    check_program,
+    expected_status,
+    launch,
+    prepare,
+    repeatable,
+    run_inputs,
+)
 from apps.smpi.replay import replay_settings, timer_settings
 from apps.smpi.user_iterations import (
     Seen,
@@ -92,6 +101,7 @@ def run_user_iterations(
                 folder,
                 **_recorder_settings(spec, notes, events=partial, energy=energy),
                 **replay_settings(spec, iterations, folder),
+                **bus_settings(spec),
                 **timer_settings(spec, iterations),
             ),
             working_folder=work,
@@ -112,7 +122,7 @@ def run_user_iterations(
             noted = _read_notes(notes, spec, iterations, partial=partial, energy=energy)
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log, done.output) from err
-        done = replace(done, inputs=noted_inputs(notes / "inputs", folder=folder, work=work, made=started.files))
+        done = replace(done, inputs=run_inputs(notes, folder, work, started))
     if partial:
         _check_iterations_known(what, iterations, noted.timeline, hosts=spec.target.placement, energy=energy)
     return _record(spec, noted, identity=identity, done=done, started=started)
@@ -124,12 +134,14 @@ def _timed(spec: RunSpec) -> Timed | None:
         return None
     if spec.work is None:
         return Timed(replayed=False, spread_rel=0.0, kept=False)
-    return Timed(replayed=True, spread_rel=spec.work.spread_rel, folded_rel=spec.work.folded_rel, kept=spec.work.kept)
+    return Timed(replayed=True, spread_rel=spec.work.spread_rel, kept=spec.work.kept)
 
 
 def _recorder_settings(spec: RunSpec, notes: Path, *, events: bool, energy: Sequence[str]) -> dict[str, str]:
     """Return the environment variables that tell the recorder what to note, and where."""
     settings = {"RECORDER_FOLDER": str(notes), "RECORDER_EVENTS": "yes" if events else "no"}
+    if events:
+        settings["RECORDER_FLIGHTS"] = "yes"
     if spec.compute == "none":
         settings["RECORDER_COMPUTE"] = "none"
     if energy:
@@ -142,7 +154,10 @@ def _read_notes(notes: Path, spec: RunSpec, iterations: int, *, partial: bool, e
     moments = read_moments(notes, spec.target.nranks)
     timeline = marked_timeline(moments, iterations)
     consumed = json.loads((notes / "energy").read_bytes()) if energy else None
-    if timeline is None and partial:
+    if timeline is not None and partial:
+        recording = read_events(notes, spec.target.nranks, measured=False)
+        timeline = replace(timeline, under_way=under_way(notes, recording))
+    elif partial:
         timeline = found_timeline(notes, spec, iterations, moments)
     return _Noted(moments, timeline, consumed)
 
@@ -201,7 +216,7 @@ def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Fin
         wall_s=done.wall_s,
         timed_wall_s=done.wall_s,
         peak_memory_bytes=done.peak_memory_bytes,
-        command=repeatable(spec, started),
+        command=repeatable(spec, started) if spec.memory_bus is None else (),  # smpirun alone has no memory bus
         inputs=done.inputs,
         look_s=tuple(float(change["looked_s"]) for change in whole),
         seen=None if timeline is None else Seen(timeline),

@@ -12,14 +12,20 @@ import subprocess
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
+from typing import Protocol
 
 from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder, sync_folder, unusable, write_atomically
+from platforms.files.commands import find_command
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.child import clean_environment, die_with_parent
-from platforms.simgrid.installed import compiler_flags, simgrid_version
+from platforms.simgrid.installed import compiler_flags, find_program, simgrid_version, uses_wheel
 
 TIME_LIMIT_S = 300.0
+# The project's own programs that the wheel brings compiled; COMPILED names the folder in which they are made for it.
+_ROOT = Path(__file__).parents[2]
+_SHIPPED, COMPILED = _ROOT / "_compiled", "GRIDVAL_COMPILED"
 _SYSTEM = ("/usr/", "/lib/", "/lib64/")  # files of packages: they are told apart by time and size, not by content
 _SEAL = b"\nsha256 "  # comes before the checksum of an executable, at its end
 _MOST_NAME = 80  # characters of a program's name that its file name keeps
@@ -39,6 +45,19 @@ COMPILER_VARIABLES = (
 )
 
 
+class Watch(Protocol):
+    """Watches what a build opens (apps/programs/watched)."""
+
+    def unchanged(self, executable: Path) -> bool:
+        """Tell whether all that the build of an executable has opened is as it was then."""
+
+    def environment(self, work: Path) -> Mapping[str, str]:
+        """Return the variables for the build in a folder."""
+
+    def keep(self, executable: Path, work: Path) -> None:
+        """Keep what the build in a folder has opened."""
+
+
 def compile_once(
     name: str,
     sources: Sequence[Path],
@@ -49,6 +68,7 @@ def compile_once(
     headers: Sequence[Path] = (),
     included: Mapping[Path, str] | None = None,
     folder: Path | None = None,
+    watch: Watch | None = None,
 ) -> Path:
     """Return the executable of these sources; compile it if it is not in the cache folder yet.
 
@@ -66,15 +86,22 @@ def compile_once(
         included: Instead of headers, all files that the sources include, with their fingerprints (``includes.py``).
             The executable is then used for sources of these paths only, because they may ask for their own names.
         folder: Where executables are kept; None: in the cache folder.
+        watch: Knows the other files that the build opens, whose change has the program compiled anew; None: there are
+            none but files of the system.
 
     Raises:
         UserError: The compiler is missing, or compiling fails.
     """
+    name = file_name(name)
+    sources = [Path(source).resolve() for source in sources]
+    shipped = None
+    if included is None and folder is None:
+        shipped = _shipped(name, [*compiler, *flags, "--", *libraries], [*sources, *map(Path, headers)])
+        if shipped is not None and not os.environ.get(COMPILED) and _is_whole(shipped):
+            return shipped
     program = find_compiler(compiler[0])
     if "-lsimgrid" in libraries:
         flags = [*flags, *compiler_flags()]
-    name = file_name(name)
-    sources = [Path(source).resolve() for source in sources]
     command = [str(program), *compiler[1:], *flags]
     arguments = [*command, "--", *libraries]
     if included is not None:
@@ -82,14 +109,19 @@ def compile_once(
     files = [*sources, *(Path(header) for header in headers)]
     key = _key(arguments, files, program)
     executable = (folder or cache_folder() / "compiled") / f"{name}-{key}"
-    if not _is_whole(executable):
+    if shipped is not None and os.environ.get(COMPILED):
+        executable = shipped
+    if not _is_whole(executable) or (watch is not None and not watch.unchanged(executable)):
         if program.name in _PACKAGES:
             check_passable(program.name, [*sources, executable])
         with scratch_folder("compiling", _made(executable.parent)) as work:
             output = work / executable.name
-            _compile(name, command, sources, libraries, output, log=executable.with_name(f"{executable.name}.log"))
+            log = executable.with_name(f"{executable.name}.log")
+            _compile(name, command, sources, libraries, output, log=log, watch=watch)
             if _key(arguments, files, program) != key or not _same(included or {}):
                 raise UserError(f"compiling {name}", "its files changed meanwhile", "Start the command again")
+            if watch is not None:
+                watch.keep(executable, work)
             _keep(output, executable)
     return executable
 
@@ -103,7 +135,7 @@ def check_passable(compiler: str, files: Sequence[Path]) -> None:
 
 def find_compiler(name: str) -> Path:
     """Return the path of a compiler.  Raise UserError if it is missing."""
-    path = shutil.which(name)
+    path = find_program(name) if name in _PACKAGES else find_command(name)
     if path is None:
         package = {**_PACKAGES, **_MPI_PACKAGES}.get(Path(name).name, Path(name).name)
         raise UserError(f"compiler {name}", "not found", f"Run: apt-get install {package}")
@@ -119,7 +151,8 @@ def real_compiler(program: Path) -> Path:
     """Return the compiler that a script of SimGrid's calls; a compiler that is no such script is returned itself."""
     named = _REAL.search(program.read_bytes()) if program.name in _PACKAGES else None
     path = shutil.which(os.fsdecode(named[1])) if named else None
-    return Path(path) if path else program
+    zig = program.resolve().parent.parent.parent / "ziglang" / "zig"  # what the scripts of SimGrid's wheel call instead
+    return Path(path) if path else zig if named and zig.is_file() else program
 
 
 def compiler_stamps(program: Path) -> list[str]:
@@ -133,7 +166,29 @@ def compiler_stamps(program: Path) -> list[str]:
 
 def _key(arguments: Sequence[str], files: Sequence[Path], program: Path) -> str:
     environment = map(os.environ.get, COMPILER_VARIABLES)
-    decides = (_SEAL, *arguments, *compiler_stamps(program), *environment, simgrid_version())
+    return _hash((_SEAL, *arguments, *compiler_stamps(program), *environment, simgrid_version()), files)
+
+
+def _shipped(name: str, words: Sequence[str], files: Sequence[Path]) -> Path | None:
+    """Return where the wheel has, or is to have, the executable of the project's own files.
+
+    None in a checkout, and where another SimGrid is used than the one for which the wheel has compiled them.  The name
+    says what is compiled, not by which compiler.
+    """
+    made_in = os.environ.get(COMPILED)
+    if not made_in and not (_SHIPPED.is_dir() and uses_wheel()):
+        return None
+    words = [word.replace(str(_ROOT), "") for word in words]
+    return (Path(made_in) if made_in else _SHIPPED) / f"{name}-{_hash((*words, simgrid_version()), files)}"
+
+
+def shipped_programs() -> int:
+    """Return how many executables the wheel has for the SimGrid that is used; 0 in a checkout."""
+    folder = _shipped("", (), ())
+    return 0 if folder is None else sum(1 for _ in folder.parent.iterdir())
+
+
+def _hash(decides: tuple[object, ...], files: Sequence[Path]) -> str:
     digest = hashlib.sha256(repr(decides).encode())
     for file in files:
         content = file.read_bytes()
@@ -175,12 +230,19 @@ def _made(folder: Path) -> Path:
 
 
 def _compile(
-    name: str, command: list[str], sources: list[Path], libraries: Sequence[str], output: Path, *, log: Path
+    name: str,
+    command: list[str],
+    sources: list[Path],
+    libraries: Sequence[str],
+    output: Path,
+    *,
+    log: Path,
+    watch: Watch | None,
 ) -> None:
     """Compile in the output's folder; the log is written where the compiler fails."""
     work = output.parent
     full = [*command, "-o", str(output), *(str(source) for source in sources), *libraries]
-    done = run_compiler(name, full, work)
+    done = run_compiler(name, full, work, environment={} if watch is None else watch.environment(work))
     if done.returncode != 0 or not output.is_file():
         raise failed(name, done, full, log)
 
@@ -215,7 +277,12 @@ def _is_whole(executable: Path) -> bool:
 
 
 def run_compiler(
-    name: str, command: Sequence[str], work: Path, *, errors: str = "replace"
+    name: str,
+    command: Sequence[str],
+    work: Path,
+    *,
+    errors: str = "replace",
+    environment: Mapping[str, str] = MappingProxyType({}),
 ) -> subprocess.CompletedProcess[str]:  # fmt: skip
     """Run a compiler in a folder, which takes its temporary files too, and return what it said.
 
@@ -224,13 +291,14 @@ def run_compiler(
         command: The compiler and its arguments.
         work: The folder.
         errors: What becomes of output that is not UTF-8, as for bytes.decode.
+        environment: More variables.
 
     Raises:
         UserError: It takes too long.
     """
     try:
         return subprocess.run(
-            [*die_with_parent(), *command], cwd=work, env={**clean_environment(), "TMPDIR": str(work)},
+            [*die_with_parent(), *command], cwd=work, env={**clean_environment(), "TMPDIR": str(work), **environment},
             stdin=subprocess.DEVNULL, capture_output=True, text=True, errors=errors,
             timeout=TIME_LIMIT_S, check=False,
         )  # fmt: skip
@@ -269,5 +337,7 @@ def failed(name: str, done: subprocess.CompletedProcess[str], command: Sequence[
     lines = lines or ["the compiler printed no message"]
     first = _first_error(lines)
     if done.returncode == 127:  # smpicc is a script, and the compiler that it calls is missing
-        return UserError(f"compiling {name}", first, "Run: apt-get install gcc g++ gfortran")
+        packages = "apt-get install gcc g++ gfortran"
+        remedy = f"Run: pip install ziglang (C, C++), or {packages}" if uses_wheel() else f"Run: {packages}"
+        return UserError(f"compiling {name}", first, remedy)
     return UserError(f"compiling {name}", first, f"The full log is in {log}")

@@ -28,7 +28,6 @@ from platforms.simgrid.compiling import (
 )
 from platforms.simgrid.installed import simgrid_version
 
-_SMPI_FOLDERS = ("-I/usr/include", "-I/usr/include/smpi")
 _NAMED = re.compile(
     rb"(?:#\s*include|__has_include)\s*\(?\s*[\"<]([^\">\n]+)[\">]|^\s*include\s+['\"]([^'\"\n]+)", re.M
 )
@@ -62,7 +61,7 @@ def included_files(source: Path, *, compiler: str, flags: Sequence[str] = ()) ->
     files = {name: fingerprint(name) for name in names}
     contents = {name: name.read_bytes() for name in names if not is_system(name)}
     if not any(_COMPUTED.search(content) for content in contents.values()):
-        told = {"files": {str(name): mark for name, mark in files.items()}, "absent": _instead(contents)}
+        told = {"files": {str(name): mark for name, mark in files.items()}, "absent": _instead(contents, flags)}
         write_checked(path, json.dumps(told).encode())
     return files
 
@@ -82,9 +81,10 @@ def _kept(path: Path) -> dict[Path, str] | None:
     return files if holds and absent else None
 
 
-def _instead(contents: Mapping[Path, bytes]) -> list[str]:
+def _instead(contents: Mapping[Path, bytes], flags: Sequence[str]) -> list[str]:
     """Return the files that do not exist, and that the includes in these files would mean if they did."""
     folders = dict.fromkeys(path.parent for path in contents)
+    folders.update(dict.fromkeys(Path(flag[2:]) for flag in flags if flag.startswith("-I/")))
     for variable in _FOLDERS:
         folders.update(dict.fromkeys(Path(part) for part in os.environ.get(variable, "").split(os.pathsep) if part))
     names = {os.fsdecode(match[1] or match[2]) for content in contents.values() for match in _NAMED.finditer(content)}
@@ -101,7 +101,9 @@ def _listed(source: Path, program: Path, flags: Sequence[str]) -> list[Path]:
     check_passable(program.name, [source])
     command = [str(program), *flags, "-M", "-MT", "listed", str(source)]
     if program.name == "smpif90":
-        command = [str(real_compiler(program)), *flags, *_SMPI_FOLDERS, "-cpp", "-M", str(source)]  # it ignores -MT
+        include = program.resolve().parent.parent / "include"
+        folders = [f"-I{include}", f"-I{include / 'smpi'}"]
+        command = [str(real_compiler(program)), *flags, *folders, "-cpp", "-M", str(source)]  # it ignores -MT
     with scratch_folder("including") as work:
         done = run_compiler(source.stem, command, work, errors="surrogateescape")
         if done.returncode != 0:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from apps.results.steady.period import LEAST_ITERATIONS, added_s, drift_rel, find_period, next_try
-from apps.results.steady.settle import FIRST_TRY
+from apps.results.steady.settle import FIRST_TRY, SETTLED_BOUND
 from platforms.errors import UserError
 from predictor.dpgraph import fluid
 from predictor.dpgraph.busy import BusyTime, watch_computation
@@ -17,6 +17,7 @@ from predictor.dpgraph.executed import Execution
 from predictor.dpgraph.instructions import COMPUTE, Instructions
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program, Sections
+from predictor.dpgraph.under_way import arrivals_drift_rel
 
 SETTLED_REL = 1e-3  # relative to the time: the most that the spread of the period may add up to
 
@@ -134,7 +135,8 @@ def estimate(
         program = sections.looped(tried) if sections.iterations else sections.program()
         if watched:
             program = watch_computation(program, [rank for ranks in watched.values() for rank in ranks])
-        run = execute(program, network, placement, s_per_flop, cores)
+        partial = sections.iterations > 0 and tried < iterations
+        run = execute(program, network, placement, s_per_flop, cores, arrivals=partial and program.loop is None)
         busy = {host: BusyTime.of(run, ranks) for host, ranks in watched.items()}
         elapsed_s = run.stop_s - run.start_s
         if not sections.iterations or tried == iterations:
@@ -145,7 +147,10 @@ def estimate(
         period = find_period(turns_s)
         more_s = [added_s(row, missing, period=period.iterations, period_s=period.time_s) for row in turns_s]
         time_s = sections.time_s(elapsed_s + more_s)
-        if missing % period.iterations == 0 and drift_rel(period, missing, time_s) <= SETTLED_REL:
+        settled = missing % period.iterations == 0 and drift_rel(period, missing, time_s) <= SETTLED_REL
+        if settled and program.loop is None:
+            settled = arrivals_drift_rel(program, run, period) <= SETTLED_BOUND
+        if settled:
             periods = missing // period.iterations
             ends_s = run.stop_s + more_s - run.start_s.min()
             busy_s = {

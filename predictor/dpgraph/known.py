@@ -99,8 +99,8 @@ def known_table(pairs: Sequence[tuple[str, str]], routes: RouteTable, options: M
     latency_s, first, link = np.array(routes.latency_s), np.array(routes.first), np.array(routes.link, np.int64)
     for number, used in enumerate(routes.links):
         if used.sharing in _NOT_REPRESENTED:
-            at = int(np.searchsorted(first, np.flatnonzero(link == number)[0], side="right")) - 1
-            raise _not_represented(used, *pairs[at])
+            pair = int(np.searchsorted(first, np.flatnonzero(link == number)[0], side="right")) - 1
+            raise _not_represented(used, *pairs[pair])
     bandwidth_Bps = np.array([used.bandwidth_Bps for used in routes.links])
     route = np.repeat(np.arange(len(pairs)), np.diff(first))
     bound_Bps, length = np.full(len(pairs), _UNBOUNDED_Bps), np.diff(first)
@@ -109,8 +109,8 @@ def known_table(pairs: Sequence[tuple[str, str]], routes: RouteTable, options: M
         bound_Bps[limited] = gamma / (2 * latency_s[limited])
     np.minimum.at(bound_Bps, route, bandwidth_Bps[link])
     slower_s = np.bincount(route, weight_S / bandwidth_Bps[link], minlength=len(pairs))
-    number = {pair: at for at, pair in enumerate(pairs)}
-    reverse = np.array([number[b, a] for a, b in pairs], np.int64)
+    index = {pair: place for place, pair in enumerate(pairs)}
+    reverse = np.array([index[b, a] for a, b in pairs], np.int64)
     way, crossed, weight = route, link, np.ones(len(link))
     if back:
         returned = ranges(first[reverse], first[reverse + 1])

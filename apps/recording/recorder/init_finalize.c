@@ -31,6 +31,7 @@ void begin_rank(void)
   bool hashes = environment_says("RECORDER_EVENTS", "hashes");
   r->counting = hashes || environment_says("RECORDER_EVENTS", "no");
   r->listing = hashes || !r->counting;
+  r->watching = r->rank == 0 && !r->counting && environment_says("RECORDER_FLIGHTS", "yes");
   r->looking = environment_says("RECORDER_EVENTS", "looks");
   r->free_compute = environment_says("RECORDER_COMPUTE", "none");
   r->entry_s = r->left_s = clock_now_s();
@@ -38,8 +39,10 @@ void begin_rank(void)
   comm_made(r, MPI_COMM_NULL, MPI_COMM_WORLD);
   power_begin(r);
   mark(r, BEGIN);
+  bus_begin(r);
   mark_unless_nothing(r, timer_left(r));
   work_begin(r);
+  work_trials(r);
   threads_begin();
   r->step = 0;
   if (r->work)
@@ -62,11 +65,14 @@ static void end_rank(Rank *r)
     if (r->events[i].kind != DELETED) {
       if (r->metered)
         r->energies_j[kept] = r->energies_j[i];
+      if (r->watching)
+        r->flights[kept] = r->flights[i];
       r->hashed[kept] = r->hashed[i];
       r->events[kept++] = r->events[i];
     }
   if (r->work)
     work_end(r);
+  bus_end(r);
   windows_end(r);
   for (size_t slot = 0; slot < r->request_slots; slot++)
     if (r->requests[slot].handle && r->requests[slot].active && r->requests[slot].receive && !r->counting)
@@ -79,6 +85,8 @@ static void end_rank(Rank *r)
   write_array(r->rank, "hashed", r->hashed, sizeof *r->hashed, kept);
   write_array(r->rank, "moments", r->moments, sizeof *r->moments, r->nmoments);
   write_array(r->rank, "energies", r->energies_j, sizeof *r->energies_j, r->metered ? kept : 0);
+  if (r->watching)
+    write_array(r->rank, "flights", r->flights, sizeof *r->flights, kept);
   inputs_end();
   threads_end(r->rank);
   if (++nfinished == ranks_of_process(nranks)) {
@@ -96,6 +104,7 @@ static void end_rank(Rank *r)
   forget_stacks(r);
   free(r->events);
   free(r->energies_j);
+  free(r->flights);
   free(r->hashes);
   free(r->hashed);
   free(r->counts);

@@ -12,14 +12,14 @@ from apps.errors import check_still
 from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
-_COMMON = _HERE.parents[1] / "common"
-_FLAGS = ("-O2", "-std=gnu11", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
+_COMMON, _HARNESS = (_HERE.parents[1] / place for place in ("common", "kernels/harness"))
+_FLAGS = ("-O2", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
 
 
 def recorder_library() -> Path:
     """Return the path of the recorder, which is compiled on first use and kept in the cache folder."""
     library = compile_once(
-        "recorder", _sources(), compiler=["smpicc"], flags=_FLAGS, libraries=["-ldl"], headers=headers()
+        "recorder", _sources(), compiler=["smpicc"], flags=_FLAGS, libraries=["-ldl", "-lstdc++"], headers=headers()
     )
     check_still("the recorder", recorder_hash(), files_hash(_FLAGS, [*_sources(), *headers()]))
     return library
@@ -46,9 +46,16 @@ def files_hash(flags: Sequence[str], files: Sequence[Path]) -> str:
 
 
 def _sources() -> list[Path]:
-    return [*sorted(_HERE.glob("*.c")), _COMMON / "energy.c", _COMMON / "json.c"]
+    return [
+        *sorted(_HERE.glob("*.c")),
+        *sorted(_HERE.glob("*.cpp")),
+        _COMMON / "energy.c",
+        _COMMON / "json.c",
+        _HARNESS / "memory.c",
+    ]
 
 
 def headers() -> list[Path]:
     """Return the recorder's headers."""
-    return [*sorted(_HERE.glob("*.h")), *(_COMMON / f"{name}.h" for name in ("checked", "energy", "json"))]
+    common = (_COMMON / f"{name}.h" for name in ("checked", "energy", "json"))
+    return [*sorted(_HERE.glob("*.h")), *common, _HARNESS / "memory.h"]

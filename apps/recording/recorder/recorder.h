@@ -6,7 +6,7 @@
  * is recorded.  RECORDER_EVENTS=no records only the moments that the program marks, with the totals up to each of them;
  * RECORDER_EVENTS=hashes records also one hash per call; RECORDER_EVENTS=looks records looks for messages as events too.
  * RECORDER_WORK times the computation between calls, or replays it (work.c).  RECORDER_COMPUTE=none lets injected computation take no time.  RECORDER_ENERGY=hosts, links or hosts+links, which
- * need SimGrid's plugins, records their energy.  The binary layouts are those of EVENT in apps/recording/events.py and
+ * need SimGrid's plugins, records their energy.  RECORDER_FLIGHTS=yes notes the messages in flight at each event of rank 0.  The binary layouts are those of EVENT in apps/recording/events.py and
  * MOMENT in apps/recording/files.py. */
 #ifndef APPS_RECORDER_H
 #define APPS_RECORDER_H
@@ -15,6 +15,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "network.h"
 
 enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, ELAPSE, LOOK, DELETED = 255 }; /* Kind */
 enum { ON_CORE, ASLEEP, READING };                                         /* op of ELAPSE: Elapse */
@@ -105,6 +107,7 @@ typedef struct {
   bool counting; /* events are counted, not kept: all of them pass through events[0] */
   bool free_compute;   /* injected computation takes no time */
   struct Work *work;   /* the computation between calls, timed or replayed (work.c); NULL: neither */
+  struct Bus *bus;     /* the memory bus of its node (bus.c); NULL: memory never limits */
   uint64_t step;       /* hash of what the latest call has done */
   double entry_s, left_s;
   Moment now;
@@ -116,6 +119,9 @@ typedef struct {
   bool computed;      /* the rank has computed since its last iteration ended */
   double *energies_j; /* now.energy_j at each event */
   size_t energies_room;
+  bool watching;      /* the messages in flight are noted at each event of rank 0 */
+  InFlight *flights;  /* at each event */
+  size_t flights_room;
   bool listing;       /* hashes of calls are kept */
   uint64_t *hashes;
   size_t nhashes, hashes_room;
@@ -164,7 +170,8 @@ void recorder_mark(int moment); /* called by programs, with a Mark */
 
 /* --- work.c: in simulation only --- */
 void work_begin(Rank *r);
-double work_done(Rank *r, const char *name); /* at the entry of a call: flops since the last one */
+int64_t work_stops(void); /* at the entry of a call: the time now, ns; 0 where computation is not timed */
+double work_done(Rank *r, const char *name, int64_t stopped_ns); /* at the entry of a call: flops since the last one */
 void work_restarts(Rank *r);                 /* at the end of a call */
 void work_end(Rank *r);
 
@@ -177,9 +184,24 @@ int timer_left(Rank *r);       /* at the end of a call, and after MPI_Init */
 int timer_collective(Rank *r); /* at the beginning of a collective of all ranks */
 int timer_ends(Rank *r);
 
+enum { MOST_TRIALS = 301 };
+bool trials_wanted(const Rank *r); /* what an empty computation takes is not known yet */
+void trials_begin(int apart);      /* of empty computations, of which the first `apart` are timed apart */
+int64_t trials_end(Rank *r);       /* returns their median time, ns */
+void trials_known(Rank *r, int64_t steady_ns, int64_t apart_ns); /* what timing takes: not computation from now on */
+
+/* --- trials.c: in simulation only --- */
+void work_trials(Rank *r); /* once in a timed run */
+
 /* --- apart.c: in simulation only --- */
 bool apart_begins(void); /* at the end of a call: the next computation finds in the caches what it uses */
-void apart_ends(void);   /* at the end of every computation; does not return in a copy of the process */
+double apart_ends(double time_s); /* at the end of every computation; returns its time, s; not in a copy of the process */
+
+/* --- bus.c: in simulation only --- */
+void bus_begin(Rank *r);
+double bus_core_flops(const Rank *r, double flops); /* that the core computes besides moving data */
+void bus_move(Rank *r, double flops);                /* lets the data of a computation pass over the bus */
+void bus_end(Rank *r);
 
 /* --- sites.c --- */
 int64_t call_site(Rank *r); /* of the latest call */

@@ -24,7 +24,7 @@ _EVENTS = 4
 # runs one had them (2e-6), and it had shown some among its simulated iterations.
 _ODD_FROM_MESSAGES, _ODD_REL = 65_000, 1e-7
 REPETITION_RULE = 2  # the same for the rules that tell which iterations may be extrapolated at all
-RULE = 3  # version of these rules in a record's identity: increase it whenever extrapolation or bounds change
+RULE = 4  # version of these rules in a record's identity: increase it whenever extrapolation or bounds change
 
 
 Row = Sequence[float]  # time or energy up to the end of each simulated iteration
@@ -43,6 +43,7 @@ class Growth:
     period: Period | None
     unit: int = 1  # period with which the iterations repeat
     advance: Mapping[str, Any] | None = None  # counts of ``unit`` iterations by field; None: those of one iteration
+    under_way_rel: float = 0.0  # what the period may get longer by, from what does not repeat in the network
 
     @property
     def missing(self) -> int:
@@ -201,6 +202,7 @@ class Growth:
             other_half_s / time_s
             + _DRIFT_WEIGHT * drift_rel(period, missing, time_s)
             + rounding_rel
+            + self.under_way_rel
             + (_ODD_REL if missing * messages > _ODD_FROM_MESSAGES else 0.0)
         )
 

@@ -30,7 +30,8 @@ def extrapolate(record: RunRecord, iterations: int, pattern: Pattern | None = No
     known = Pattern() if pattern is None else pattern
     period = find_period(record.iteration_s, known) if done >= known.least else None
     advance = None if pattern is None else record.seen.advance(pattern.period)
-    return Growth(record, iterations, period, known.period, advance).grown_record()
+    drift = 0.0 if pattern is None or period is None else record.seen.drift_rel(period, pattern.start)
+    return Growth(record, iterations, period, known.period, advance, drift).grown_record()
 
 
 def settle(

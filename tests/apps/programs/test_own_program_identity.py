@@ -11,9 +11,11 @@ from apps.errors import SimulationError
 from apps.programs.own_program import executable, read_program
 from apps.programs.problem import own_problem
 from apps.recording.recorder.library import recorder_library
+from apps.runs.runner import Runner
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
+from apps.store import Store
 from platforms.errors import UserError
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
@@ -236,3 +238,23 @@ def test_headers_of_any_name_count(tmp_path, name):
     first = read_program(path).content_hash
     header.write_text("#define WORK 8e9")
     assert read_program(path).content_hash != first
+
+
+def test_a_kept_run_is_made_again_after_a_library_that_the_program_links_was_rebuilt(platform, tmp_path):
+    def rebuild(flops):
+        (tmp_path / "work.c").write_text(f"double work(void) {{ return {flops}; }}")
+        subprocess.run(["gcc", "-fPIC", "-c", "work.c"], cwd=tmp_path, check=True)
+        (tmp_path / "libwork.a").unlink(missing_ok=True)
+        subprocess.run(["ar", "rcs", "libwork.a", "work.o"], cwd=tmp_path, check=True)
+
+    def kept_s():
+        asked = own_problem(read_program(tmp_path / "main.c", flags=f"-L{tmp_path} -lwork"))
+        spec = RunSpec(Target(asked, platform, block(platform, 1)))
+        with Runner(jobs=1, store=Store(tmp_path / "store")) as runner:
+            return runner.record(spec).time_s
+
+    (tmp_path / "main.c").write_text(SOURCE.format(include="double work(void);", flops="work()"))
+    rebuild("4e9")
+    assert kept_s() == pytest.approx(4e9 / SPEED_FLOPS)
+    rebuild("8e9")
+    assert kept_s() == pytest.approx(8e9 / SPEED_FLOPS)

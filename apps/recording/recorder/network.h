@@ -1,0 +1,23 @@
+/* The messages in flight (network.cpp). */
+#ifndef APPS_RECORDER_NETWORK_H
+#define APPS_RECORDER_NETWORK_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sums over all messages that SimGrid moves at this date, of functions that are zero when a message begins and when it
+ * ends: so messages that begin or end right now do not matter. */
+typedef struct {
+  double messages;
+  double first;  /* bytes left x time since the message began, s */
+  double second; /* the same x share of its bytes that is left */
+} InFlight;
+
+InFlight in_flight(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
