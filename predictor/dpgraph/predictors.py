@@ -21,6 +21,7 @@ from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.recording.events import Elapse, Recording
 from apps.spec.target import Target
+from platforms.addons import is_there, provided
 from platforms.model.platform import Platform, Route
 from platforms.read.read import read_route_table
 from platforms.read.routes import routes_between
@@ -35,6 +36,8 @@ if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
 
 MANY_PAIRS = 1 << 14  # of hosts, from which on their ways are kept as arrays
 RECORDED_ITERATIONS = 3  # where all are alike
+_FARMS = "apps.recording.farms:answers_in_turn"  # of an add-on
+FARM = "calibrated with programs whose ranks do not serve whoever comes first"
 POLLS = "calibrated with programs that do not ask whether messages have come (MPI_Test, MPI_Iprobe)"
 OF_THE_FILE = (
     "this is the time on the platform as its file describes it: how far the file is from a machine is not known"
@@ -128,7 +131,7 @@ class GraphModel:
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},
             bottleneck=bottleneck(target, made.time_s, each_s.tolist(), loads_s) if made.time_s > 0 else None,
             flags=(*_flags(program, around.options, network), *hidden, *sharing, *_others(made.others)),
-            no_interval=POLLS if sections.polls else None,
+            no_interval=POLLS if sections.polls else FARM if _is_farm(target, program.recording) else None,
             unlike=around.options is None and bool(hidden or network.cautions or network.unexplained),
             remarks=(*program.recording.remarks, *(() if around.options is None else (OF_THE_FILE,))),
             evidence=(program.evidence, *around.evidence),
@@ -193,6 +196,10 @@ def _unmeasured(target: Target, sections: Sections, network: NetworkModel) -> tu
     from predictor.network.unmeasured import unmeasured
 
     return unmeasured(target.platform, target.placement, sections.partners, network.measured_as)
+
+
+def _is_farm(target: Target, recording: Recording) -> bool:
+    return target.problem.program is not None and is_there(_FARMS) and bool(provided(_FARMS)(recording))
 
 
 def _others(looks: int) -> tuple[str, ...]:
