@@ -24,6 +24,7 @@ from apps.recording.events import Elapse, Recording
 from apps.spec.target import Target
 from platforms.addons import is_there, provided
 from platforms.model.platform import Platform, Route
+from platforms.read.read import read_route_table
 from platforms.read.routes import routes_between
 from platforms.terminal.quantities import percent
 from predictor.answers.energy import host_load
@@ -36,6 +37,7 @@ if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.dpgraph.program import Sections
 
 _MATTERS_REL = 0.02  # by which paths that were not measured may change the time without a word
+MANY_PAIRS = 1 << 14  # of hosts, from which on their ways are kept as arrays
 RECORDED_ITERATIONS = 3  # where all are alike
 _FARMS = "apps.recording.farms:answers_in_turn"  # of an add-on
 FARM = "calibrated with programs whose ranks do not serve whoever comes first"
@@ -183,9 +185,11 @@ class GraphModel:
         if around.options is None:
             return _measured(target.platform, around.hosts, around.measurements)
         # Imported here for a quick start: it is slow to import.
-        from predictor.dpgraph.known import known_network
+        from predictor.dpgraph.known import known_network, known_table
 
         asked = sorted(self.sections(target).host_pairs(target.placement))
+        if routes is None and len(asked) > MANY_PAIRS:
+            return known_table(asked, read_route_table(target.platform, asked), around.options)
         return known_network(
             routes_between(target.platform, asked) if routes is None else routes(asked), around.options
         )
