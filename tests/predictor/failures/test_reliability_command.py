@@ -225,7 +225,8 @@ def test_a_node_may_have_several_ranks(computing, tmp_path, capsys):
     # By hand: 8e11 operations on cores of 10 Gflop/s: 20 s on the four of one node, 10 s on those of two.
     quad = tmp_path / "quad.xml"
     quad.write_text(
-        '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n<platform version="4.1">\n'
+        '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+        '<platform version="4.1">\n'
         '<cluster id="q" prefix="q-" suffix="" radical="0-1" speed="10Gf" core="4" bw="1Gbps" lat="20us"/>\n</platform>'
     )
     command = ["--node-mtbf-hours", "1", "--checkpoint", "1", "--platform", str(quad), "--no-store", "--json"]
