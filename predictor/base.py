@@ -297,6 +297,14 @@ class Predictor(Protocol):
 
 
 @runtime_checkable
+class Resilient(Predictor, Protocol):
+    """A predictor that can do without some of its evidence."""
+
+    def without(self, request: EvidenceRequest, error: Exception) -> Resilient | None:
+        """Return the predictor that does without evidence of which the run failed; None if it cannot."""
+
+
+@runtime_checkable
 class Learning(Protocol):
     """A predictor that learns a program from recordings on fewer ranks, with options of its own."""
 
