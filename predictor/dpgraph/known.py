@@ -89,9 +89,15 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
             links=crossed,
         )
     protocol = Protocol(float(chosen["smpi/send-is-detached-thresh"]), float(chosen["smpi/async-small-thresh"]))
+    timing = _timing(chosen, np.array(list(latencies)))
+    return NetworkModel(ways, capacity, timing, protocol, polling=polling(options))
+
+
+def polling(options: Mapping[str, str]) -> Polling:
+    """Return the times of looks for messages under SimGrid's options."""
+    chosen = {**DEFAULTS, **options}
     grows = chosen["smpi/grow-injected-times"].lower() in _YES
-    polling = Polling(float(chosen["smpi/test"]), float(chosen["smpi/iprobe"]), grows)
-    return NetworkModel(ways, capacity, _timing(chosen, np.array(list(latencies))), protocol, polling=polling)
+    return Polling(float(chosen["smpi/test"]), float(chosen["smpi/iprobe"]), grows)
 
 
 def declared_cautions(options: Mapping[str, str]) -> tuple[str, ...]:
