@@ -79,7 +79,7 @@ def _lines(program: BuiltProgram) -> list[str]:
     if program.lacks:
         lines.append(f"  where a rank calls {', '.join(program.lacks)}, it fails: SimGrid has no such function")
     if program.threads:
-        lines.append("  it uses OpenMP, whose threads are no ranks: set OMP_NUM_THREADS=1 before it runs")
+        lines.append("  it uses OpenMP: each rank has one thread; more (OMP_NUM_THREADS) are refused where it is timed")
     return lines
 
 

@@ -72,9 +72,11 @@ def keep_output(folder: Path, done: Finished, work: Path) -> None:
 def environment(folder: Path, **more: str) -> dict[str, str]:
     """Return the environment of a run: this process's, without what steers SimGrid's scripts, and the run's TMPDIR.
 
-    The C library keeps the memory that a simulation frees, unless the user has set its tunables.
+    Unless the user has set these, the C library keeps the memory that a simulation frees, and OpenMP has one thread for
+    each rank: others would compute beside the simulation, and not in simulated time.
     """
-    return {"GLIBC_TUNABLES": _MEMORY, **_with_plain_numbers(clean_environment()), "TMPDIR": str(folder), **more}
+    usual = {"GLIBC_TUNABLES": _MEMORY, "OMP_NUM_THREADS": "1"}
+    return {**usual, **_with_plain_numbers(clean_environment()), "TMPDIR": str(folder), **more}
 
 
 def _with_plain_numbers(variables: dict[str, str]) -> dict[str, str]:

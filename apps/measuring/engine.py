@@ -29,7 +29,7 @@ from apps.results.record import RunRecord, from_kernel
 from apps.spec.run_spec import RunSpec
 
 # Processor time that other threads of a rank may take unnoticed, as a share and s: MPI has some, which poll and wait.
-_THREADS_REL, _THREADS_S = 0.1, 0.05
+_THREADS_REL, _THREADS_S = 0.1, 0.02
 
 
 @dataclass(frozen=True)

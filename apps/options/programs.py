@@ -27,6 +27,7 @@ _GOES_WITH_PROGRAM = (
     "--assume-repeatable",
     "--program-file",
     "--time-from",
+    "--program-period",
 )
 
 
@@ -81,6 +82,12 @@ class ProgramOptions(ProblemOptions):
         "{shares} by the parts of the data of all ranks, such as 0.25,0.75 (docs/planning/shares.md)",
     )
     program_iterations: int | None = option(None, "N", "number of iterations of a full run")
+    program_period: int | None = option(
+        None,
+        "K",
+        "iterations after which the program's calls repeat, where one iteration is not like the next: K of them then "
+        "count as one (default: 1)",
+    )
     program_flags: str | None = option(None, "FLAGS", "more arguments of the compiler, in one word, for a source")
     program_build: str | None = option(
         None,
@@ -166,19 +173,19 @@ def own_problem_from_request(request: ProgramOptions, *, real_mpi: bool = False)
         raise UserError(f"--program-status {status}", "goes with simulations", "Leave it out with --machine")
     if request.program_build is not None:
         provided(BUILD)(request.program, request.program_build, real_mpi=real_mpi)
-    return own_problem(
-        read_program(
-            request.program,
-            request.program_args or "",
-            request.program_iterations,
-            real_mpi=real_mpi,
-            flags=request.program_flags or "",
-            status=status or 0,
-            assumed=_assumed(request.assume_repeatable),
-            files=request.program_file,
-            time_from=request.time_from,
-        )
+    program = read_program(
+        request.program,
+        request.program_args or "",
+        request.program_iterations,
+        real_mpi=real_mpi,
+        flags=request.program_flags or "",
+        status=status or 0,
+        assumed=_assumed(request.assume_repeatable),
+        files=request.program_file,
+        time_from=request.time_from,
     )
+    period = request.program_period
+    return own_problem(program if period in (None, 1) else program.in_periods(period))
 
 
 def _assumed(text: str | None) -> tuple[str, ...]:

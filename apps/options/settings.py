@@ -78,13 +78,14 @@ class SettingsOptions(ComputeOptions):
         None,
         "GB/S|platform",
         "bandwidth between a node's cores and its memory, which its ranks share: each computation is followed by "
-        "moving the bytes that the kernel declares; platform: the bandwidth that the platform gives for each host "
-        "(default: memory never limits)",
+        "moving the bytes that the kernel declares, or --bytes-per-flop gives; platform: the bandwidth that the "
+        "platform gives for each host (default: memory never limits)",
     )
     bytes_per_flop: float | None = option(
         None,
         "B",
-        "with --memory-bus: bytes per operation instead of those that the kernel declares",
+        "with --memory-bus: bytes per operation instead of those that the kernel declares; a program of your own needs "
+        "it",
         unit="byte/flop",
     )
     cfg: tuple[str, ...] = option((), "KEY:VALUE", "a SimGrid option; may be given several times")

@@ -12,7 +12,7 @@ import os
 import shlex
 import sys
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -90,7 +90,9 @@ class UserProgram:
     # of a source in Python with the modules that it imports from its own folder.
     content_hash: str
     arguments: tuple[str, ...]  # with PLACEHOLDER in place of the number of iterations
-    iterations: int | None  # number of iterations of a full run; None: neither arguments nor files have a PLACEHOLDER
+    # Number of iterations of a full run; None: neither arguments nor files have a PLACEHOLDER.  Each of them is
+    # ``period`` iterations of the program's own count, which has ``rest`` more.
+    iterations: int | None
     path: Path = field(compare=False)  # absolute
     # Hash of the file as it was read; None: content_hash.  They differ where the content is known from elsewhere.
     read_hash: str | None = field(default=None, compare=False)
@@ -106,6 +108,8 @@ class UserProgram:
     time_from: str | None = None
     # The readings of a clock that bound it (apps/runs/timer.py); None: not known yet.
     timer: Timer | None = field(default=None, compare=False)
+    period: int = 1
+    rest: int = 0
 
     @property
     def is_python(self) -> bool:
@@ -126,17 +130,40 @@ class UserProgram:
         """Return the arguments for a run.
 
         Args:
-            iterations: Number of iterations, in place of PLACEHOLDER.
+            iterations: Number of iterations; that of the program's own count stands in place of PLACEHOLDER.
             shares: The part of the data of every rank, in place of SHARES.
         """
         divided = ",".join(f"{share:.6g}" for share in shares)
         return tuple(
-            argument.replace(PLACEHOLDER, str(iterations)).replace(SHARES, divided) for argument in self.arguments
+            argument.replace(PLACEHOLDER, self._own(iterations)).replace(SHARES, divided) for argument in self.arguments
         )
 
     def files_for(self, iterations: int) -> dict[str, str]:
         """Return the text of each file that a run of ``iterations`` iterations needs, by name."""
-        return {name: text.replace(PLACEHOLDER, str(iterations)) for name, text in self.files}
+        return {name: text.replace(PLACEHOLDER, self._own(iterations)) for name, text in self.files}
+
+    def _own(self, iterations: int) -> str:
+        return str(iterations * self.period + self.rest)
+
+    def in_periods(self, period: int) -> UserProgram:
+        """Return the program with iterations of ``period`` of its own each.
+
+        Raises:
+            OptionError: It has fewer, or no iterations.
+        """
+        where = f"--program-period {period}"
+        if period < 1 or self.iterations is None or self.iterations < period:
+            remedy = "Give the number of iterations after which its calls repeat, and --program-iterations"
+            raise OptionError(where, f"the program has {self.iterations or 'no'} iterations", remedy)
+        made = hashlib.sha256(repr((self.content_hash, period, self.iterations)).encode()).hexdigest()
+        return replace(
+            self,
+            content_hash=made,
+            read_hash=self.read_hash or self.content_hash,
+            iterations=self.iterations // period,
+            period=period,
+            rest=self.iterations % period,
+        )
 
 
 def read_program(

@@ -47,10 +47,9 @@ _COLUMNS = {
     "measured": np.dtype(np.bool_),
     "held_node_s": np.dtype(np.float64),
     "spread_rel": np.dtype(np.float64),
-    "folded_rel": np.dtype(np.float64),
     "replayed": np.dtype(np.bool_),
 }
-_SCALARS = ("measured", "replayed", "held_node_s", "spread_rel", "folded_rel")
+_SCALARS = ("measured", "replayed", "held_node_s", "spread_rel")
 
 
 def no_moment() -> npt.NDArray[np.void]:
@@ -204,7 +203,6 @@ def to_bytes(recording: Recording) -> bytes:
         measured=recording.measured,
         held_node_s=recording.held_node_s,
         spread_rel=recording.spread_rel,
-        folded_rel=recording.folded_rel,
         replayed=recording.replayed,
         ends=_ends(recording.events),
         counts=np.concatenate(recording.counts),
@@ -243,7 +241,6 @@ def from_bytes(content: bytes, *, nranks: int | None = None) -> Recording:
         measured=bool(columns["measured"]),
         held_node_s=float(columns["held_node_s"]),
         spread_rel=float(columns["spread_rel"]),
-        folded_rel=float(columns["folded_rel"]),
         replayed=bool(columns["replayed"]),
     )
 

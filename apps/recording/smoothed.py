@@ -23,7 +23,7 @@ def smoothed(recording: Recording, speed_flops: float, iterations: int) -> Recor
         iterations: Number of iterations.
     """
     measured = [_steps(events, speed_flops) for events in recording.events]
-    work = measured_work(measured, iterations)
+    work = measured_work(measured, iterations, simulated=False)
     events = tuple(
         _with_times(events, steps["time_s"] * speed_flops)
         for events, steps in zip(recording.events, work.steps, strict=True)

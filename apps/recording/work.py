@@ -2,7 +2,8 @@
 
 The recorder times every computation of a run once (apps/recording/recorder/work.c).  Where a rank's calls repeat, the
 computation at each place of the iteration is the median over the iterations, the first of which, the warm-up, stays as
-it was measured; ranks that call alike and differ by no more than the measurement scatters share their median.
+it was measured; ranks that call alike and differ by no more than the measurement scatters share their median.  Of
+several runs that call alike each step has its median.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import math
 import zipfile
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -30,10 +31,9 @@ STEP = np.dtype(
 _LEAST_REPEATS = 4  # of an iteration: fewer are no base of a median
 _LEAST_SHARE = 0.5  # of a rank's calls that repeat
 _LAGS_TRIED = 4096
-LONG_S = 0.05  # computation above which the first state of the caches does not matter, as in recorder/apart.c
-_LEAST_APART = 3  # computations at a place that were timed apart
-_APART_REL, _APART_S = 0.03, 3e-8  # by which a correction may be wrong: a share of it, and the way back in the copy
-_CLOCK_S = 3e-8  # by which the clocks may be wrong
+_FOLDED_REL, _FOLDED_S = 0.3, 3e-4  # by which others' use of the caches makes a computation longer, at most
+_APART_REL, _APART_S = 0.03, 5e-9  # by which a correction may be wrong: a share of it, and the time of the clocks
+_CLOCK_S = 3e-8  # by which a time may be wrong that was not timed apart
 _FAR, _FAR_S = 1.5, 2e-5  # an iteration's computation is far above the median by this much of it, and this time
 _VARIES = 0.10  # share that iterations far above the median add to all, above which they are not alike
 _DRIFTS = (
@@ -66,8 +66,7 @@ class Work:
     steps: tuple[npt.NDArray[np.void], ...]  # dtype STEP, by rank
     repeats: tuple[Repeat, ...]  # by rank
     iterations: int  # of the run that was timed; 1: a program without iterations
-    spread_rel: float  # by which the computation of a rank may be wrong, as far as its repetition shows, as a share
-    folded_rel: float = 0.0  # share of computation that others' use of the caches may have made longer
+    spread_rel: float  # by which the computation of a rank may be wrong, as far as what was timed shows, as a share
     uniform: bool = True  # every rank computes the same in all iterations but the first
     kept: bool = True  # in the store
 
@@ -105,11 +104,37 @@ def _whole(repeat: Repeat, iterations: int) -> int:
     return repeat.count * max(1, round(iterations / repeat.count)) if repeat.count else 0
 
 
-def measured_work(steps: Sequence[npt.NDArray[np.void]], iterations: int) -> Work:
+def typical(works: Sequence[Work]) -> Work:
+    """Return the computation of several runs: the median of each step, where all of them call alike; else the first.
+
+    Memory lies elsewhere in each run, and so do the conflicts of the caches: how far the runs differ tells by how much
+    another one may.
+    """
+    first = works[0]
+    alike = [work for work in works if work.repeats == first.repeats and _calls_equal(work, first)]
+    if len(alike) < len(works):
+        return first
+    middle = [row.copy() for row in first.steps]
+    for rank, row in enumerate(middle):
+        row["time_s"] = np.median([work.steps[rank]["time_s"] for work in alike], axis=0)
+    totals_s = np.array([[row["time_s"].sum() for row in work.steps] for work in alike])
+    longest_s = float(np.median(totals_s, axis=0).max(initial=0.0))
+    apart_rel = float(np.ptp(totals_s, axis=0).max(initial=0.0)) / longest_s if longest_s > 0 else 0.0
+    spread_rel = float(np.median([work.spread_rel for work in alike]))
+    uniform = all(work.uniform for work in alike)
+    return replace(first, steps=tuple(middle), spread_rel=max(spread_rel, apart_rel), uniform=uniform)
+
+
+def _calls_equal(work: Work, other: Work) -> bool:
+    return all(np.array_equal(row["check"], its["check"]) for row, its in zip(work.steps, other.steps, strict=True))
+
+
+def measured_work(steps: Sequence[npt.NDArray[np.void]], iterations: int, *, simulated: bool = True) -> Work:
     """Return the computation to be replayed, from the steps of one run of so many iterations; 1: it has none.
 
-    At places where some computations were timed apart, those of all ranks that call alike take as much less as these:
-    what others do to a rank's caches is an effect of the simulation.
+    In a simulation other ranks use a rank's caches between its computations.  At places where some computations were
+    timed apart, those of all ranks that call alike take as much less as these; elsewhere the spread holds how much
+    longer they may be.
     """
     repeats = [_repeat(row["check"], iterations) for row in steps]
     rows = [row.copy() for row in steps]
@@ -122,20 +147,18 @@ def measured_work(steps: Sequence[npt.NDArray[np.void]], iterations: int) -> Wor
         alike[len(rows[rank]), repeat].append(rank)
     off_s = [0.0] * len(rows)
     for ranks in alike.values():
-        if len(rows) > 1:
+        if simulated:
             _unfold([places[rank] for rank in ranks], [steps[rank] for rank in ranks], [rows[rank] for rank in ranks])
         for rank in ranks:
-            off_s[rank] = places[rank].off_s(rows[rank])
+            off_s[rank] = places[rank].off_s(rows[rank], folded=simulated and len(rows) > 1)
         _share(ranks, rows, errors, off_s)
     totals_s = [float(row["time_s"].sum()) for row in rows]
-    longest_s, every_s = max(totals_s, default=0.0), sum(totals_s)
-    folded_s = sum(each.folded_s(row) for each, row in zip(places, rows, strict=True)) if len(rows) > 1 else 0.0
+    longest_s = max(totals_s, default=0.0)
     return Work(
         tuple(rows),
         tuple(repeats),
         iterations,
         spread_rel=max(off_s) / longest_s if longest_s > 0 else 0.0,
-        folded_rel=folded_s / every_s if every_s > 0 else 0.0,
         uniform=all(each.alike for each in places),
     )
 
@@ -166,28 +189,30 @@ class _Places:
     def unfold(self, row: npt.NDArray[np.void], place: int, ratios: npt.NDArray[np.float64]) -> None:
         """Make the computation at a place as much shorter as those that were timed apart, by their ratios to others."""
         self.known[place] = True
+        self.left_s[place] -= _CLOCK_S - _APART_S
         ratio = float(np.quantile(ratios, 0.25))
-        if ratio >= 1:
+        if (ratio - 1) * float(self.middle_s[place]) > _CLOCK_S:  # what was copied has taken room in the caches
             return
         row["time_s"][self.later][place :: self.repeat.lag] *= ratio
         folded_s = float(self.middle_s[place])
         scatter = 1.4826 * float(np.median(np.abs(ratios - np.median(ratios)))) * 1.2533 / math.sqrt(len(ratios))
-        left_s = (_APART_REL * (1 - ratio) + scatter) * folded_s + _APART_S
+        left_s = (_APART_REL * abs(1 - ratio) + scatter) * folded_s + _APART_S
         self.left_s[place] = min(left_s, max(float(self.left_s[place]), (1 - ratio) * folded_s))
 
-    def off_s(self, row: npt.NDArray[np.void]) -> float:
-        """Return by how much the computation in all steps may be wrong, s."""
+    def off_s(self, row: npt.NDArray[np.void], *, folded: bool) -> float:
+        """Return by how much the computation in all steps may be wrong, s; ``folded``: others use the rank's caches."""
         later_s = float(row["time_s"][self.later].sum()) if len(self.middle_s) else 0.0
         once_s = float(row["time_s"].sum()) - (later_s if self.alike else 0.0)
-        return float(self.left_s.sum() * (self.repeat.count - 1)) + _ONCE_REL * once_s
+        folded_s = self._folded_s(row) if folded else 0.0
+        return float(self.left_s.sum() * (self.repeat.count - 1)) + _ONCE_REL * once_s + folded_s
 
-    def folded_s(self, row: npt.NDArray[np.void]) -> float:
-        """Return the time of the short computations that are not known to be those of the rank alone."""
+    def _folded_s(self, row: npt.NDArray[np.void]) -> float:
+        """Return by how much the computations may be too long that are not known to be those of the rank alone, s."""
         known = np.zeros(len(row), bool)
         if len(self.middle_s):
             known[self.later] = np.tile(self.known, self.repeat.count - 1)
             known[self.repeat.first : self.later.start] = self.known  # one of many
-        return float(row["time_s"][~known & (row["time_s"] < LONG_S)].sum())
+        return float(np.minimum(_FOLDED_REL * row["time_s"][~known], _FOLDED_S).sum())
 
 
 def _places(row: npt.NDArray[np.void], repeat: Repeat) -> _Places:
@@ -254,10 +279,10 @@ def _unfold(
             for each, measured in zip(places, steps, strict=True)
         ]
         every = np.concatenate(seen)
-        if len(every) < _LEAST_APART:
+        if not len(every):
             continue
         for each, row, ratios in zip(places, rows, seen, strict=True):
-            each.unfold(row, place, ratios if len(ratios) >= _LEAST_APART else every)
+            each.unfold(row, place, ratios if len(ratios) else every)
 
 
 def _share(
@@ -331,7 +356,6 @@ def to_bytes(work: Work) -> bytes:
         repeats=np.array([(each.first, each.count, each.lag) for each in work.repeats], np.int64),
         iterations=work.iterations,
         spread_rel=work.spread_rel,
-        folded_rel=work.folded_rel,
         uniform=work.uniform,
     )
     return file.getvalue()
@@ -349,8 +373,8 @@ def from_bytes(content: bytes, *, nranks: int) -> Work:
             everything["time_s"], everything["check"], everything["apart"] = file["time_s"], file["check"], 0
             steps = np.split(everything, file["ends"][:-1])
             repeats = tuple(Repeat(*map(int, row)) for row in file["repeats"])
-            shares = float(file["spread_rel"]), float(file["folded_rel"])
-            made = Work(tuple(steps), repeats, int(file["iterations"]), *shares, uniform=bool(file["uniform"]))
+            spread_rel, uniform = float(file["spread_rel"]), bool(file["uniform"])
+            made = Work(tuple(steps), repeats, int(file["iterations"]), spread_rel, uniform=uniform)
     except (ValueError, KeyError, TypeError, IndexError, OSError, EOFError, zipfile.BadZipFile) as err:
         raise ValueError(f"not a measured computation: {err}") from err
     if len(made.steps) != nranks or len(repeats) != nranks:

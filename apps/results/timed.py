@@ -11,6 +11,5 @@ class Timed:
 
     replayed: bool  # it was timed once, and replayed in this run; else it was timed in this run itself
     spread_rel: float  # by which a rank's computation may be wrong, as a share of it; 0: not known
-    folded_rel: float = 0.0  # share of it that other ranks' use of the caches may have made longer
     kept: bool = True  # what was timed is in the store: a later run takes the same
     reason: str = ""  # why it was not replayed

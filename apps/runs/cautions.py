@@ -19,15 +19,16 @@ from apps.results.record import NOT_SHOWN, RunRecord, iterations_caution
 from apps.results.timed import Timed
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
+from platforms.addons import is_there, provided
 from platforms.model.platform import Change
 from platforms.simgrid.repairs import simgrid_identity
 
+_FARMS = "apps.recording.farms:answers_in_turn"  # of an add-on
 _LOCKED = (
     "one-sided calls wait for their own messages (locks, flushes or MPI_Accumulate): SimGrid lets ranks wait for each "
     "other at a window, which predictions from a recording leave out"
 )
-FOLDED_REL = 0.2  # share of measured computation that may be too long without a word
-SPREAD_REL = 0.05  # share by which measured computation may be wrong without a word
+SPREAD_REL = 0.1  # share by which measured computation may be wrong without a word
 _LOOKS_MATTER = 0.05  # share of the time above which the charge for looks is a caution
 CHARGED = (
     "SimGrid's charge for looking for messages (MPI_Iprobe, MPI_Test and their kind, 0.1 ms each), not a time of a "
@@ -115,16 +116,11 @@ def _of_timed(timed: Timed) -> Iterator[str]:
         yield MEASURED
     elif not timed.kept:
         yield f"{MEASURED}, because the store does not keep what was timed"
-    yield from _spread(timed.spread_rel, timed.folded_rel)
+    yield from _spread(timed.spread_rel)
 
 
-def _spread(spread_rel: float, folded_rel: float) -> Iterator[str]:
-    """Yield how far measured computation may be wrong, and how much of it may be too long."""
-    if folded_rel > FOLDED_REL:
-        yield (
-            f"{100 * folded_rel:.0f} % of the computation is in short pieces that could not be timed apart from the "
-            "other ranks, whose use of the caches makes them longer than on a machine"
-        )
+def _spread(spread_rel: float) -> Iterator[str]:
+    """Yield how far measured computation may be wrong."""
     if spread_rel > SPREAD_REL:
         yield f"the program's computation was timed on this computer and may be wrong by {100 * spread_rel:.2g} %"
 
@@ -157,7 +153,7 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
         )
     elif recording.timed:
         yield MEASURED
-    yield from _spread(recording.spread_rel, recording.folded_rel)
+    yield from _spread(recording.spread_rel)
     if program is not None and spec.compute == "injected" and not recording.computes:
         yield _no_computation(program)
     if recording.asks:
@@ -169,11 +165,21 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
         yield f"{looks} of its {events} events are looks, each with {CHARGED}"
     if recording.waits_at_windows:
         yield _LOCKED
+    if program is not None and is_there(_FARMS):
+        answered = provided(_FARMS)(recording)
+        if answered:
+            yield (
+                f"{answered} messages from any source are answered in the order in which they came while the program "
+                "was recorded, on equal hosts: on others, other ranks do the work"
+            )
     if problem.iterative:
         first, iterations = recording.events[0], spec.target.iterations
         recorded = int(((first["kind"] == Kind.MARK) & (first["op"] == Mark.ITERATION)).sum())
         if not recorded:
-            yield "all iterations were recorded, because they were not shown to be alike"
+            yield (
+                "all iterations were recorded, because they were not shown to be alike (--program-period K records "
+                "few, if they repeat every K)"
+            )
         elif recorded < iterations:
             yield f"{recorded} of {iterations} iterations were recorded: the others are taken to be like them"
     if spec.machine is None:

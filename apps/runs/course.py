@@ -109,7 +109,6 @@ def _on_slower(
                     measured=recording.measured,
                     replayed=recording.replayed,
                     spread_rel=recording.spread_rel,
-                    folded_rel=recording.folded_rel,
                 )
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}") from err

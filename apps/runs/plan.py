@@ -9,6 +9,7 @@ from apps.probes.plan import Plan as ExperimentPlan
 from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.results.record import RunRecord
+from apps.runs.computation import RUNS, needs_work, work_identity
 from apps.runs.engines import run_identity
 from apps.runs.limits import EXPERIMENT_S, EvidenceLimit, rough_duration
 from apps.runs.neutral import recording_identity
@@ -89,13 +90,14 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
     """
     known = {spec: record for spec in plan.specs if (record := _kept(spec, store)) is not None}
     evidence = [*_recordings(plan.recordings, store), *_experiments(plan.experiments, store)]
-    told = evidence or plan.others or plan.beyond
+    others = [*plan.others, *_timings([*plan.specs, *(spec for spec, _ in plan.recordings)], store)]
+    told = evidence or others or plan.beyond
     lines = [] if told and not plan.specs else [_runs_text(plan, known, jobs)]
     lines += _costs(plan, known)
-    for others, asker in ((evidence, ", ".join(plan.askers)), (plan.others, "")):
-        if others:
-            listed = " and ".join(map(str, others)) + (f" for {asker}" if asker else "")
-            time_s = sum(step.wall_s for step in others)
+    for steps, asker in ((evidence, ", ".join(plan.askers)), (others, "")):
+        if steps:
+            listed = " and ".join(map(str, steps)) + (f" for {asker}" if asker else "")
+            time_s = sum(step.wall_s for step in steps)
             time = f", about {rough_duration(time_s)}" if time_s else ""
             lines.append(f"{'besides these, ' if lines else ''}{listed}{time}")
     lines += [refusals_text(plan.refused)] if plan.refused else []
@@ -154,6 +156,15 @@ def _recordings(wanted: Sequence[tuple[RunSpec, int]], store: Store | None) -> I
     if wanted:
         time_s = _RECORDING * sum(_run_s(spec, iterations) for spec, iterations in missing)
         yield Other("recording", "recordings", len(wanted), time_s, len(wanted) - len(missing))
+
+
+def _timings(specs: Sequence[RunSpec], store: Store | None) -> Iterator[Other]:
+    """Yield the timings of programs' computation, if there are any; how long they take is not known before."""
+    wanted = {identity_hash(identity): identity for identity in map(work_identity, filter(needs_work, specs))}
+    kept = sum(store is not None and store.unchanged("computation", identity) for identity in wanted.values())
+    if wanted:
+        runs = f"of a program's computation (1 to {RUNS} runs{'' if len(wanted) == 1 else ' each'})"
+        yield Other(f"timing {runs}", f"timings {runs}", len(wanted), 0.0, kept)
 
 
 def _experiments(wanted: Sequence[ExperimentPlan], store: Store | None) -> Iterator[Other]:

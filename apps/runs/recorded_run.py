@@ -52,8 +52,7 @@ def with_source(spec: RunSpec, recording: Recording) -> Recording:
     """Return a recording of a spec's run with what is known of its measured computation."""
     if spec.compute != "measured" or spec.work is None:
         return recording
-    work = spec.work
-    return replace(recording, measured=True, replayed=True, spread_rel=work.spread_rel, folded_rel=work.folded_rel)
+    return replace(recording, measured=True, replayed=True, spread_rel=spec.work.spread_rel)
 
 
 def undated(recording: Recording) -> Recording:

@@ -18,10 +18,12 @@ from apps.results.steady.settle import extrapolate, settle
 from apps.runs.fingerprints import noted_in_full
 from apps.spec.run_spec import RunSpec
 from apps.store import Store
+from platforms.addons import is_there, provided
 
 # Fingerprints cost nearly a full run, so a run of fewer messages than this is cheaper in full
 # (docs/validation/steady-state.md); a collective counts as one message of each rank.
 FULL_BELOW_MESSAGES = 50_000
+_PERIODS = "apps.runs.longer_periods"  # an add-on
 NOT_SETTLED = "the first ones did not settle"
 
 
@@ -30,12 +32,19 @@ Settle = Callable[[Inputs | None], Inputs | None]
 
 
 class NotShown(Exception):
-    """The iterations are not shown to repeat; the message says why."""
+    """The iterations are not shown to repeat; the message says why.
+
+    ``may_in_turns``: several of them together may still repeat.
+    """
+
+    def __init__(self, reason: str, *, may_in_turns: bool = False):
+        super().__init__(reason)
+        self.may_in_turns = may_in_turns
 
 
 def repeating(
     spec: RunSpec,
-    run: Callable[[int], RunRecord],
+    run: Callable[[int, RunSpec], RunRecord],
     *,
     settle_inputs: Settle,
     store: Store | None,
@@ -45,12 +54,13 @@ def repeating(
 ) -> RunRecord:
     """Return the record of all iterations of a user's program, extrapolated only if all were seen to repeat.
 
-    ``run`` simulates the number of iterations that it is given.  Wall time is the sum of all simulations.
+    ``run`` simulates the number of iterations that it is given, of a spec of the same program.  Wall time is the sum of
+    all simulations.
     """
     walls_s: list[float] = []
 
-    def timed(iterations: int) -> RunRecord:
-        record = run(iterations)
+    def timed(iterations: int, of: RunSpec = spec) -> RunRecord:
+        record = run(iterations, of)
         walls_s.append(record.wall_s)
         return record
 
@@ -60,7 +70,20 @@ def repeating(
         }  # fmt: skip
         record = _extrapolated(spec, timed, limits, full_below_messages, walls_s)
     except NotShown as reason:
-        record = replace(timed(spec.full_iterations), iterations_basis=str(reason))
+        began_s = time.perf_counter()
+        longer = (
+            provided(f"{_PERIODS}:in_periods")(spec, full_below_messages=full_below_messages, **limits)
+            if reason.may_in_turns and is_there(_PERIODS)
+            else None
+        )
+        walls_s.append(time.perf_counter() - began_s)
+        try:
+            if longer is None:
+                raise
+            made = _extrapolated(longer, lambda count: timed(count, longer), limits, full_below_messages, walls_s)
+            record = provided(f"{_PERIODS}:of_iterations")(made, longer)
+        except NotShown:
+            record = replace(timed(spec.full_iterations), iterations_basis=str(reason))
     return replace(record, wall_s=sum(walls_s))
 
 
@@ -143,7 +166,7 @@ def _run(run: Callable[[int], RunRecord], iterations: int) -> RunRecord:
     try:
         return run(iterations)
     except NoIterations as err:
-        raise NotShown(err.problem) from err
+        raise NotShown(err.problem, may_in_turns=True) from err
 
 
 def _full(spec: RunSpec, marked: bool, cuts: Any, limits: dict[str, Any]) -> Fingerprints:
@@ -160,7 +183,7 @@ def _full(spec: RunSpec, marked: bool, cuts: Any, limits: dict[str, Any]) -> Fin
     except (SimulationError, KernelError) as err:
         raise NotShown(f"the run that compares them failed ({err})") from err
     if full is None:
-        raise NotShown("they do not repeat")
+        raise NotShown("they do not repeat", may_in_turns=not marked)
     if len(full.iterations) != iterations:
         raise NotShown(f"the program is told to do {iterations} and does {len(full.iterations)}")
     return full

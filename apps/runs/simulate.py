@@ -80,8 +80,8 @@ def _simulated(
     uniform = problem.program is None and named_kernel(problem.name).uniform
     read: list[Inputs | None] = []
 
-    def run(iterations: int) -> RunRecord:
-        made = run_iterations(spec, iterations, time_limit_s=time_limit_s, stop=stop)
+    def run(iterations: int, of: RunSpec = spec) -> RunRecord:
+        made = run_iterations(of, iterations, time_limit_s=time_limit_s, stop=stop)
         read.append(made.inputs)
         return made
 

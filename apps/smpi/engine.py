@@ -21,7 +21,16 @@ from apps.programs.own_program import UserProgram
 from apps.recording.recorder.library import recorder_hash, recorder_library
 from apps.results.energy import counted
 from apps.results.record import RunRecord, from_kernel
-from apps.smpi.launch import Launch, check_program, expected_status, launch, prepare, repeatable, run_inputs
+from apps.smpi.launch import (
+    Launch,
+    bus_settings,
+    check_program,
+    expected_status,
+    launch,
+    prepare,
+    repeatable,
+    run_inputs,
+)
 from apps.smpi.memorybus.library import bus_hash
 from apps.smpi.replay import replay_settings, timer_settings
 from apps.spec.run_spec import RunSpec
@@ -198,6 +207,8 @@ def noted(
     settings = {**timer_settings(spec, started.iterations), **settings}
     with scratch_folder("smpi") as folder:
         settings |= replay_settings(spec, started.iterations, folder)
+        if spec.target.problem.program is not None:
+            settings |= bus_settings(spec)
         work = working_folder(folder, started.files) if started.finds_input else None
         done = run_bounded(
             prepare(spec, started, folder, recorder=recorder_library()),

@@ -193,6 +193,23 @@ def _check_hosts(spec: RunSpec) -> None:
     check_host_names(spec.target.placement)
 
 
+def bus_settings(spec: RunSpec) -> dict[str, str]:
+    """Return the recorder's settings for the memory bus of a program (recorder/bus.c); none without a bus.
+
+    Raises:
+        KernelError: The program's computation is timed while it is simulated, and so has no number of bytes.
+    """
+    if spec.memory_bus is None:
+        return {}
+    if spec.compute == "measured" and spec.work is None:
+        problem = "its computation is timed in each run (SMPI_SAMPLE, or another course each time), without a bus"
+        raise KernelError(f"--memory-bus, {spec.target.problem}", problem, "Leave it out")
+    library, bandwidth, moved = (word.partition("=")[2] for word in bus_arguments(spec))
+    alone = "no" if spec.compute == "injected" else "yes"
+    names = ("RECORDER_BUS", "RECORDER_BUS_BANDWIDTH", "RECORDER_BUS_BYTES", "RECORDER_BUS_ALONE")
+    return dict(zip(names, (library, bandwidth, moved, alone), strict=True))
+
+
 def bus_arguments(spec: RunSpec) -> tuple[str, ...]:
     """Return the kernel arguments for the memory bus (apps/kernels/harness/memory.h); none without a bus."""
     if spec.memory_bus is None:

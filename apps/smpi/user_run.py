@@ -24,7 +24,16 @@ from apps.recording.under_way import under_way
 from apps.results.energy import counted
 from apps.results.record import RunRecord, energy_fields
 from apps.results.timed import Timed
-from apps.smpi.launch import Launch, check_program, expected_status, launch, prepare, repeatable, run_inputs
+from apps.smpi.launch import (
+    Launch,
+    bus_settings,
+    check_program,
+    expected_status,
+    launch,
+    prepare,
+    repeatable,
+    run_inputs,
+)
 from apps.smpi.replay import replay_settings, timer_settings
 from apps.smpi.user_iterations import (
     Seen,
@@ -92,6 +101,7 @@ def run_user_iterations(
                 folder,
                 **_recorder_settings(spec, notes, events=partial, energy=energy),
                 **replay_settings(spec, iterations, folder),
+                **bus_settings(spec),
                 **timer_settings(spec, iterations),
             ),
             working_folder=work,
@@ -124,7 +134,7 @@ def _timed(spec: RunSpec) -> Timed | None:
         return None
     if spec.work is None:
         return Timed(replayed=False, spread_rel=0.0, kept=False)
-    return Timed(replayed=True, spread_rel=spec.work.spread_rel, folded_rel=spec.work.folded_rel, kept=spec.work.kept)
+    return Timed(replayed=True, spread_rel=spec.work.spread_rel, kept=spec.work.kept)
 
 
 def _recorder_settings(spec: RunSpec, notes: Path, *, events: bool, energy: Sequence[str]) -> dict[str, str]:
@@ -206,7 +216,7 @@ def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Fin
         wall_s=done.wall_s,
         timed_wall_s=done.wall_s,
         peak_memory_bytes=done.peak_memory_bytes,
-        command=repeatable(spec, started),
+        command=repeatable(spec, started) if spec.memory_bus is None else (),  # smpirun alone has no memory bus
         inputs=done.inputs,
         look_s=tuple(float(change["looked_s"]) for change in whole),
         seen=None if timeline is None else Seen(timeline),

@@ -230,10 +230,11 @@ def check_memory_bus(
         return
     if bytes_per_flop is not None and not 0 <= bytes_per_flop < float("inf"):
         raise OptionError(f"--bytes-per-flop {bytes_per_flop:g}", "not a number from 0 on", "Give bytes")
-    where, leave_out = "--memory-bus", "Leave it out"
-    if target.problem.program is not None:
-        raise OptionError(where, "a program of your own does not say how many bytes it moves", leave_out)
-    if engine != "smpi":
+    where = "--memory-bus"
+    if target.problem.program is not None and bytes_per_flop is None:
+        problem = "a program of your own does not say how many bytes it moves"
+        raise OptionError(where, problem, "Give --bytes-per-flop (docs/kernels/memory-bus.md), or leave it out")
+    if engine not in ("smpi", REPLAY):
         raise OptionError(where, f"engine {engine} has no memory bus", "Take engine smpi")
     if compute == "none":
         raise OptionError(where, "with --compute none computation is free, and so is its memory", "Drop one")

@@ -90,7 +90,7 @@ class RunSpec:
         if self.memory_bus is None:
             return 0.0
         moved = self.target.problem.bytes_per_flop if self.bytes_per_flop is None else self.bytes_per_flop
-        assert moved is not None  # None for the user's own programs only, which have no memory bus
+        assert moved is not None  # None for the user's own programs only, which need a number (check_memory_bus)
         return moved
 
     @property

@@ -39,6 +39,11 @@ class BeyondLimit(RefusedEvidence):
     """The evidence takes more time or memory than it may."""
 
 
+def evidence_settings(settings: Settings) -> Settings:
+    """Return the settings of evidence: the truth and its predictions never share a measurement of the computation."""
+    return replace(settings, measurement=1)
+
+
 class Broker:
     """Answers requests for evidence through ``record``, ``recording`` and ``measure``.
 
@@ -63,8 +68,7 @@ class Broker:
         given: Given | None = None,
         limit: EvidenceLimit | None = None,
     ):
-        # The truth and its predictions never share a measurement of the computation.
-        self.settings = replace(settings, measurement=1)
+        self.settings = evidence_settings(settings)
         self._forbidden = {_essence(target) for target in targets}
         self._record = record
         self._make_recording = recording

@@ -14,7 +14,7 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.store.identity import identity_hash
 from predictor.base import EvidenceRequest, Predictor, takes
-from predictor.evidence.broker import BeyondLimit, Broker, RefusedEvidence, as_carried_out
+from predictor.evidence.broker import BeyondLimit, Broker, RefusedEvidence, as_carried_out, evidence_settings
 
 
 def planned(
@@ -57,7 +57,7 @@ def planned(
                         refused += 1
                     continue
                 evidence |= {same_run(spec): spec for spec in specs}
-                recordings |= _recordings(settings, requests)
+                recordings |= _recordings(broker.settings, requests)
                 experiments |= _experiments(settings, requests)
         if truths:
             targeted |= {same_run(spec): spec for spec in map(settings.spec, targets)}
@@ -84,7 +84,7 @@ def recordings_plan(settings: Settings, targets: Iterable[Target], iterations: C
         iterations: How many iterations of a target are recorded.
     """
     requests = [EvidenceRequest("recording", target, iterations=iterations(target)) for target in targets]
-    return Plan(recordings=tuple(_recordings(settings, requests).values()))
+    return Plan(recordings=tuple(_recordings(evidence_settings(settings), requests).values()))
 
 
 def _recordings(settings: Settings, requests: Sequence[EvidenceRequest]) -> dict[str, tuple[RunSpec, int]]:

@@ -2,14 +2,15 @@
  *
  * In a simulation the ranks take turns on one core: before a rank goes on, the others and SimGrid have replaced what its
  * last computation had left in the caches.  Now and then a rank's next computation is therefore carried out again and
- * again, and timed the last time:
+ * again, and timed the last few times, of which the median counts:
  *
  * 1. A copy of the process (fork) carries it out to tell which pages of memory it writes.  The copy may do nothing that
  *    anybody else notices: calls of the system, except for the time, end it (seccomp), and so does a long computation, which depends little
  *    on what the caches hold at first.
  * 2. The process saves these pages and carries the computation out itself, which fills the caches.
  * 3. It gets the saved pages back, goes back to where it began (setjmp), and carries the computation out again; this and
- *    the timing are two such steps. */
+ *    each timing are such steps.  Before a timing only the lines that the computation has changed come back, since all
+ *    that is copied takes room in the caches; the last time, which is not timed, begins with whole pages again. */
 #define _GNU_SOURCE
 #include "recorder.h"
 
@@ -33,7 +34,10 @@
 #undef clock_gettime /* smpicc redefines it as SMPI's function */
 
 enum { RANGES = 4096, PAGES = 1 << 13, ENTRIES = 4096, PAGE = 4096, WORDS = PAGE / 8 };
-enum { NONE, FAULTING, FILLING, TIMING }; /* phase: the first time takes page faults, which disturb the caches */
+enum { LINE = 64, LINES = PAGE / LINE };
+enum { NONE, FAULTING, FILLING, TIMING, LAST }; /* phase: the first time takes page faults, which disturb the caches */
+enum { TIMINGS = 5 }; /* at most */
+#define ENOUGH_S 2e-3 /* of timings: longer computations are timed fewer times */
 #define LIMIT_US 50000          /* of processor time of a copy */
 #define MOST_BYTES (4LL << 30)  /* of memory to be searched for pages */
 #define SHARE 0.2               /* of the run's time that all this may take */
@@ -49,13 +53,15 @@ typedef struct {
 /* What the copy tells, and what must not change when the pages come back: shared memory. */
 typedef struct {
   int computed; /* set by the copy, for which the process waits */
-  int phase;
+  int phase, timings;
+  double times_s[TIMINGS], total_s; /* the timings are in order */
   size_t npages;
   uintptr_t pages[PAGES];
   uintptr_t stack, stack_begin; /* end of the stack in use when the computation begins, and where its memory begins */
   void *jump[5];
   bool off;
   int64_t began_ns, from_ns, spent_ns;
+  uint64_t changed[PAGES]; /* a bit for each line that the computation has changed */
   uint64_t saved[PAGES][WORDS];
 } Apart;
 
@@ -145,30 +151,41 @@ static _Noreturn void end_copy(void)
   _exit(0);
 }
 
-static void copy_page(uint64_t *to, const uint64_t *from, size_t words)
-{
-  for (size_t i = 0; i < words; i++)
-    ((volatile uint64_t *)to)[i] = from[i]; /* no call of the C library, which would use the stack */
-}
-
 static void save_pages(void)
 {
   for (size_t i = 0; i < apart->npages; i++)
-    copy_page(apart->saved[i], (const uint64_t *)apart->pages[i], WORDS);
+    memcpy(apart->saved[i], (const void *)apart->pages[i], PAGE);
+}
+
+/* Gives a line its content back, except below `from`; returns whether it has changed.  It calls no function of the C
+ * library, which would use the stack. */
+static bool give_back(size_t page, size_t line, uintptr_t from)
+{
+  uint64_t differs = 0;
+  for (size_t i = line * LINE / 8; i < (line + 1) * LINE / 8; i++) {
+    volatile uint64_t *word = (volatile uint64_t *)apart->pages[page] + i;
+    if ((uintptr_t)word < from)
+      continue;
+    differs |= *word ^ apart->saved[page][i];
+    *word = apart->saved[page][i];
+  }
+  return differs;
 }
 
 /* Gives the process its pages back, except the part of the stack that was not in use, and goes back to the beginning. */
 static __attribute__((noinline)) _Noreturn void go_back(char *room)
 {
   *(volatile char *)room = 0;
-  uintptr_t used = apart->stack - RED_ZONE;
+  uintptr_t used = (apart->stack - RED_ZONE) & ~(uintptr_t)7;
+  bool whole = apart->phase == FILLING || apart->phase == LAST;
   for (size_t i = 0; i < apart->npages; i++) {
-    uintptr_t page = apart->pages[i], from = page;
-    if (apart->stack_begin <= page && page < used)
-      from = page + PAGE <= used ? page + PAGE : used & ~(uintptr_t)7;
-    copy_page((uint64_t *)from, apart->saved[i] + (from - page) / 8, (page + PAGE - from) / 8);
+    uintptr_t page = apart->pages[i], from = apart->stack_begin <= page && page < used ? used : page;
+    uint64_t changed = apart->changed[i];
+    for (size_t line = 0; line < LINES; line++)
+      if ((whole || changed >> line & 1) && give_back(i, line, from))
+        changed |= UINT64_C(1) << line;
+    apart->changed[i] = changed;
   }
-  apart->phase++;
   __builtin_longjmp(apart->jump, 1);
 }
 
@@ -227,19 +244,40 @@ __attribute__((noinline)) bool apart_begins(void)
   }
   save_pages();
   apart->phase = FAULTING;
-  __builtin_setjmp(apart->jump); /* passed once for each phase */
-  if (apart->phase == TIMING)
-    apart->spent_ns += steady_ns() - apart->from_ns;
+  apart->timings = 0;
+  apart->total_s = 0;
+  memset(apart->changed, 0, apart->npages * sizeof *apart->changed);
+  __builtin_setjmp(apart->jump); /* passed once for each time that the computation is carried out */
   return true;
 }
 
-void apart_ends(void)
+/* Puts a timing among those before it; returns whether another one is wanted. */
+static bool keep_timing(double time_s)
+{
+  int place = apart->timings++;
+  for (; place > 0 && apart->times_s[place - 1] > time_s; place--)
+    apart->times_s[place] = apart->times_s[place - 1];
+  apart->times_s[place] = time_s;
+  apart->total_s += time_s;
+  return apart->timings < TIMINGS && apart->total_s < ENOUGH_S;
+}
+
+double apart_ends(double time_s)
 {
   if (is_copy)
     end_copy();
   if (!apart || apart->phase == NONE)
-    return;
-  if (apart->phase != TIMING)
+    return time_s;
+  if (apart->phase < TIMING) {
+    apart->phase++;
     again();
+  }
+  if (apart->phase == TIMING) {
+    if (!keep_timing(time_s))
+      apart->phase = LAST;
+    again();
+  }
   apart->phase = NONE;
+  apart->spent_ns += steady_ns() - apart->from_ns;
+  return apart->times_s[apart->timings / 2];
 }

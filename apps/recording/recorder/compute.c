@@ -26,8 +26,10 @@
   if (!theirs)                                              \
     theirs = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, #name);
 
-static void injected(Rank *r, double flops)
+static void injected(Rank *r, double flops, void (*compute)(double))
 {
+  compute(bus_core_flops(r, flops));
+  bus_move(r, flops);
   double now_s = simgrid_get_clock();
   r->now.compute_s += now_s - r->entry_s;
   if (now_s > r->entry_s)
@@ -43,8 +45,9 @@ static void elapsed(Rank *r, int how, double amount_s)
                     .amount = amount_s});
 }
 
-static void injected_s(Rank *r, double amount_s)
+static void injected_s(Rank *r, double amount_s, void (*compute)(double))
 {
+  compute(amount_s);
   double now_s = simgrid_get_clock();
   r->now.compute_s += now_s - r->entry_s;
   if (now_s > r->entry_s)
@@ -66,10 +69,10 @@ static uint64_t bits(double amount)
     Rank *r = enter();                  \
     if (r)                              \
       hash_item(r, kind, bits(amount)); \
-    if (!r || !r->free_compute)         \
+    if (!r)                             \
       theirs(amount);                   \
-    if (r && !r->free_compute)          \
-      inject(r, amount);                \
+    else if (!r->free_compute)          \
+      inject(r, amount, theirs);        \
     leave(r);                           \
   }
 

@@ -12,7 +12,7 @@ from apps.errors import check_still
 from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
-_COMMON = _HERE.parents[1] / "common"
+_COMMON, _HARNESS = (_HERE.parents[1] / place for place in ("common", "kernels/harness"))
 _FLAGS = ("-O2", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
 
 
@@ -46,9 +46,16 @@ def files_hash(flags: Sequence[str], files: Sequence[Path]) -> str:
 
 
 def _sources() -> list[Path]:
-    return [*sorted(_HERE.glob("*.c")), *sorted(_HERE.glob("*.cpp")), _COMMON / "energy.c", _COMMON / "json.c"]
+    return [
+        *sorted(_HERE.glob("*.c")),
+        *sorted(_HERE.glob("*.cpp")),
+        _COMMON / "energy.c",
+        _COMMON / "json.c",
+        _HARNESS / "memory.c",
+    ]
 
 
 def headers() -> list[Path]:
     """Return the recorder's headers."""
-    return [*sorted(_HERE.glob("*.h")), *(_COMMON / f"{name}.h" for name in ("checked", "energy", "json"))]
+    common = (_COMMON / f"{name}.h" for name in ("checked", "energy", "json"))
+    return [*sorted(_HERE.glob("*.h")), *common, _HARNESS / "memory.h"]

@@ -105,7 +105,10 @@ void set_current_rank(Rank *r)
 static void worked(Rank *r, double flops)
 {
   r->entry_s = clock_now_s();
-  compute_flops(flops);
+  double core_flops = bus_core_flops(r, flops);
+  if (core_flops > 0)
+    compute_flops(core_flops);
+  bus_move(r, flops);
   double now_s = clock_now_s();
   r->now.compute_s += now_s - r->entry_s;
   if (now_s > r->entry_s)
@@ -116,10 +119,11 @@ static void worked(Rank *r, double flops)
 
 Rank *enter_call(const char *name)
 {
+  int64_t stopped_ns = work_stops(); /* first: what follows takes time */
   Rank *r = current_rank();
   if (!r || r->inside)
     return NULL;
-  double flops = r->work ? work_done(r, name) : 0;
+  double flops = r->work ? work_done(r, name, stopped_ns) : 0;
   r->inside = true;
   r->call = name;
   r->entered++;

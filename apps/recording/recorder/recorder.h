@@ -21,6 +21,7 @@
 enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, ELAPSE, LOOK, DELETED = 255 }; /* Kind */
 enum { ON_CORE, ASLEEP, READING };                                         /* op of ELAPSE: Elapse */
 enum { STANDARD, BUFFERED, SYNCHRONOUS, READY, PUT, GET };                 /* Mode */
+enum { FROM_ANY = 1 };                                                     /* mode of a RECV from any source */
 enum { COMMUTES, ORDERED, DERIVED };                                       /* mode of a COLLECTIVE: Reduction */
 enum { LOOK_EACH, LOOK_SOME, LOOK_ANY, LOOK_FOR };                         /* op of LOOK: Look */
 enum {                                                                     /* Op */
@@ -107,6 +108,7 @@ typedef struct {
   bool counting; /* events are counted, not kept: all of them pass through events[0] */
   bool free_compute;   /* injected computation takes no time */
   struct Work *work;   /* the computation between calls, timed or replayed (work.c); NULL: neither */
+  struct Bus *bus;     /* the memory bus of its node (bus.c); NULL: memory never limits */
   uint64_t step;       /* hash of what the latest call has done */
   double entry_s, left_s;
   Moment now;
@@ -169,7 +171,8 @@ void recorder_mark(int moment); /* called by programs, with a Mark */
 
 /* --- work.c: in simulation only --- */
 void work_begin(Rank *r);
-double work_done(Rank *r, const char *name); /* at the entry of a call: flops since the last one */
+int64_t work_stops(void); /* at the entry of a call: the time now, ns; 0 where computation is not timed */
+double work_done(Rank *r, const char *name, int64_t stopped_ns); /* at the entry of a call: flops since the last one */
 void work_restarts(Rank *r);                 /* at the end of a call */
 void work_end(Rank *r);
 
@@ -182,9 +185,24 @@ int timer_left(Rank *r);       /* at the end of a call, and after MPI_Init */
 int timer_collective(Rank *r); /* at the beginning of a collective of all ranks */
 int timer_ends(Rank *r);
 
+enum { MOST_TRIALS = 301 };
+bool trials_wanted(const Rank *r); /* what an empty computation takes is not known yet */
+void trials_begin(int apart);      /* of empty computations, of which the first `apart` are timed apart */
+int64_t trials_end(Rank *r);       /* returns their median time, ns */
+void trials_known(Rank *r, int64_t steady_ns, int64_t apart_ns); /* what timing takes: not computation from now on */
+
+/* --- trials.c: in simulation only --- */
+void work_trials(Rank *r); /* once in a timed run */
+
 /* --- apart.c: in simulation only --- */
 bool apart_begins(void); /* at the end of a call: the next computation finds in the caches what it uses */
-void apart_ends(void);   /* at the end of every computation; does not return in a copy of the process */
+double apart_ends(double time_s); /* at the end of every computation; returns its time, s; not in a copy of the process */
+
+/* --- bus.c: in simulation only --- */
+void bus_begin(Rank *r);
+double bus_core_flops(const Rank *r, double flops); /* that the core computes besides moving data */
+void bus_move(Rank *r, double flops);                /* lets the data of a computation pass over the bus */
+void bus_end(Rank *r);
 
 /* --- sites.c --- */
 int64_t call_site(Rank *r); /* of the latest call */

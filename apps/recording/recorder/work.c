@@ -17,7 +17,6 @@
 #undef clock_gettime /* smpicc redefines it as SMPI's function */
 
 #define SHORT_NS 20000 /* below, the steady clock is as good as the thread's, which is a call of the system, and costs less */
-#define TRIES 1001     /* of an empty computation */
 enum { COUNTS = 4096, RANKS_APART = 4 };
 
 typedef struct {
@@ -43,7 +42,12 @@ struct Work {
   size_t ncounts;
 };
 
-static struct { bool known; int64_t steady_ns, thread_ns; } empty; /* what an empty computation takes on the clocks */
+
+static bool timing, timing_apart; /* a run that is timed; some of it apart */
+static bool trial;      /* computations are empty ones, which tell what timing itself takes */
+static int trials_apart; /* number of those that begin from now on and are timed apart */
+/* What an empty computation takes on the clocks, and where it is timed apart. */
+static struct { bool known; int64_t steady_ns, thread_ns, apart_ns; } empty;
 
 static int64_t now_ns(clockid_t clock)
 {
@@ -64,27 +68,14 @@ static int by_value(const void *a, const void *b)
   return (x > y) - (x < y);
 }
 
-static void measure_empty(struct Work *work)
-{
-  static int64_t steady[TRIES], thread[TRIES];
-  for (int i = 0; i < TRIES; i++) {
-    restart(work);
-    steady[i] = now_ns(CLOCK_MONOTONIC) - work->steady_ns;
-    thread[i] = now_ns(CLOCK_THREAD_CPUTIME_ID) - work->thread_ns;
-  }
-  qsort(steady, TRIES, sizeof *steady, by_value);
-  qsort(thread, TRIES, sizeof *thread, by_value);
-  empty.steady_ns = steady[TRIES / 2];
-  empty.thread_ns = thread[TRIES / 2];
-  empty.known = true;
-}
+int64_t work_stops(void) { return timing ? now_ns(CLOCK_MONOTONIC) : 0; }
 
 /* Returns the time since the latest call, s, without that of the clocks. */
-static double timed_s(const struct Work *work)
+static double timed_s(const struct Work *work, int64_t stopped_ns)
 {
-  int64_t took_ns = now_ns(CLOCK_MONOTONIC) - work->steady_ns;
+  int64_t took_ns = stopped_ns - work->steady_ns;
   if (took_ns < SHORT_NS)
-    took_ns -= empty.steady_ns;
+    took_ns -= work->apart ? empty.apart_ns : empty.steady_ns;
   else
     took_ns = now_ns(CLOCK_THREAD_CPUTIME_ID) - work->thread_ns - empty.thread_ns;
   return took_ns > 0 ? 1e-9 * (double)took_ns : 0;
@@ -105,6 +96,43 @@ static void read_steps(const Rank *r, struct Work *work, const char *folder)
   fclose(file);
 }
 
+bool trials_wanted(const Rank *r) { return r->work && timing && !empty.known; }
+
+void trials_begin(int apart)
+{
+  trial = true;
+  trials_apart = timing_apart ? apart : 0;
+}
+
+int64_t trials_end(Rank *r)
+{
+  struct Work *work = r->work;
+  static int64_t took_ns[MOST_TRIALS];
+  size_t count = work->nsteps - 1; /* the first step has other work than that of a trial */
+  if (count > MOST_TRIALS)
+    fail("more than %d empty computations", MOST_TRIALS);
+  for (size_t i = 0; i < count; i++)
+    took_ns[i] = (int64_t)(1e9 * work->steps[i + 1].time_s + 0.5);
+  qsort(took_ns, count, sizeof *took_ns, by_value);
+  trial = false;
+  work->nsteps = 0;
+  return took_ns[count / 2];
+}
+
+void trials_known(Rank *r, int64_t steady_ns, int64_t apart_ns)
+{
+  static int64_t thread_ns[MOST_TRIALS];
+  for (int i = 0; i < MOST_TRIALS; i++) {
+    restart(r->work);
+    thread_ns[i] = now_ns(CLOCK_THREAD_CPUTIME_ID) - r->work->thread_ns;
+  }
+  qsort(thread_ns, MOST_TRIALS, sizeof *thread_ns, by_value);
+  empty.steady_ns = steady_ns;
+  empty.thread_ns = thread_ns[MOST_TRIALS / 2];
+  empty.apart_ns = apart_ns;
+  empty.known = true;
+}
+
 void work_begin(Rank *r)
 {
   const char *how = getenv("RECORDER_WORK"), *speed = getenv("RECORDER_SPEED_FLOPS");
@@ -117,12 +145,12 @@ void work_begin(Rank *r)
   work->speed_flops = speed ? strtod(speed, NULL) : 0;
   if (work->replayed)
     read_steps(r, work, how);
-  else if (!empty.known)
-    measure_empty(work);
+  timing = !work->replayed;
+  timing_apart = !strcmp(how, "apart");
   int nranks;
   PMPI_Comm_size(MPI_COMM_WORLD, &nranks);
   int every = (nranks + RANKS_APART - 1) / RANKS_APART;
-  work->chosen = !strcmp(how, "apart") && r->rank % every == 0;
+  work->chosen = timing_apart && r->rank % every == 0;
   if (work->chosen) {
     work->counts = calloc(COUNTS, sizeof(Count));
     if (!work->counts)
@@ -156,15 +184,14 @@ static uint64_t check_of(Rank *r, const char *name)
   return hash;
 }
 
-double work_done(Rank *r, const char *name)
+double work_done(Rank *r, const char *name, int64_t stopped_ns)
 {
   struct Work *work = r->work;
   if (!work->replayed) {
-    double time_s = timed_s(work); /* first: all that follows takes time */
+    double time_s = apart_ends(timed_s(work, stopped_ns));
     work->steps = grown(work->steps, work->nsteps, &work->room, sizeof *work->steps);
-    apart_ends();
     work->steps[work->nsteps++] = (Step){time_s, check_of(r, name), work->apart};
-    return time_s * (work->speed_flops > 0 ? work->speed_flops : own_speed_flops());
+    return trial ? 0 : time_s * (work->speed_flops > 0 ? work->speed_flops : own_speed_flops());
   }
   uint64_t check = check_of(r, name);
   if (work->next >= work->nsteps || work->steps[work->next].check != check)
@@ -177,7 +204,8 @@ void work_restarts(Rank *r)
   struct Work *work = r->work;
   if (work->replayed)
     return;
-  work->apart = work->chosen && wants_apart(work) && apart_begins();
+  bool wanted = trial ? trials_apart-- > 0 : work->chosen && wants_apart(work);
+  work->apart = wanted && apart_begins();
   restart(work);
 }
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from apps.recording.work import STEP, Irregular, Repeat, from_bytes, measured_work, to_bytes
+from apps.recording.work import STEP, Irregular, Repeat, from_bytes, measured_work, to_bytes, typical
 
 
 def steps(times_s, checks, apart=0):
@@ -94,14 +94,31 @@ def test_computation_takes_as_much_less_as_the_ones_that_were_timed_apart():
     # By hand: all but the first iteration at half the time; 3 % of the correction may be wrong.
     assert work.steps[1]["time_s"].tolist() == [2.0, 1.0, *[1.0, 1.0] * 15]
     assert work.spread_rel == pytest.approx((15 * 0.03 * 1.0 + 0.045 * 3.0) / 33, rel=0.02)
-    assert work.folded_rel == 0.0
 
 
-def test_short_computation_of_several_ranks_that_nobody_timed_apart_may_be_folded():
+def test_short_computation_of_several_ranks_that_was_not_timed_apart_may_be_longer_than_alone():
+    # By hand: 30 % of each computation, 0.3 ms at most; 4.5 % of the first iteration; clocks that are off by 30 ns.
     short = [looped([[1e-4, 1e-4]] * 16) for _ in range(2)]
-    assert measured_work(short, 16).folded_rel == 1.0
-    assert measured_work(short[:1], 16).folded_rel == 0.0
-    assert measured_work([looped([[1.0, 1.0]] * 16) for _ in range(2)], 16).folded_rel == 0.0
+    wanted = 0.3 + 0.045 / 16 + 15 / 16 * 3e-8 / 1e-4
+    assert measured_work(short, 16).spread_rel == pytest.approx(wanted)
+    assert measured_work(short[:1], 16).spread_rel == pytest.approx(wanted - 0.3)
+    assert measured_work(short, 16, simulated=False).spread_rel == pytest.approx(wanted - 0.3)
+    long = measured_work([looped([[1.0, 1.0]] * 16) for _ in range(2)], 16)
+    assert long.spread_rel == pytest.approx(3e-4 + 0.045 / 16, rel=1e-3)
+
+
+def test_each_step_has_its_median_over_several_runs_whose_differences_are_in_the_spread():
+    runs = [measured_work([looped([[seconds, 1.0]] * 8)], 8) for seconds in (1.0, 1.5, 1.1)]
+    work = typical(runs)
+    assert work.steps[0]["time_s"].tolist() == [1.1, 1.0] * 8
+    assert work.spread_rel == pytest.approx(0.5 / 2.1)  # by hand: from 2.0 to 2.5 s an iteration
+    assert typical(runs[:1]).spread_rel == runs[0].spread_rel
+
+
+def test_runs_that_call_otherwise_leave_the_first_one_as_it_is():
+    first = measured_work([looped([[1.0, 1.0]] * 8)], 8)
+    other = measured_work([looped([[3.0, 3.0]] * 8, checks=(1, 7))], 8)
+    assert typical([first, other]) is first
 
 
 def test_the_archive_keeps_everything_and_refuses_another_number_of_ranks():

@@ -185,7 +185,12 @@ def recording(marks, *, computing, measured=False):
     [
         (None, recording(3, computing=1), "3 of 15 iterations were recorded: the others are taken to be like them"),
         (own(10), recording(10, computing=1), None),
-        (own(10), recording(0, computing=1), "all iterations were recorded, because they were not shown to be alike"),
+        (
+            own(10),
+            recording(0, computing=1),
+            "all iterations were recorded, because they were not shown to be alike (--program-period K records few, if "
+            "they repeat every K)",
+        ),
         (own(None), recording(0, computing=1), None),
         (
             own(None),

@@ -171,6 +171,39 @@ def test_a_program_that_computes_in_other_threads_is_refused(tmp_path, kept):
         simulate(spec, store=kept)
 
 
+OPENMP = r"""
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+  double sum = 0;
+  MPI_Init(&argc, &argv);
+  for (int it = 0; it < 4; it++) {
+#pragma omp parallel for reduction(+ : sum)
+    for (long i = 0; i < 20000000; i++)
+      sum += i * 0.5;
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return sum < 0;
+}
+"""
+
+
+def test_a_rank_that_uses_openmp_has_one_thread_and_more_are_refused(tmp_path, monkeypatch):
+    path = tmp_path / "threads.c"
+    path.write_text(OPENMP)
+    platform = materialise(named_grid("grid4x2"))
+    asked = own_problem(read_program(path, flags="-fopenmp -O1"))
+    spec = RunSpec(Target(asked, platform, block(platform, 1)), compute="measured", host_speed_flops=40e9)
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    work = with_work(spec).work
+    # 80 million additions, each of which waits for the one before it: 4 cycles, at any clock below 8 GHz.
+    assert work.total_s > 80e6 * 4 / 8e9
+    monkeypatch.setenv("OMP_NUM_THREADS", "2")
+    with pytest.raises(KernelError, match=r"its other threads compute .* OMP_NUM_THREADS=1"):
+        with_work(spec)
+
+
 STATE = r"""
 #include <mpi.h>
 #include <cstdio>

@@ -55,7 +55,7 @@ def test_numbers_are_found_as_c_and_fortran_print_them():
     assert printed_time("Elapsed {time}", said) is None
 
 
-@pytest.mark.parametrize("how", ["max", "rank", "root"])
+@pytest.mark.parametrize("how", ["max", pytest.param("rank", marks=pytest.mark.slow), "root"])
 def test_the_time_of_a_run_is_the_one_that_the_program_prints(tmp_path, how):
     record = simulate(spec_of(how, keep_output=tmp_path / "out"))
     printed_s = float(re.search(r"= +(\S+)", (tmp_path / "out" / "stdout.txt").read_text())[1])
@@ -64,6 +64,7 @@ def test_the_time_of_a_run_is_the_one_that_the_program_prints(tmp_path, how):
     assert 0.015 < record.time_s < 0.025
 
 
+@pytest.mark.slow
 def test_the_first_iterations_extrapolate_the_printed_time():
     whole = simulate(spec_of("rank", iterations=40))
     shortened = simulate(spec_of("rank", iterations=40, rule="steady"), full_below_messages=0)
@@ -71,7 +72,7 @@ def test_the_first_iterations_extrapolate_the_printed_time():
     assert shortened.time_s == pytest.approx(whole.time_s, rel=1e-9)
 
 
-@pytest.mark.parametrize("how", ["max", "root"])
+@pytest.mark.parametrize("how", [pytest.param("max", marks=pytest.mark.slow), "root"])
 def test_the_graph_predicts_the_printed_time(how):
     rows = gridval.run(
         platform="grid4x2", ranks=4, program=str(DATA / "timed.c"), program_args=f"{{iterations}} {how}",

@@ -5,9 +5,12 @@ from dataclasses import replace
 
 import pytest
 
+from apps.errors import KernelError, OptionError
 from apps.programs.kernel import kernel_names
-from apps.programs.problem import problem, sized_problem
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem, problem, sized_problem
 from apps.run import main
+from apps.runs.computation import with_work
 from apps.runs.engines import run_identity, run_iterations
 from apps.runs.record_events import record_events
 from apps.runs.simulate import simulate
@@ -42,6 +45,58 @@ def test_q_ranks_of_a_node_share_its_memory_as_in_eq_1(cluster, q):
     if q == 1:
         assert record.compute_s[0] == pytest.approx(by_hand_s, rel=1e-12)
         assert record.time_s == pytest.approx(by_hand_s, rel=1e-9)
+
+
+STEPS = """
+#include <mpi.h>
+#include <smpi/smpi.h>
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  for (int i = 0; i < 3; i++) {
+    if (argc > 1)
+      smpi_execute_flops_benched(1e9);
+    MPI_Barrier(MPI_COMM_WORLD);
+  }
+  MPI_Finalize();
+  return 0;
+}
+"""
+
+
+def program_spec(cluster, folder, arguments, q, **how):
+    source = folder / "steps.c"
+    source.write_text(STEPS)
+    asked = own_problem(read_program(source, arguments))
+    return spec(cluster, asked, q, q, memory_bus=8e9, bytes_per_flop=0.25, **how)
+
+
+@pytest.mark.parametrize("q", [1, 4])
+def test_injected_computation_of_a_program_moves_its_bytes_as_a_kernel_s(cluster, tmp_path, q):
+    record = run_iterations(program_spec(cluster, tmp_path, "charged", q), 1)
+    # By hand: three times 1e9 operations, and 0.25e9 bytes of each rank over the bus that they share.
+    assert max(record.compute_s) == pytest.approx(3 * (1e9 / SPEED + q * 0.25e9 / 8e9), rel=1e-3)
+    assert record.flops == 3e9 * q
+    assert record.command == ()  # smpirun alone would have no bus
+
+
+@pytest.mark.parametrize("q", [1, 4])
+def test_timed_computation_of_a_program_includes_its_own_bytes_and_waits_for_those_of_others(cluster, tmp_path, q):
+    asked = with_work(program_spec(cluster, tmp_path, "", q, compute="measured", host_speed_flops=SPEED))
+    for steps in asked.work.steps:
+        steps["time_s"] = 0.0
+        steps["time_s"][1:4] = 0.1  # before the second and third barrier and the end
+    record = run_iterations(asked, 1)
+    # By hand: 0.1 s alone; 0.1 s x 15.4e9 x 0.25 bytes take 48 ms of the bus, for which the others wait.
+    moving_s = 0.1 * SPEED * 0.25 / 8e9
+    assert max(record.compute_s) == pytest.approx(3 * (0.1 + (q - 1) * moving_s), rel=1e-3)
+
+
+def test_a_bus_needs_the_program_s_bytes_and_computation_that_is_replayed(cluster, tmp_path):
+    with pytest.raises(OptionError, match=r"does not say how many bytes it moves. Give --bytes-per-flop"):
+        replace(program_spec(cluster, tmp_path, "", 1), bytes_per_flop=None)
+    with pytest.raises(KernelError, match="its computation is timed in each run"):
+        run_iterations(program_spec(cluster, tmp_path, "", 1, compute="measured", host_speed_flops=SPEED), 1)
 
 
 def test_ranks_on_nodes_of_their_own_share_nothing(cluster):

@@ -5,12 +5,15 @@ import math
 
 import pytest
 
-from apps.programs.problem import problem
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem, problem
 from apps.run import main as program
+from apps.runs.computation import with_work
 from apps.runs.limits import rough_duration
 from apps.runs.plan import Plan, plan_text
 from apps.spec.settings import Settings
 from apps.spec.target import Target
+from apps.store import Store
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
@@ -62,6 +65,25 @@ def test_a_plan_in_words(targets):
     assert others.startswith("besides these, 2 recordings and 1 measurement of messages for dpgraph, about ")
     assert limit == "limit of a prediction's evidence: 15 minutes and 4 GB (--evidence-time, --evidence-memory)"
     assert plan_text(Plan(), None, jobs=1) == "0 runs: 0 in the store, 0 to simulate"
+
+
+def test_the_timing_of_a_program_s_computation_is_counted(tmp_path):
+    source = tmp_path / "program.c"
+    source.write_text("#include <mpi.h>\nint main(int n, char **v) { MPI_Init(&n, &v); MPI_Finalize(); return 0; }\n")
+    platform = materialise(named_grid("grid4x2"))
+    target = Target(own_problem(read_program(source)), platform, block(platform, 4))
+    groups, models = [(Settings(host_speed_flops=1e9), [target])], predictors(["dpgraph:known"])
+    with Store(tmp_path / "store") as store:
+        # The truth and the evidence have a timing each.
+        said = plan_text(planned(groups, models), store, jobs=1)
+        assert "2 timings of a program's computation (1 to 3 runs each)\n" in said
+        alone = plan_text(planned(groups, models, truths=False), store, jobs=1)
+        assert "1 timing of a program's computation (1 to 3 runs)\n" in alone
+        with_work(groups[0][0].spec(target), store=store)
+        said = plan_text(planned(groups, models), store, jobs=1)
+        assert "2 timings of a program's computation (1 to 3 runs each) (1 in the store)\n" in said
+    untimed = plan_text(planned([(Settings(compute="none"), [target])], models), None, jobs=1)
+    assert "timing" not in untimed
 
 
 def test_durations_are_rounded():
