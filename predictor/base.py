@@ -78,6 +78,7 @@ class Evidence:
     answer: RunRecord | Recording | Measurement | Declared  # the type depends on the kind of the request
     id: str  # hash of the answer's identity
     cost: Cost
+    options: tuple[tuple[str, str], ...] | None = None  # of SimGrid, as given by the user; None: none took part
 
     @property
     def once_node_s(self) -> float:

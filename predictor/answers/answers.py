@@ -10,6 +10,7 @@ from apps.errors import KernelError, SimulationError
 from apps.recording.events import Recording
 from apps.results.record import RunRecord, without_computation
 from apps.spec.target import Target
+from platforms.addons import is_there, provided
 from platforms.errors import UserError
 from platforms.terminal.quantities import percent
 from predictor.answers.energy import with_energy
@@ -30,6 +31,8 @@ from predictor.base import (
 )
 from predictor.families import knowing_shares
 from predictor.intervals.interval import with_interval
+
+_FOLLOWED = "predictor.followed.effects"  # an add-on
 
 
 @dataclass(frozen=True)
@@ -122,8 +125,10 @@ def complete(prediction: Prediction, predictor: str, target: Target, evidence: S
     """Return a model's prediction with its energy, its range of errors, its cautions, bottleneck and interval.
 
     Raises:
-        OutOfRange: The energy of the target cannot be told.
+        OutOfRange: The energy of the target cannot be told, or an option of SimGrid is not represented.
     """
+    if is_there(_FOLLOWED):
+        prediction = provided(f"{_FOLLOWED}:with_options")(prediction, predictor, target, evidence)
     prediction = replace(prediction, communication_only=_without_computation(prediction, target, evidence))
     prediction = with_error_range(with_energy(prediction, target), predictor, target)
     prediction = _with_notes(with_bottleneck(with_changes(prediction, target)), target)
