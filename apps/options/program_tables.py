@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from apps.programs.compilers.build import build
+from apps.options.programs import BUILD
 from apps.programs.kernel import named_kernel
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, own_problem, problem, sized_problem
+from platforms.addons import provided
 from platforms.errors import PlatformError, UserError
 from platforms.files.checked_toml import CheckedTable
 
@@ -60,7 +61,7 @@ def _program(entry: CheckedTable, folder: Path) -> Problem:
         )
     with said_of(entry.where):
         if entry.has("build"):
-            build(str(path), entry.text("build"))
+            provided(BUILD)(str(path), entry.text("build"))
         program = read_program(
             path,
             entry.text("arguments", ""),
