@@ -44,7 +44,9 @@ def _names(content: bytes, order: str) -> DynamicNames:
         struct.unpack_from(f"{order}4xI16xQQI", content, start + size * number)
         for number in range(count if start else 0)
     ]
-    needed, defined, undefined = set(), set(), set()
+    needed: set[str] = set()
+    defined: set[str] = set()
+    undefined: set[str] = set()
     for kind, offset, length, link in sections:
         if kind == _DYNAMIC:
             for tag, value in struct.iter_unpack(f"{order}QQ", content[offset : offset + length]):

@@ -1,6 +1,7 @@
 # A Spack package of a checkout, with Spack's own SimGrid.  Spack has not built it yet: only its syntax and its list of
 # requirements are checked (tests/packaging/test_recipes.py).
 
+# ruff: noqa: F403, F405
 from spack.package import *
 
 
