@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Puts another SimGrid first on the PATH, with a Python of its own.
 WITH_SIMGRID4 := PATH="$(CURDIR)/.venv-simgrid4/bin:$$PATH"
 
-.PHONY: setup run test coverage mutation adversary test-machine test-slow test-browser test-extrap extrap test-simgrid4 simgrid4 lint types fuzz docs bench bench-steady bench-graph clean
+.PHONY: setup run test coverage mutation adversary test-machine test-slow test-browser test-extrap extrap test-simgrid4 simgrid4 lint types fuzz docs wheels bench bench-steady bench-graph clean
 setup: .venv/ready
 
 run: setup
@@ -73,6 +73,13 @@ adversary: setup
 	$(PYTHON) -m tests.adversary.main $(N)
 	$(PYTHON) -m tests.adversary.piling $(N)
 	$(PYTHON) -m tests.adversary.any_count 300
+
+# Builds the wheels of the project and of SimGrid in dist/, for machines without root and compiler (docs/installation.md).
+# FORM=system copies the distribution's SimGrid instead of compiling its source.
+FORM ?=
+wheels: setup
+	sh setup.sh wheels
+	sh packaging/wheels.sh $(FORM)
 
 # Style, and that imports go one way (docs/architecture.md).
 lint: setup

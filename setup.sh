@@ -9,6 +9,7 @@
 #   slow     valgrind, for slow tests (make test-slow)
 #   browser  Chromium with its driver, and pj_dump, for the tests of pages and timelines (make test-browser)
 #   extrap   Extra-P, for the predictor of that name (make test-extrap), 650 MB in .venv-extrap, because it needs numpy 1.26
+#   wheels   what builds the project's wheels (make wheels)
 #   simgrid4 SimGrid 4.1, built from source beside the distribution's (make test-simgrid4), in .venv-simgrid4
 set -eu
 
@@ -19,6 +20,10 @@ case "${1-}" in
     types) extras="test,types" ;;
     mutation) extras="test,mutation" ;;
     fuzz) extras="test,fuzz" ;;
+    wheels)
+        extras="test,wheels" tools="binutils patch"
+        [ "$(id -u)" -ne 0 ] || command -v debootstrap >/dev/null || tools="$tools debootstrap"
+        ;;
     docs) extras="test,docs" ;;
     mpi) tools="openmpi-bin libopenmpi-dev python3-mpi4py" ;;
     machine) tools="openmpi-bin libopenmpi-dev python3-mpi4py mpich libmpich-dev" ;;
@@ -34,8 +39,8 @@ case "${1-}" in
             tools="$tools python3-dev"
         ;;
     *)
-        echo "error: setup: unknown argument $1, give types, docs, mutation, fuzz, mpi, machine, slow, browser, extrap, simgrid4, or" \
-            "nothing." >&2
+        echo "error: setup: unknown argument $1, give types, docs, mutation, fuzz, mpi, machine, slow, browser, extrap," \
+            "wheels, simgrid4, or nothing." >&2
         exit 2
         ;;
 esac
@@ -44,8 +49,16 @@ has_package() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'
 }
 
+wheel=$(find dist -maxdepth 1 -name "gridval_simgrid-*-$(uname -m).whl" 2>/dev/null | head -n 1)
+if [ -n "$wheel" ] && ! command -v smpirun >/dev/null; then
+    wanted="python3-venv gcc g++ gfortran" # SimGrid comes from the wheel
+else
+    wheel=""
+fi
 if ! command -v apt-get >/dev/null; then
-    if command -v smpirun >/dev/null && command -v smpicc >/dev/null && command -v c++ >/dev/null &&
+    if [ -n "$wheel" ] && command -v c++ >/dev/null && /usr/bin/python3 -c 'import ensurepip' 2>/dev/null; then
+        wanted=""
+    elif command -v smpirun >/dev/null && command -v smpicc >/dev/null && command -v c++ >/dev/null &&
         /usr/bin/python3 -c 'import ensurepip' 2>/dev/null; then
         wanted=""
     else
@@ -83,6 +96,7 @@ if [ ! -x .venv/bin/python ]; then
     /usr/bin/python3 -m venv --system-site-packages .venv
 fi
 .venv/bin/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=23.1'
+[ -z "$wheel" ] || .venv/bin/python -m pip install -q --disable-pip-version-check --no-index --no-deps "$wheel"
 .venv/bin/python -m pip install -q --disable-pip-version-check -e ".[$extras]"
 
 .venv/bin/python -m predictor.prepare

@@ -6,7 +6,7 @@ gridval program run --program examples/ring.py --program-args '{iterations}' --p
     --ranks 8 --scenario grid4x2
 """
 
-from apps.s4u.ranks import Rank
+from gridval.apps.s4u.ranks import Rank
 
 TOKEN_BYTES, FLOPS = 100_000, 2e6
 

@@ -9,7 +9,8 @@ from typing import Any
 
 from platforms.errors import UserError
 
-_ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+_HERE = __name__.split(".")  # in the wheel it begins with gridval
+_ROOT = os.path.abspath(os.path.join(__file__, *[os.pardir] * len(_HERE)))
 
 
 @cache

@@ -1,6 +1,6 @@
 """Predictors from outside the project: named as ``FILE.py:NAME`` or ``MODULE:NAME``, or provided by installed packages.
 
-A package announces its predictors as entry points of the group ``grid_prediction_validator.predictors``, each under the
+A package announces its predictors as entry points of the group ``gridval.predictors``, each under the
 predictor's own name.  docs/tutorials/own-predictor.md shows how to write a predictor.
 """
 
@@ -20,7 +20,7 @@ from typing import cast
 from platforms.errors import UserError
 from predictor.base import Predictor
 
-GROUP = "grid_prediction_validator.predictors"
+GROUP = "gridval.predictors"
 FORM = "FILE.py:NAME or MODULE:NAME"  # form of the name of a predictor that is not installed
 _METHODS = ("requests", "further", "fit")
 _SEPARATORS = ",:"  # "," separates names in an option; ":" separates file and name

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from apps.results.energy import plugin_options
+from platforms.simgrid.installed import find_program
 
 
 def smpirun_command(
@@ -36,8 +38,9 @@ def smpirun_command(
         privatize: Whether SMPI keeps the globals of the ranks apart.
         wrapper: Words to be put before the program; empty: none.
     """
+    found = find_program("smpirun")
     return [
-        "smpirun",
+        found if found is not None and found != shutil.which("smpirun") else "smpirun",
         *(["-wrapper", wrapper] if wrapper else []),
         *("-np", str(nranks), "-hostfile", host_file),
         *("-platform", str(platform)),

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import shlex
-import shutil
 import socket
 import subprocess
 import threading
@@ -23,6 +22,7 @@ from apps.child.run_folder import working_folder
 from apps.errors import KernelError
 from apps.machines.machine_file import PROGRAM, SCRIPT, Machine, without_placeholders
 from platforms.errors import UserError, nearest
+from platforms.files.commands import find_command
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.child import clean_environment
 from platforms.simgrid.compiling import compiler_stamps, find_compiler
@@ -242,7 +242,7 @@ def find_launcher(machine: Machine) -> Path:
         UserError: It is missing.
     """
     name = machine.launcher.command[0]
-    path = shutil.which(name)
+    path = find_command(name)
     if path is None:
         remedy = "Install it, or correct the command"
         raise UserError(f"{machine.path}, launcher", f"command {name!r} is not found", remedy)

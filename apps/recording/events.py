@@ -21,7 +21,9 @@ class Kind(IntEnum):
 
     COMPUTE = 0  # amount: flops
     SEND = 1  # a message begins to be sent: request, peer, tag, comm, size_bytes, mode
-    RECV = 2  # a receive is posted: request, tag, comm; peer and size_bytes are those of the received message
+    # A receive is posted: request, tag, comm; peer and size_bytes are those of the received message; mode: FROM_ANY if
+    # the program asks for any source.
+    RECV = 2
     WAIT = 3  # the rank waits until its operation `request` is complete; mode: 1 if a recorded LOOK has found that
     COLLECTIVE = 4  # op, comm, peer (root), size_bytes; vectors in `counts`
     PROBE = 5  # the rank waits until the message of its next matching RECV (peer, tag, comm) can be received
@@ -71,6 +73,9 @@ class Tag(IntEnum):
     COMPLETE = -3003  # from an origin to its targets
     FETCH = -3004  # of a GET
     LOCKED_FETCH = -3005  # of a GET under a lock
+
+
+FROM_ANY = 1  # mode of a RECV that any source may serve
 
 
 class Reduction(IntEnum):

@@ -19,9 +19,11 @@ from apps.results.record import NOT_SHOWN, RunRecord, iterations_caution
 from apps.results.timed import Timed
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
+from platforms.addons import is_there, provided
 from platforms.model.platform import Change
 from platforms.simgrid.repairs import simgrid_identity
 
+_FARMS = "apps.recording.farms:answers_in_turn"  # of an add-on
 _LOCKED = (
     "one-sided calls wait for their own messages (locks, flushes or MPI_Accumulate): SimGrid lets ranks wait for each "
     "other at a window, which predictions from a recording leave out"
@@ -163,6 +165,13 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
         yield f"{looks} of its {events} events are looks, each with {CHARGED}"
     if recording.waits_at_windows:
         yield _LOCKED
+    if program is not None and is_there(_FARMS):
+        answered = provided(_FARMS)(recording)
+        if answered:
+            yield (
+                f"{answered} messages from any source are answered in the order in which they came while the program "
+                "was recorded, on equal hosts: on others, other ranks do the work"
+            )
     if problem.iterative:
         first, iterations = recording.events[0], spec.target.iterations
         recorded = int(((first["kind"] == Kind.MARK) & (first["op"] == Mark.ITERATION)).sum())

@@ -5,10 +5,10 @@
 
 from pathlib import Path
 
-from platforms.system.named import system_named
-from predictor.blocks.application import Application, Compute, If, Label, ReadDisk, Receive, Repeat, Send
-from predictor.blocks.evaluation.evaluate import evaluate
-from predictor.blocks.setting import Setting
+from gridval.platforms.system.named import system_named
+from gridval.predictor.blocks.application import Application, Compute, If, Label, ReadDisk, Receive, Repeat, Send
+from gridval.predictor.blocks.evaluation.evaluate import evaluate
+from gridval.predictor.blocks.setting import Setting
 
 # Stage 0 reads the items and passes them on.  Every stage works on each item; later stages take longer.
 PIPELINE = Application(

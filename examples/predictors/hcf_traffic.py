@@ -10,13 +10,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from apps.programs.problem import Problem
-from apps.spec.target import Target
-from apps.traffic import declares, traffic
-from apps.traffic.steps import Totals
-from platforms.model.placement import probe_placement
-from predictor.base import Evidence, EvidenceRequest, OutOfRange, Prediction
-from predictor.hcf import Probe, heterogeneity_factor, homogeneous_compute_time, node_compute_time, read_probe
+from gridval.apps.programs.problem import Problem
+from gridval.apps.spec.target import Target
+from gridval.apps.traffic import declares, traffic
+from gridval.apps.traffic.steps import Totals
+from gridval.platforms.model.placement import probe_placement
+from gridval.predictor.base import Evidence, EvidenceRequest, OutOfRange, Prediction
+from gridval.predictor.hcf import Probe, heterogeneity_factor, homogeneous_compute_time, node_compute_time, read_probe
 
 NAME = "hcf-traffic"
 Key = tuple[Problem, str]  # problem of a probe, and content hash of its platform

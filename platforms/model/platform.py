@@ -4,7 +4,7 @@ All values are in SI units.  They come from SimGrid itself (``platforms.read.rea
 users' own platforms.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -110,6 +110,16 @@ class Route:
     def link_names(self) -> tuple[str, ...]:
         """Names of the links, in the order of ``links``."""
         return tuple(link.name for link in self.links)
+
+
+@dataclass(frozen=True)
+class RouteTable:
+    """The routes of many pairs: that of pair i crosses ``link[first[i]]`` to ``link[first[i + 1]]`` of ``links``."""
+
+    latency_s: Sequence[float]  # by pair
+    first: Sequence[int]  # pairs + 1
+    link: Sequence[int]  # indices of ``links``, in the order of each route
+    links: tuple[Link, ...]  # each once
 
 
 @dataclass(frozen=True)

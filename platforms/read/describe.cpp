@@ -14,6 +14,7 @@
  * during a simulation in which nothing else happens.  Each resource has one entry per kind, with the time of the first
  * change.
  *
+ * With "table", the output has no zones, and routes as print_table writes them.
  * With "connected", the input names hosts instead of pairs, and only the existence of routes is checked: between all pairs
  * of hosts, or with many hosts between some pairs that include every host.  A missing route ends the program with an error.
  *
@@ -185,6 +186,14 @@ static void print_ends(const char* source, const char* destination)
   put_text(destination);
 }
 
+static void print_link(const s4u::Link& link)
+{
+  put("{\"name\": ");
+  put_text(link.get_cname());
+  std::printf(", \"bandwidth_Bps\": %.17g, \"latency_s\": %.17g, \"sharing\": \"%s\"}", link.get_bandwidth(),
+              link.get_latency(), sharing(link));
+}
+
 static void print_route(const s4u::Host& source, const s4u::Host& destination)
 {
   Links links;
@@ -192,13 +201,48 @@ static void print_route(const s4u::Host& source, const s4u::Host& destination)
   print_ends(source.get_cname(), destination.get_cname());
   std::printf(", \"latency_s\": %.17g, \"links\": [", latency_s);
   for (size_t i = 0; i < links.size(); i++) {
-    const auto& link = *links[i];
-    put(i ? ", {\"name\": " : "{\"name\": ");
-    put_text(link.get_cname());
-    std::printf(", \"bandwidth_Bps\": %.17g, \"latency_s\": %.17g, \"sharing\": \"%s\"}", link.get_bandwidth(),
-                link.get_latency(), sharing(link));
+    put(i ? ", " : "");
+    print_link(*links[i]);
   }
   put("]}");
+}
+
+/* Prints routes with each link once: {"latency_s": by route, "first": of each route in "link", "link": indices in "links"}. */
+static void print_table()
+{
+  std::map<const s4u::Link*, size_t> number;
+  std::vector<const s4u::Link*> every;
+  std::vector<size_t> first, crossed;
+  std::vector<double> latencies_s;
+  std::string source;
+  std::string destination;
+  while (next_line(source) && next_line(destination)) {
+    Links links;
+    latencies_s.push_back(find_route(*s4u::Host::by_name(source), *s4u::Host::by_name(destination), links));
+    first.push_back(crossed.size());
+    for (const auto* link : links) {
+      const auto [at, is_new] = number.emplace(link, every.size());
+      if (is_new)
+        every.push_back(link);
+      crossed.push_back(at->second);
+    }
+  }
+  first.push_back(crossed.size());
+  put("\"latency_s\": [");
+  for (size_t i = 0; i < latencies_s.size(); i++)
+    std::printf(i ? ",%.17g" : "%.17g", latencies_s[i]);
+  put("], \"first\": [");
+  for (size_t i = 0; i < first.size(); i++)
+    std::printf(i ? ",%zu" : "%zu", first[i]);
+  put("], \"link\": [");
+  for (size_t i = 0; i < crossed.size(); i++)
+    std::printf(i ? ",%zu" : "%zu", crossed[i]);
+  put("], \"links\": [");
+  for (size_t i = 0; i < every.size(); i++) {
+    put(i ? ", " : "");
+    print_link(*every[i]);
+  }
+  put("]}\n");
 }
 
 /* Returns the kind of routing, such as "Floyd" for simgrid::kernel::routing::FloydZone. */
@@ -571,6 +615,12 @@ int main(int argc, char** argv)
       asked.push_back(s4u::Host::by_name(name));
     check_connected(engine, asked);
     put("{\"zones\": []}\n");
+    return 0;
+  }
+
+  if (mode == "table") {
+    put("{\"zones\": [], ");
+    print_table();
     return 0;
   }
 

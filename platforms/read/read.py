@@ -23,7 +23,7 @@ from platforms.files.caching import cache_folder, read_checked, write_atomically
 from platforms.files.scratch import scratch_folder
 from platforms.grids.grid import Grid
 from platforms.grids.xml import platform_xml
-from platforms.model.platform import Change, Host, KernelEfficiency, Link, Platform, Power, PState, Route
+from platforms.model.platform import Change, Host, KernelEfficiency, Link, Platform, Power, PState, Route, RouteTable
 from platforms.read.clusters import by_kind
 from platforms.read.content import content_of, kept_copy, loadable
 from platforms.read.xml_check import check_platform_xml
@@ -84,6 +84,21 @@ def read_routes(platform: Platform, pairs: Sequence[tuple[str, str]]) -> list[Ro
     with _loaded(platform) as path:
         description = _describe(path, platform.content_hash, _lines(pairs))
     return [_route(entry) for entry in description["routes"]]
+
+
+def read_route_table(platform: Platform, pairs: Sequence[tuple[str, str]]) -> RouteTable:
+    """Return the routes of many pairs of host names as read_routes, with each link once.
+
+    Raises:
+        PlatformError: As read_routes.
+    """
+    for host in {host for pair in pairs for host in pair}:
+        platform.host(host)
+    with _loaded(platform) as path:
+        description = _describe(path, platform.content_hash, _lines(pairs), "table")
+    return RouteTable(
+        description["latency_s"], description["first"], description["link"], tuple(map(_link, description["links"]))
+    )
 
 
 def check_connected(platform: Platform, hosts: Iterable[str]) -> None:
@@ -333,9 +348,10 @@ def _power(text: str, where: str) -> Power:
     return Power(idle_w, full_w, epsilon_w)
 
 
+def _link(entry: dict[str, Any]) -> Link:
+    return Link(entry["name"], float(entry["bandwidth_Bps"]), float(entry["latency_s"]), entry["sharing"])
+
+
 def _route(entry: dict[str, Any]) -> Route:
-    links = tuple(
-        Link(link["name"], float(link["bandwidth_Bps"]), float(link["latency_s"]), link["sharing"])
-        for link in entry["links"]
-    )
+    links = tuple(map(_link, entry["links"]))
     return Route(entry["source"], entry["destination"], float(entry["latency_s"]), links)

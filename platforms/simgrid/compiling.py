@@ -17,11 +17,15 @@ from typing import Protocol
 
 from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder, sync_folder, unusable, write_atomically
+from platforms.files.commands import find_command
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.child import clean_environment, die_with_parent
-from platforms.simgrid.installed import compiler_flags, simgrid_version
+from platforms.simgrid.installed import compiler_flags, find_program, simgrid_version, uses_wheel
 
 TIME_LIMIT_S = 300.0
+# The project's own programs that the wheel brings compiled; COMPILED names the folder in which they are made for it.
+_ROOT = Path(__file__).parents[2]
+_SHIPPED, COMPILED = _ROOT / "_compiled", "GRIDVAL_COMPILED"
 _SYSTEM = ("/usr/", "/lib/", "/lib64/")  # files of packages: they are told apart by time and size, not by content
 _SEAL = b"\nsha256 "  # comes before the checksum of an executable, at its end
 _MOST_NAME = 80  # characters of a program's name that its file name keeps
@@ -88,11 +92,16 @@ def compile_once(
     Raises:
         UserError: The compiler is missing, or compiling fails.
     """
+    name = file_name(name)
+    sources = [Path(source).resolve() for source in sources]
+    shipped = None
+    if included is None and folder is None:
+        shipped = _shipped(name, [*compiler, *flags, "--", *libraries], [*sources, *map(Path, headers)])
+        if shipped is not None and not os.environ.get(COMPILED) and _is_whole(shipped):
+            return shipped
     program = find_compiler(compiler[0])
     if "-lsimgrid" in libraries:
         flags = [*flags, *compiler_flags()]
-    name = file_name(name)
-    sources = [Path(source).resolve() for source in sources]
     command = [str(program), *compiler[1:], *flags]
     arguments = [*command, "--", *libraries]
     if included is not None:
@@ -100,6 +109,8 @@ def compile_once(
     files = [*sources, *(Path(header) for header in headers)]
     key = _key(arguments, files, program)
     executable = (folder or cache_folder() / "compiled") / f"{name}-{key}"
+    if shipped is not None and os.environ.get(COMPILED):
+        executable = shipped
     if not _is_whole(executable) or (watch is not None and not watch.unchanged(executable)):
         if program.name in _PACKAGES:
             check_passable(program.name, [*sources, executable])
@@ -124,7 +135,7 @@ def check_passable(compiler: str, files: Sequence[Path]) -> None:
 
 def find_compiler(name: str) -> Path:
     """Return the path of a compiler.  Raise UserError if it is missing."""
-    path = shutil.which(name)
+    path = find_program(name) if name in _PACKAGES else find_command(name)
     if path is None:
         package = {**_PACKAGES, **_MPI_PACKAGES}.get(Path(name).name, Path(name).name)
         raise UserError(f"compiler {name}", "not found", f"Run: apt-get install {package}")
@@ -140,7 +151,8 @@ def real_compiler(program: Path) -> Path:
     """Return the compiler that a script of SimGrid's calls; a compiler that is no such script is returned itself."""
     named = _REAL.search(program.read_bytes()) if program.name in _PACKAGES else None
     path = shutil.which(os.fsdecode(named[1])) if named else None
-    return Path(path) if path else program
+    zig = program.resolve().parent.parent.parent / "ziglang" / "zig"  # what the scripts of SimGrid's wheel call instead
+    return Path(path) if path else zig if named and zig.is_file() else program
 
 
 def compiler_stamps(program: Path) -> list[str]:
@@ -154,7 +166,29 @@ def compiler_stamps(program: Path) -> list[str]:
 
 def _key(arguments: Sequence[str], files: Sequence[Path], program: Path) -> str:
     environment = map(os.environ.get, COMPILER_VARIABLES)
-    decides = (_SEAL, *arguments, *compiler_stamps(program), *environment, simgrid_version())
+    return _hash((_SEAL, *arguments, *compiler_stamps(program), *environment, simgrid_version()), files)
+
+
+def _shipped(name: str, words: Sequence[str], files: Sequence[Path]) -> Path | None:
+    """Return where the wheel has, or is to have, the executable of the project's own files.
+
+    None in a checkout, and where another SimGrid is used than the one for which the wheel has compiled them.  The name
+    says what is compiled, not by which compiler.
+    """
+    made_in = os.environ.get(COMPILED)
+    if not made_in and not (_SHIPPED.is_dir() and uses_wheel()):
+        return None
+    words = [word.replace(str(_ROOT), "") for word in words]
+    return (Path(made_in) if made_in else _SHIPPED) / f"{name}-{_hash((*words, simgrid_version()), files)}"
+
+
+def shipped_programs() -> int:
+    """Return how many executables the wheel has for the SimGrid that is used; 0 in a checkout."""
+    folder = _shipped("", (), ())
+    return 0 if folder is None else sum(1 for _ in folder.parent.iterdir())
+
+
+def _hash(decides: tuple[object, ...], files: Sequence[Path]) -> str:
     digest = hashlib.sha256(repr(decides).encode())
     for file in files:
         content = file.read_bytes()
@@ -303,5 +337,7 @@ def failed(name: str, done: subprocess.CompletedProcess[str], command: Sequence[
     lines = lines or ["the compiler printed no message"]
     first = _first_error(lines)
     if done.returncode == 127:  # smpicc is a script, and the compiler that it calls is missing
-        return UserError(f"compiling {name}", first, "Run: apt-get install gcc g++ gfortran")
+        packages = "apt-get install gcc g++ gfortran"
+        remedy = f"Run: pip install ziglang (C, C++), or {packages}" if uses_wheel() else f"Run: {packages}"
+        return UserError(f"compiling {name}", first, remedy)
     return UserError(f"compiling {name}", first, f"The full log is in {log}")

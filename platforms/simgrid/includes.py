@@ -28,7 +28,6 @@ from platforms.simgrid.compiling import (
 )
 from platforms.simgrid.installed import simgrid_version
 
-_SMPI_FOLDERS = ("-I/usr/include", "-I/usr/include/smpi")
 _NAMED = re.compile(
     rb"(?:#\s*include|__has_include)\s*\(?\s*[\"<]([^\">\n]+)[\">]|^\s*include\s+['\"]([^'\"\n]+)", re.M
 )
@@ -102,7 +101,9 @@ def _listed(source: Path, program: Path, flags: Sequence[str]) -> list[Path]:
     check_passable(program.name, [source])
     command = [str(program), *flags, "-M", "-MT", "listed", str(source)]
     if program.name == "smpif90":
-        command = [str(real_compiler(program)), *flags, *_SMPI_FOLDERS, "-cpp", "-M", str(source)]  # it ignores -MT
+        include = program.resolve().parent.parent / "include"
+        folders = [f"-I{include}", f"-I{include / 'smpi'}"]
+        command = [str(real_compiler(program)), *flags, *folders, "-cpp", "-M", str(source)]  # it ignores -MT
     with scratch_folder("including") as work:
         done = run_compiler(source.stem, command, work, errors="surrogateescape")
         if done.returncode != 0:

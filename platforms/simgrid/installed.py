@@ -15,7 +15,9 @@ from platforms.errors import UserError
 from platforms.files.caching import cache_folder, write_atomically
 
 OLDEST = (3, 32)
-INSTALL = "Run: apt-get install libsimgrid-dev python3-simgrid"
+INSTALL = "Run: apt-get install libsimgrid-dev python3-simgrid, or install its wheel (docs/installation.md)"
+VARIABLE = "GRIDVAL_SIMGRID"  # names the prefix of a SimGrid that takes the place of the wheel and of the PATH
+_WHEEL = "gridval_simgrid"
 _VERSION = re.compile(r"(\d+)\.(\d+)(?:\.(\d+))?")
 _ASK_PYTHON = "import simgrid; print(simgrid.simgrid_version)"
 
@@ -43,18 +45,21 @@ def check_simgrid() -> None:
     changes, so that a check takes a few milliseconds.
 
     Raises:
-        UserError: smpirun is missing or older than 3.32, headers are missing or of another version, or the Python
-            module ``simgrid`` is of another version.
+        UserError: smpirun is missing or older than 3.32, headers are missing or of another version, the Python module
+            ``simgrid`` is of another version, or the wheel is incomplete.
     """
     smpirun = _smpirun()
     fingerprint = _fingerprint(smpirun)
     if _remembered(fingerprint):
         return
+    wheel = wheel_prefix()
+    if wheel is not None and uses_wheel():
+        _check_wheel(wheel)
     version = _ask_smpirun(smpirun)
     if _numbers(version)[:2] < OLDEST:
         raise UserError(f"SimGrid {version} ({smpirun})", "too old, 3.32 or newer is needed", INSTALL)
     header = _header(smpirun)
-    if header is None or shutil.which("smpicc") is None:
+    if header is None or find_program("smpicc") is None:
         raise UserError("SimGrid", "its headers and smpicc are not installed", INSTALL)
     _check_same(version, _header_version(header), f"the headers ({header})")
     module = _python_module()
@@ -63,8 +68,60 @@ def check_simgrid() -> None:
     write_atomically(_memory(fingerprint), json.dumps({"fingerprint": fingerprint, "version": version}).encode())
 
 
+def wheel_prefix() -> Path | None:
+    """Return the prefix of the wheel gridval-simgrid in this environment of Python; None if it is not installed."""
+    spec = importlib.machinery.PathFinder.find_spec(_WHEEL)
+    return None if spec is None or not spec.origin else Path(spec.origin).resolve().parent
+
+
+def chosen_prefix() -> Path | None:
+    """Return the prefix of the SimGrid that the variable names, else of the wheel; None if the PATH decides."""
+    named = os.environ.get(VARIABLE)
+    return Path(named).expanduser().resolve() if named else wheel_prefix()
+
+
+def uses_wheel() -> bool:
+    """Return whether the SimGrid of the wheel is the one that is used."""
+    return chosen_prefix() is not None and chosen_prefix() == wheel_prefix()
+
+
+def find_program(name: str) -> str | None:
+    """Return the path of one of SimGrid's programs, such as smpicc; None if it is missing.
+
+    A SimGrid that ``chosen_prefix`` gives has to have it: one of another version may come first on the PATH.
+
+    Raises:
+        UserError: The chosen SimGrid lacks it.
+    """
+    prefix = chosen_prefix()
+    if prefix is None:
+        return shutil.which(name)
+    path = prefix / "bin" / name
+    if not os.access(path, os.X_OK):
+        problem = f"bin/{name} is missing or is no program"
+        raise UserError(f"SimGrid in {prefix}", problem, _remedy(prefix))
+    return str(path)
+
+
+def _remedy(prefix: Path) -> str:
+    if prefix == wheel_prefix():
+        return f"Run: {sys.executable} -m pip install --force-reinstall --no-deps gridval-simgrid"
+    return f"Correct the variable {VARIABLE}"
+
+
+def _check_wheel(prefix: Path) -> None:
+    """Compare the sizes of the wheel's files with its list."""
+    for record in prefix.parent.glob(f"{_WHEEL}-*.dist-info/RECORD"):
+        for line in record.read_text("utf-8").splitlines():
+            name, _, size = line.split(",")
+            path = prefix.parent / name
+            if size and not (path.is_file() and path.stat().st_size == int(size)):
+                problem = f"is incomplete: {name} is missing or has another size"
+                raise UserError(f"the wheel of SimGrid in {prefix}", problem, _remedy(prefix))
+
+
 def _smpirun() -> Path:
-    path = shutil.which("smpirun")
+    path = find_program("smpirun")
     if path is None:
         raise UserError("SimGrid", "smpirun is not on the PATH", INSTALL)
     return Path(path).resolve()
@@ -162,9 +219,11 @@ def _ask_python_module(module: Path) -> str:
 
 def _fingerprint(smpirun: Path) -> list[str]:
     """Return path, time and size of the files that decide the result of the check."""
-    smpicc = shutil.which("smpicc")
+    smpicc = find_program("smpicc")
     files = [smpirun, Path(smpicc) if smpicc else None, _header(smpirun), _python_module(), Path(sys.executable)]
-    return [_stamp(file) for file in files]
+    prefix = chosen_prefix()
+    libraries = [] if prefix is None else sorted(path for path in (prefix / "lib").rglob("*") if path.is_file())
+    return [_stamp(file) for file in (*files, *libraries)]
 
 
 def _stamp(file: Path | None) -> str:

@@ -61,12 +61,9 @@ def link_loads_s(
         times[program.loop.fixed :] = program.loop.copies + iterations - evaluated
     elif evaluated:
         scale = iterations / evaluated
-    kinds = program.kinds
-    amounts = (kinds.size_bytes + network.protocol.envelope_bytes)[kinds.kind] * times
-    of_pair = scale * np.bincount(kinds.pair[kinds.kind], amounts, minlength=len(program.pairs))
-    loads_s: dict[str, float] = {}
-    for pair, amount in zip(program.pairs.tolist(), of_pair.tolist(), strict=True):
-        way = network.ways[placement[pair // program.nranks], placement[pair % program.nranks]]
-        for link, weight in way.links.items():
-            loads_s[link] = loads_s.get(link, 0.0) + weight * amount / network.capacity_Bps[link]
-    return loads_s
+    messages, paths = network.carry(program, tuple(placement))
+    amounts = messages.kinds["amount_bytes"] * np.bincount(messages.kind, times, minlength=len(messages.kinds))
+    of_path = scale * np.bincount(messages.kinds["path"], amounts, minlength=len(paths.bound_Bps))
+    carried = np.repeat(of_path, np.diff(paths.first)) * paths.weight
+    loads_s = np.bincount(paths.link, carried, minlength=len(paths.capacity_Bps)) / paths.capacity_Bps
+    return dict(zip(network.capacity_Bps, loads_s.tolist(), strict=True))

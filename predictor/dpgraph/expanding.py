@@ -9,11 +9,13 @@ from typing import NamedTuple
 import numpy as np
 
 from apps.recording.events import EVENT, Kind, Mode, Op, Recording, Reduction
+from predictor.dpgraph.members import Members, is_covered, of_members
 from predictor.network.collectives import Call, steps
 
 # The tag of a collective's messages is this minus the Op; no tag of a program is negative.
 _COLLECTIVE_TAG = -1000
 _WITH_COUNTS = (Op.SCATTERV, Op.ALLTOALLV, Op.REDUCE_SCATTER)  # operations whose sent sizes are in `counts`
+_MODES = 256
 
 
 class Flat(NamedTuple):
@@ -39,7 +41,9 @@ class Flat(NamedTuple):
 
 def flat(ranks: Sequence[np.ndarray]) -> Flat:
     """Return the events of all ranks one after the other."""
-    return Flat(np.concatenate(ranks), np.concatenate([[0], np.cumsum([len(events) for events in ranks])]))
+    first = np.concatenate([[0], np.cumsum([len(events) for events in ranks])])
+    bare = f"V{EVENT.itemsize}"  # NumPy compares the fields of many structured arrays one by one
+    return Flat(np.concatenate([events.view(bare) for events in ranks]).view(EVENT), first)
 
 
 def ranges(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
@@ -120,14 +124,26 @@ class _Calls:
 
         A row has the kind, the place of the partner, the number of the operation from 1, and the bytes.
         """
-        op = self.events["op"].astype(np.int64)
+        op, mode = (self.events[name].astype(np.int64) for name in ("op", "mode"))
+        together = np.isin(op * _MODES + mode, [o * _MODES + m for o, m in _pairs(op, mode) if is_covered(o, m)])
         alone = np.isin(op, (*_WITH_COUNTS, Op.SPLIT))  # these depend on counts
-        columns = (op, self._place, self._root, self._size, self.events["size_bytes"], self.events["mode"])
-        _, first, kind = np.unique(_numbered([*columns, np.where(alone, np.arange(len(op)), -1)]), True, True)
+        number = np.where(alone, np.arange(len(op)), -1)
+        place = np.where(together, -1, self._place)
+        columns = [op, place, self._root, self._size, self.events["size_bytes"], mode, number]
+        _, first, kind = np.unique(_numbered(columns), return_index=True, return_inverse=True)
         splits = _splits(self._recording) if (op == Op.SPLIT).any() else {}
-        tables = [_inside(self._call(int(number), splits)) for number in first]
-        lengths, operations = (np.array([measure(table) for table in tables]) for measure in (len, _operations))
-        return np.concatenate(tables), (np.cumsum(lengths) - lengths)[kind], lengths[kind], operations[kind]
+        members = [self._members_of(int(at)) if together[at] else _alone(self._call(int(at), splits)) for at in first]
+        widths = np.array([len(member.first) for member in members])
+        rows = np.array([len(member.rows) for member in members])
+        offsets = np.concatenate([member.first for member in members]) + np.repeat(np.cumsum(rows) - rows, widths)
+        which = (np.cumsum(widths) - widths)[kind] + np.where(together, self._place, 0)
+        begin, length = offsets[which], offsets[which + 1] - offsets[which]
+        return np.concatenate([member.rows for member in members]), begin, length, length // 2  # begun and waited for
+
+    def _members_of(self, number: int) -> Members:
+        event = self.events[number]
+        size_bytes = int(event["size_bytes"])
+        return of_members(int(event["op"]), int(self._size[number]), int(self._root[number]), size_bytes)
 
     def _call(self, number: int, splits: dict[tuple[int, int], list[int]]) -> Call:
         event, rank = self.events[number], int(self.rank[number])
@@ -166,8 +182,14 @@ def _inside(call: Call) -> np.ndarray:
     return np.array(rows, np.int64).reshape(-1, 4)
 
 
-def _operations(table: np.ndarray) -> int:
-    return len(table) // 2  # each is begun and waited for
+def _alone(call: Call) -> Members:
+    rows = _inside(call)
+    return Members(rows, np.array([0, len(rows)]))
+
+
+def _pairs(op: np.ndarray, mode: np.ndarray) -> list[tuple[int, int]]:
+    """Return the different operations with their modes."""
+    return [divmod(code, _MODES) for code in np.unique(op * _MODES + mode).tolist()]
 
 
 def _splits(recording: Recording) -> dict[tuple[int, int], list[int]]:

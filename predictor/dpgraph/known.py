@@ -8,17 +8,19 @@ uses 5 % of its rate on the way back.  Flows share links in proportion to 1 / (l
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
 import numpy as np
 
 from platforms.errors import UserError
-from platforms.model.platform import Route
+from platforms.model.platform import Link, Route, RouteTable
 from platforms.simgrid.option_names import under_smpi_names
 from predictor.base import OutOfRange
-from predictor.dpgraph.instructions import Polling
-from predictor.dpgraph.network import DirectedPath, NetworkModel, Protocol, Timing
+from predictor.dpgraph.expanding import ranges
+from predictor.dpgraph.instructions import Paths, Polling
+from predictor.dpgraph.network import NetworkModel, Protocol, Timing
+from predictor.dpgraph.ways import DirectedPath, Ways
 from predictor.network.collectives import SELECTOR
 
 DEFAULTS = {
@@ -59,13 +61,7 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
             link.
         UserError: The value of an option cannot be read.
     """
-    chosen = {**DEFAULTS, **{key: value for key, value in under_smpi_names(options).items() if key in DEFAULTS}}
-    for key in _ONLY_DEFAULT:
-        if chosen[key] != DEFAULTS[key] and not _is_zero(chosen[key]):
-            problem = "the graph predictor does not model this option"
-            raise OutOfRange(f"{key}:{chosen[key]}", problem, "Leave it out")
-    gamma, weight_S = float(chosen["network/TCP-gamma"]), float(chosen["network/weight-S"])
-    back = _BACKWARD if chosen["network/crosstraffic"].lower() in _YES else 0.0
+    chosen, gamma, weight_S, back = _chosen(options)
     by_pair = {(route.source, route.destination): route for route in routes}
     capacity = {
         link.name: link.bandwidth_Bps for route in by_pair.values() for link in route.links if link.sharing != "fatpipe"
@@ -88,10 +84,81 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
             penalty=_penalty(route, weight_S),
             links=crossed,
         )
+    return _model(chosen, ways, capacity, np.array(list(latencies)))
+
+
+def known_table(pairs: Sequence[tuple[str, str]], routes: RouteTable, options: Mapping[str, str]) -> NetworkModel:
+    """Return the same network for many pairs of hosts, each of which is there in both directions.
+
+    Args:
+        pairs: The pairs.
+        routes: Their routes.
+        options: As for ``known_network``; so are the errors.
+    """
+    chosen, gamma, weight_S, back = _chosen(options)
+    latency_s, first, link = np.array(routes.latency_s), np.array(routes.first), np.array(routes.link, np.int64)
+    for number, used in enumerate(routes.links):
+        if used.sharing in _NOT_REPRESENTED:
+            pair = int(np.searchsorted(first, np.flatnonzero(link == number)[0], side="right")) - 1
+            raise _not_represented(used, *pairs[pair])
+    bandwidth_Bps = np.array([used.bandwidth_Bps for used in routes.links])
+    route = np.repeat(np.arange(len(pairs)), np.diff(first))
+    bound_Bps, length = np.full(len(pairs), _UNBOUNDED_Bps), np.diff(first)
+    if gamma:
+        limited = (latency_s > 0) & (length > 0)
+        bound_Bps[limited] = gamma / (2 * latency_s[limited])
+    np.minimum.at(bound_Bps, route, bandwidth_Bps[link])
+    slower_s = np.bincount(route, weight_S / bandwidth_Bps[link], minlength=len(pairs))
+    index = {pair: place for place, pair in enumerate(pairs)}
+    reverse = np.array([index[b, a] for a, b in pairs], np.int64)
+    way, crossed, weight = route, link, np.ones(len(link))
+    if back:
+        returned = ranges(first[reverse], first[reverse + 1])
+        way = np.concatenate([way, np.repeat(np.arange(len(pairs)), length[reverse])])
+        crossed = np.concatenate([crossed, link[returned]])
+        weight = np.concatenate([weight, np.full(len(returned), back)])
+    shared = np.array([used.sharing != "fatpipe" for used in routes.links])
+    kept = shared[crossed]
+    key, at = np.unique(way[kept] * len(routes.links) + crossed[kept], return_inverse=True)
+    way, crossed = np.divmod(key, len(routes.links))
+    capacity = {used.name: used.bandwidth_Bps for used in routes.links if used.sharing != "fatpipe"}
+    latencies, timing_class = np.unique(latency_s, return_inverse=True)
+    paths = Paths(
+        bound_Bps=bound_Bps,
+        penalty=np.where(latency_s > 0, latency_s + slower_s, 1.0),
+        first=np.searchsorted(way, np.arange(len(pairs) + 1)).astype(np.int64),
+        link=(np.cumsum(shared) - 1)[crossed].astype(np.int32),
+        weight=np.bincount(at, weight[kept], minlength=len(key)),
+        capacity_Bps=np.array(list(capacity.values())),
+    )
+    return _model(chosen, Ways(pairs, timing_class, paths, list(capacity)), capacity, latencies)
+
+
+def _chosen(options: Mapping[str, str]) -> tuple[dict[str, str], float, float, float]:
+    """Return the options with SimGrid's defaults, the window, the weight of links, and the share of the way back.
+
+    Raises:
+        OutOfRange: As ``known_network``.
+    """
+    chosen = {**DEFAULTS, **{key: value for key, value in under_smpi_names(options).items() if key in DEFAULTS}}
+    for key in _ONLY_DEFAULT:
+        if chosen[key] != DEFAULTS[key] and not _is_zero(chosen[key]):
+            problem = "the graph predictor does not model this option"
+            raise OutOfRange(f"{key}:{chosen[key]}", problem, "Leave it out")
+    back = _BACKWARD if chosen["network/crosstraffic"].lower() in _YES else 0.0
+    return chosen, float(chosen["network/TCP-gamma"]), float(chosen["network/weight-S"]), back
+
+
+def _model(
+    chosen: Mapping[str, str],
+    ways: Mapping[tuple[str, str], DirectedPath],
+    capacity_Bps: Mapping[str, float],
+    latencies_s: np.ndarray,
+) -> NetworkModel:
     protocol = Protocol(float(chosen["smpi/send-is-detached-thresh"]), float(chosen["smpi/async-small-thresh"]))
     grows = chosen["smpi/grow-injected-times"].lower() in _YES
     polling = Polling(float(chosen["smpi/test"]), float(chosen["smpi/iprobe"]), grows)
-    return NetworkModel(ways, capacity, _timing(chosen, np.array(list(latencies))), protocol, polling=polling)
+    return NetworkModel(ways, capacity_Bps, _timing(chosen, latencies_s), protocol, polling=polling)
 
 
 def declared_cautions(options: Mapping[str, str]) -> tuple[str, ...]:
@@ -114,9 +181,13 @@ def _check_represented(routes: Iterable[Route]) -> None:
     for route in routes:
         for link in route.links:
             if link.sharing in _NOT_REPRESENTED:
-                where = f"dpgraph:known, link {link.name!r} from {route.source} to {route.destination}"
-                problem = f"its sharing is {link.sharing}, which the fluid model does not cover"
-                raise OutOfRange(where, problem, "Use dpgraph, which measures the network, or another predictor")
+                raise _not_represented(link, route.source, route.destination)
+
+
+def _not_represented(link: Link, source: str, destination: str) -> OutOfRange:
+    where = f"dpgraph:known, link {link.name!r} from {source} to {destination}"
+    problem = f"its sharing is {link.sharing}, which the fluid model does not cover"
+    return OutOfRange(where, problem, "Use dpgraph, which measures the network, or another predictor")
 
 
 def _bound_Bps(route: Route, gamma: float) -> float:

@@ -24,8 +24,9 @@ from apps.recording.events import Mode
 from platforms.model.platform import Platform
 from predictor.dpgraph.evaluate import execute
 from predictor.dpgraph.instructions import RECV, SEND, WAIT_RECEIVED, WAIT_SENT
-from predictor.dpgraph.network import DirectedPath, NetworkModel, Protocol, Timing, Unexplained
+from predictor.dpgraph.network import NetworkModel, Protocol, Timing, Unexplained
 from predictor.dpgraph.program import Program
+from predictor.dpgraph.ways import DirectedPath
 from predictor.network.shared_links import SharedCapacity
 from predictor.network.survey import LARGE_BYTES, HostsByCluster, Survey, alone_s, layout, loads
 

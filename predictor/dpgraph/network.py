@@ -10,6 +10,7 @@ import numpy as np
 from apps.recording.events import Mode
 from predictor.dpgraph.instructions import MESSAGE, OWN, SLEEP, Messages, Paths, Polling
 from predictor.dpgraph.program import Program
+from predictor.dpgraph.ways import DirectedPath, Ways
 
 DETACHED_BELOW_BYTES = 65536  # smpi/send-is-detached-thresh
 
@@ -33,16 +34,6 @@ class Timing:
     above_bytes: np.ndarray  # f8, ascending, sizes of payload and envelope together; the first is below all sizes
     latency_s: np.ndarray  # f8, classes x segments
     factor: np.ndarray  # f8, classes x segments
-
-
-@dataclass(frozen=True)
-class DirectedPath:
-    """The path between two hosts in one direction."""
-
-    timing_class: int  # row of Timing
-    bound_Bps: float  # upper bound of one flow's rate
-    penalty: float  # flows that share a link get rates in proportion to 1 / penalty
-    links: Mapping[str, float]  # bytes of each link that one byte of the flow uses
 
 
 @dataclass(frozen=True)
@@ -95,16 +86,21 @@ class NetworkModel:
             KeyError: A pair of hosts that exchange messages has no way.
         """
         pairs, kinds = program.pairs, program.kinds
-        hosts = [(placement[pair // program.nranks], placement[pair % program.nranks]) for pair in pairs]
+        ends = (map(placement.__getitem__, part.tolist()) for part in np.divmod(pairs, program.nranks))
+        hosts = list(zip(*ends, strict=True))
         known: dict[tuple[str, str], int] = {}
         path_of_pair = np.array([known.setdefault(pair, len(known)) for pair in hosts], np.int32)
-        ways = [self.ways[pair] for pair in known]
-        paths = self._paths([*ways, *self.own_ways])
+        if isinstance(self.ways, Ways) and not self.own_ways:
+            timing_classes, paths = self.ways.rows(list(known))
+        else:
+            ways = [self.ways[pair] for pair in known]
+            timing_classes = np.array([way.timing_class for way in ways], np.int64)
+            paths = self._paths([*ways, *self.own_ways])
         path = path_of_pair[kinds.pair] if len(pairs) else np.empty(0, np.int32)
         size_bytes = kinds.size_bytes.astype(float)
         amount_bytes = size_bytes + self.protocol.envelope_bytes
         segment = np.searchsorted(self.timing.above_bytes, amount_bytes, side="left") - 1
-        timing_class = np.array([way.timing_class for way in ways], np.int64)[path] if ways else path
+        timing_class = timing_classes[path]
         buffered = (size_bytes < self.protocol.detached_below_bytes) | (kinds.mode == Mode.BUFFERED)
         synchronous = kinds.mode == Mode.SYNCHRONOUS
         one_sided = np.isin(kinds.mode, (Mode.PUT, Mode.GET))  # these move at once; a wait is for their end

@@ -9,6 +9,7 @@ links.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -21,8 +22,11 @@ from apps.programs.kernel import named_kernel
 from apps.programs.problem import Problem
 from apps.recording.events import Elapse, Recording
 from apps.spec.target import Target
+from platforms.addons import is_there, provided
 from platforms.model.platform import Platform, Route
+from platforms.read.read import read_route_table
 from platforms.read.routes import routes_between
+from platforms.terminal.quantities import percent
 from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 from predictor.evidence.targets import one_per_platform
@@ -32,7 +36,11 @@ if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.dpgraph.network import NetworkModel
     from predictor.dpgraph.program import Sections
 
+_MATTERS_REL = 0.02  # by which paths that were not measured may change the time without a word
+MANY_PAIRS = 1 << 14  # of hosts, from which on their ways are kept as arrays
 RECORDED_ITERATIONS = 3  # where all are alike
+_FARMS = "apps.recording.farms:answers_in_turn"  # of an add-on
+FARM = "calibrated with programs whose ranks do not serve whoever comes first"
 POLLS = "calibrated with programs that do not ask whether messages have come (MPI_Test, MPI_Iprobe)"
 OF_THE_FILE = (
     "this is the time on the platform as its file describes it: how far the file is from a machine is not known"
@@ -118,7 +126,11 @@ class GraphModel:
         if around.options is not None:  # measured links have no names that a user knows
             evaluated = sections.looped(made.iterations) if sections.iterations else sections.program()
             loads_s = link_loads_s(evaluated, network, target.placement, target.iterations, made.iterations)
-        hidden = _unmeasured(target, sections, network) if around.options is None else ()
+        hidden = ()
+        if around.options is None:
+            hidden = told_apart(
+                _unmeasured(target, sections, network), made.time_s, lambda: self._by_file(target, estimated)
+            )
         ends = sections.host_pairs(target.placement) if network.unexplained else ()
         sharing = unexplained(network, ends, made.time_s, lambda other: estimated(other).time_s)
         return Prediction(
@@ -126,7 +138,7 @@ class GraphModel:
             parts={"compute_s": compute_s, "comm_s": made.time_s - compute_s},
             bottleneck=bottleneck(target, made.time_s, each_s.tolist(), loads_s) if made.time_s > 0 else None,
             flags=(*_flags(program, around.options, network), *hidden, *sharing, *_others(made.others)),
-            no_interval=POLLS if sections.polls else None,
+            no_interval=POLLS if sections.polls else FARM if _is_farm(target, program.recording) else None,
             unlike=around.options is None and bool(hidden or network.cautions or network.unexplained),
             remarks=(*program.recording.remarks, *(() if around.options is None else (OF_THE_FILE,))),
             evidence=(program.evidence, *around.evidence),
@@ -134,6 +146,18 @@ class GraphModel:
             loads=_loads(target, each_s.tolist(), made),
             span_s=made.span_s,
         )
+
+    def _by_file(self, target: Target, estimated: Callable[[NetworkModel], Estimate]) -> float:
+        """Return the time on the network that the platform file describes, for cautions alone; NaN: not known."""
+        # Imported here for a quick start: it is slow to import.
+        from predictor.dpgraph.known import known_network
+
+        pairs = {(target.placement[a], target.placement[b]) for a, b in self.sections(target).partners}
+        routes = routes_between(target.platform, sorted(pairs | {pair[::-1] for pair in pairs}))
+        try:
+            return estimated(known_network(routes, dict(target.platform.options))).time_s
+        except OutOfRange:
+            return math.nan
 
     def sections(self, target: Target) -> Sections:
         """Return the recorded iterations of a target's program."""
@@ -161,9 +185,11 @@ class GraphModel:
         if around.options is None:
             return _measured(target.platform, around.hosts, around.measurements)
         # Imported here for a quick start: it is slow to import.
-        from predictor.dpgraph.known import known_network
+        from predictor.dpgraph.known import known_network, known_table
 
         asked = sorted(self.sections(target).host_pairs(target.placement))
+        if routes is None and len(asked) > MANY_PAIRS:
+            return known_table(asked, read_route_table(target.platform, asked), around.options)
         return known_network(
             routes_between(target.platform, asked) if routes is None else routes(asked), around.options
         )
@@ -189,6 +215,29 @@ def _unmeasured(target: Target, sections: Sections, network: NetworkModel) -> tu
     from predictor.network.unmeasured import unmeasured
 
     return unmeasured(target.platform, target.placement, sections.partners, network.measured_as)
+
+
+def told_apart(hidden: tuple[str, ...], time_s: float, by_file: Callable[[], float]) -> tuple[str, ...]:
+    """Return the cautions about what the measurements do not show with what it does to the run; none if it does little.
+
+    Args:
+        hidden: The cautions.
+        time_s: The time on the measured network.
+        by_file: Returns the time on the network of the platform file; NaN if it is not known.
+    """
+    if not hidden or not time_s > 0:
+        return hidden
+    longer_rel = by_file() / time_s - 1
+    if math.isnan(longer_rel):
+        return hidden
+    if abs(longer_rel) <= _MATTERS_REL:
+        return ()
+    how = f"{percent(100 * abs(longer_rel))} % {'longer' if longer_rel > 0 else 'shorter'}"
+    return (*hidden[:-1], f"{hidden[-1]}: by the paths of the platform file the run takes {how} (dpgraph:known)")
+
+
+def _is_farm(target: Target, recording: Recording) -> bool:
+    return target.problem.program is not None and is_there(_FARMS) and bool(provided(_FARMS)(recording))
 
 
 def _others(looks: int) -> tuple[str, ...]:

@@ -18,7 +18,8 @@ import numpy as np
 
 from platforms.model.platform import Link, Route
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.network import DirectedPath, NetworkModel, Timing
+from predictor.dpgraph.network import NetworkModel, Timing
+from predictor.dpgraph.ways import DirectedPath
 
 _DIRECTIONS = ("_UP", "_DOWN")  # endings of the two directions of a link, in SimGrid's names
 _EXPLAINED = 0.98  # a path is as fast as its narrowest known link, if its rate is at least this share of the link's

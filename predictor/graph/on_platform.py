@@ -57,6 +57,12 @@ class Analysis:
     cautions: tuple[str, ...]
 
     @property
+    def what(self) -> str:
+        """The kind of its times: communication times where no process computes."""
+        computes = any(process.compute_s > 0 for process in self.timed.processes)
+        return "time" if computes else "communication time"
+
+    @property
     def graph(self) -> DPGraph:
         """The graph."""
         return self.timed.graph

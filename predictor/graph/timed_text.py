@@ -30,7 +30,7 @@ def analysis_text(analysis: Analysis, *, wide: bool = False) -> str:
     """
     timed = analysis.timed
     part = "" if not analysis.iterations else f" of {number_of(analysis.iterations, 'iteration')}"
-    lines = prose_lines(f"{analysis.target}: T_exec{part} = {duration(timed.time_s)}{_whole(analysis)}")
+    lines = prose_lines(f"{analysis.target}: {_t_exec(analysis)}{part} = {duration(timed.time_s)}{_whole(analysis)}")
     lines += ["", "Time of the clusters' processes, % of T_exec, and slack of their computations"]
     rows: list[tuple[str, ...]] = [
         ("cluster", "ranks", "busy", "waiting", "message", "ended", "idle", "on path", "slack", "mean")
@@ -57,12 +57,12 @@ def analysis_text(analysis: Analysis, *, wide: bool = False) -> str:
 
 def analysis_json(analysis: Analysis) -> dict[str, Any]:
     """Return the report as JSON values, with every process and every part of the critical path."""
-    timed = analysis.timed
+    timed, prefix = analysis.timed, "" if analysis.what == "time" else "communication_"
     return {
         "target": str(analysis.target),
         "iterations": analysis.iterations,
-        "t_exec_s": timed.time_s,
-        "whole_s": analysis.whole_s,
+        f"{prefix}t_exec_s": timed.time_s,
+        f"{prefix}whole_s": analysis.whole_s,
         "clusters": [
             {**asdict(cluster_time), "idle_share": cluster_time.idle_share} for cluster_time in timed.cluster_times()
         ],
@@ -109,10 +109,15 @@ def li_json(times: LiTimes, *, iterations: int) -> dict[str, Any]:
     }
 
 
+def _t_exec(analysis: Analysis) -> str:
+    return "T_exec" if analysis.what == "time" else f"T_exec, a {analysis.what},"
+
+
 def _whole(analysis: Analysis) -> str:
     if analysis.whole_s is None:
         return "; too few iterations were recorded for the time of all"
-    return f"; the whole run takes {duration(analysis.whole_s)}"
+    what = "" if analysis.what == "time" else f" of {analysis.what}"
+    return f"; the whole run takes {duration(analysis.whole_s)}{what}"
 
 
 def _path_lines(parts: Sequence[PathPart], whole_s: float, whole: str, *, wide: bool) -> list[str]:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
 
 import numpy as np
 
 from predictor.learned.bits import model_bits
+from predictor.learned.cell_search import is_square
 from predictor.learned.confirming import Learned, fitting_number, learned
 from predictor.learned.features import Space, holds
 from predictor.learned.models import Cases, Fitted, NumberModel, Numeric, Split, constant
@@ -16,10 +18,13 @@ from predictor.learned.rows import Rows, reduced
 from predictor.learned.search import Search
 
 _M = TypeVar("_M")
+_ENDS = re.compile(r"[tj]\d+=0$")  # statements about the first and the last turn
+_ANY = re.compile("")
 Fit = Callable[[Rows, np.ndarray], NumberModel | None]
 _SHORT = 24.0  # bits: no cases are looked for beside so short a formula
 _LONG = 50.0  # bits: cases are looked for beside so long a model
 _MOST_TURNS = 24  # of a loop, that get a model each
+_FEW_TURNS = 6  # of a loop, that get a model of the longer search each
 _MOST_REST = 3  # statements whose other side is searched for further cases
 _MOST_ROWS = 3000  # that cases are searched on
 
@@ -91,11 +96,13 @@ class Branches:
         if short is not None and model_bits(short, self.space) < _SHORT:
             return short
         models = [short, self.split(rows, values, self._quick)]
-        best = self._shortest(models)
-        if best is None or model_bits(best, self.space) > _LONG:
-            best = self._shortest([*models, self._cases(rows, values, self._light, 2)])
+        best = self._shortest(models) or self.search.numeric(rows, values) or self._cells(rows, values)
         if best is None:
-            best = self.search.numeric(rows, values)
+            best = self.split(rows, values, self.search.numeric, _FEW_TURNS)
+        if best is None or model_bits(best, self.space) > _LONG:
+            best = self._shortest([*models, best, self._cases(rows, values, self._light, 2)])
+        if best is None:
+            best = self.split(rows, values, self._light_or_cases)
         if best is None:
             best = self.split(rows, values, self.search.numeric)
         return self._cases(rows, values, self._light, 3) if best is None else best
@@ -107,9 +114,25 @@ class Branches:
     def _quick(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
         return self.search.numeric(rows, values, quick=True)
 
+    def _cells(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
+        """Return a model by the cells of a multi-partition, perhaps by turn, the first or the last turn apart."""
+        if not is_square(self.space, rows):
+            return None
+
+        def by_turn(some: Rows, theirs: np.ndarray) -> NumberModel | None:
+            return self._quick_or_cells(some, theirs) or self._cases(some, theirs, self._quick_or_cells, 1, _ENDS)
+
+        return self.search.cells(rows, values) or self.split(rows, values, by_turn) or by_turn(rows, values)
+
+    def _quick_or_cells(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
+        return self._quick(rows, values) or self.search.cells(rows, values)
+
     def _light(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
         formulas = self._quick(rows, values)
         return self.split(rows, values, self._quick) if formulas is None else formulas
+
+    def _light_or_cases(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
+        return self._light(rows, values) or self._cases(rows, values, self._light, 1)
 
     def _truth(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
         tries: tuple[Fit, ...] = (
@@ -143,15 +166,19 @@ class Branches:
         models = {}
         for turn in turns:
             which = index == turn
-            model = fit(rows.take(which), values[which])
+            part = rows.take(which)
+            model = fit(part, values[which]) if _seen_enough(part, values[which]) else None
             if model is None:
                 return None
             models[turn] = model
         return Split(split.loop, split.back, models)
 
-    def _cases(self, rows: Rows, values: np.ndarray, fit: Fit, depth: int) -> Cases | None:
+    def _cases(
+        self, rows: Rows, values: np.ndarray, fit: Fit, depth: int, among: re.Pattern[str] = _ANY
+    ) -> Cases | None:
         """Return a model with cases: the shortest with one statement, or the largest part first and then the rest."""
-        options = [(atom, value, true == value) for atom, true in self.atoms(rows) for value in (True, False)]
+        atoms = [(atom, true) for atom, true in self.atoms(rows) if among.match(atom)]
+        options = [(atom, value, true == value) for atom, true in atoms for value in (True, False)]
         parts: list[tuple[str, bool, np.ndarray, NumberModel]] = []
         best: Cases | None = None
         for atom, value, which in sorted(options, key=lambda option: -int(option[2].sum())):
@@ -165,14 +192,22 @@ class Branches:
             if rest is None:
                 parts.append((atom, value, which, model))
                 continue
-            both = Cases(atom, *((model, rest) if value else (rest, model)))
-            if best is None or model_bits(both, self.space) < model_bits(best, self.space):
-                best = both
-        for atom, value, which, model in parts[:_MOST_REST] if best is None and depth > 1 else []:
+            best = self._shorter(best, Cases(atom, *((model, rest) if value else (rest, model))))
+        if best is not None or depth == 1:
+            return best
+        parts.sort(key=lambda part: part[0].endswith("odd"))  # ends and edges are likelier
+        for atom, value, which, model in parts[:_MOST_REST]:
             rest = self._cases(rows.take(~which), values[~which], fit, depth - 1)
-            if rest is not None:
-                return Cases(atom, *((model, rest) if value else (rest, model)))
+            if rest is None:
+                continue
+            both = Cases(atom, *((model, rest) if value else (rest, model)))
+            if fit is not _same:
+                return both
+            best = self._shorter(best, both)
         return best
+
+    def _shorter(self, best: Cases | None, other: Cases) -> Cases:
+        return other if best is None or model_bits(other, self.space) < model_bits(best, self.space) else best
 
     def atoms(self, rows: Rows) -> list[tuple[str, np.ndarray]]:
         """Return the statements that hold for some of the rows only, and for which."""

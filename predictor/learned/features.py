@@ -17,18 +17,25 @@ Their names, for a rank at coordinate c of p along axis 0 and a known number n, 
 ``i0``, ``j0``, ``t0``, ``n0``, ``2^i0``, ``2^-i0``
     The index, the turns that follow, the turns before and their number in a loop, and powers of two of the index.
 ``e(c0+i0):n``
-    The share of n at a place that moves with the index, as of the cells of a multi-partition.
+    The share of n at a place that moves with the index.
+``V+-0(i1)u:n``, ...
+    Volumes and faces of the cells of a multi-partition (module ``cells``).
+``g0:n``, ``g0+1:n``
+    n // p, and 1 more.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 import numpy as np
 
+from predictor.learned import cells
+from predictor.learned.cells import share
+from predictor.learned.errors import CannotContinue
 from predictor.learned.grids import GRIDS, Sides, coordinates, most_cubic
 from predictor.learned.rows import Rows
 
@@ -36,7 +43,7 @@ _LEAST_NUMBER = 4  # smaller known numbers explain too much by chance
 _LARGEST_POWER = 40
 _LOOP = re.compile(r"(2\^-?)?([ijtn])(\d+)$")
 _MOVING = re.compile(r"e\((?:c(\d)([+-]))?([ij])(\d+)\):(\d+)$")
-_SHARE = re.compile(r"([esuvEFCWV])(\d?)([+-]\d)?:(\d+)$")
+_SHARE = re.compile(r"([esuvgEFCWV])(\d?)([+-]\d)?:(\d+)$")
 _EDGES = (-2, -1, 1, 2)  # lengths without or with edges
 
 
@@ -47,6 +54,11 @@ class Space:
         self.grid = grid
         self.numbers = tuple(dict.fromkeys(n for n in numbers if n >= _LEAST_NUMBER))
         self._of_ranks: dict[tuple[int, str], np.ndarray] = {}
+
+    def learn_numbers(self, formula_names: Iterable[str]) -> None:
+        """Take the numbers of these features for known: what messages depend on, the computation depends on too."""
+        used = (int(name.partition(":")[2]) for name in formula_names if ":" in name)
+        self.numbers += tuple(n for n in dict.fromkeys(used) if n not in self.numbers)
 
     def sides(self, nranks: int) -> Sides:
         """Return the sides of the grid."""
@@ -95,14 +107,20 @@ class Space:
         names = ["q0", "q1"]
         for n in self.numbers:
             names += [*(f"{kind}{a}:{n}" for kind in "sv" for a in range(self.axes)), f"W:{n}", f"V:{n}"]
-        for n in self.derived:
-            names += [*(f"{kind}{a}:{n}" for kind in "es" for a in range(self.axes)), f"E:{n}"]
+            names += [f"g{a}{by}:{n}" for a in range(self.axes) for by in ("", "+1")]
         names += [f"t{k}" for k in range(loops)]
         if self.axes == 2:
             places = [f"{i}{k}" for k in range(loops) for i in "ij"]
             places += [f"c{a}{sign}{place}" for place in list(places) for a in (0, 1) for sign in "+-"]
             names += [f"e({place}):{n}" for n in self.numbers for place in places]
         return names
+
+    def names_near(self, n: int) -> list[str]:
+        """Return the names of features of a number that is near a known one, and of the place alone."""
+        axes = range(self.axes)
+        names = ["P", "1/P", *(f"{name}{a}" for a in axes for name in ("p", "1/p", "lo", "hi", "nb"))]
+        names += [f"E:{n}", f"F:{n}", *(f"{kind}{a}:{n}" for kind in "esug" for a in axes)]
+        return [*names, *(f"{kind}{a}{by:+d}:{n}" for kind in "es" for a in axes for by in _EDGES)]
 
     def value(self, name: str, rows: Rows) -> np.ndarray:
         """Return a feature of the rows."""
@@ -119,9 +137,19 @@ class Space:
             return self._moving(rows, *moving.groups())
         found = np.empty(len(rows))
         for nranks in rows.counts.tolist():
-            which = slice(None) if len(rows.counts) == 1 else rows.nranks == nranks
-            found[which] = self._ranks(nranks, name)[rows.rank[which]]
+            which = rows.nranks == nranks
+            if cells.CELL.match(name):
+                some = rows.take(which)
+                found[which] = cells.value(name, some, *self._square(nranks, some.rank))
+            else:
+                found[which] = self._ranks(nranks, name)[rows.rank[which]]
         return found
+
+    def _square(self, nranks: int, ranks: np.ndarray) -> tuple[np.ndarray, int]:
+        sides = self.sides(nranks)
+        if len(sides) != 2 or sides[0] != sides[1]:
+            raise CannotContinue("its ranks would form no square, as for a multi-partition")
+        return coordinates(sides, ranks), sides[0]
 
     def _moving(self, rows: Rows, axis: str | None, sign: str, kind: str, loop: str, number: str) -> np.ndarray:
         n, sides = int(number), self.value("p0", rows)
@@ -149,8 +177,7 @@ class Space:
             place = r - 1 if kind == "W" else nranks - 1 - r
             return np.where(r > 0, n // workers + (place < n % workers), 0)
         c, p = coordinates(self.sides(nranks), r)[int(match[2])], self.sides(nranks)[int(match[2])]
-        length: np.ndarray = n // p + (c < n % p) if kind in "eu" else (c + 1) * n // p - c * n // p
-        return length - (c == 0) - (c == p - 1) if kind in "uv" else length + by
+        return (n // p + 0 * c if kind == "g" else share(kind, n, c, p)) + by
 
     def _of_place(self, nranks: int, name: str) -> np.ndarray | float:
         simple = {"P": nranks, "1/P": 1 / nranks, "lg P": math.log2(nranks), "sqrt P": math.sqrt(nranks)}

@@ -14,7 +14,7 @@ from predictor.learned.confirming import Learned
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space
 from predictor.learned.grids import GRIDS, coordinates, rivals
-from predictor.learned.models import NumberModel
+from predictor.learned.models import NumberModel, constant, features_of
 from predictor.learned.neighbours import listed_loops
 from predictor.learned.nest import Node, loop_nest
 from predictor.learned.order import positions
@@ -124,11 +124,14 @@ class _Learner:
         self._made = Structure(symbols, root, space, communicators, seen)
         self._most_doubts, searches = limits
         self._branches = Branches(space, seen[-1], searches)
+        self._computation: list[tuple[Leaf, Rows, np.ndarray, str]] = []
         self._partners = PartnerSearch(self._branches, seen[-1])
 
     def learned(self) -> Structure:
         self._made.lists = listed_loops(self._made.root, self._parsed, self._made.symbols, self._space)
         self._visit(self._made.root)
+        for leaf, rows, flops, what in self._computation:  # last: sizes of messages show what it may depend on
+            leaf.flops = self._amount(rows, flops, what)
         return self._made
 
     def _visit(self, node: Node) -> None:
@@ -173,7 +176,8 @@ class _Learner:
         there = rows if len(at) == len(rows) and bool((at == np.arange(len(at))).all()) else rows.take(at)
         numbers, places_in_trace, _ = zip(*events, strict=True)
         which = self._first[np.array(numbers)] + np.array(places_in_trace)
-        made = Leaf(presence, self._amount(there, self._flops[which], f"flops before {symbol}"))
+        made = self._made.leaves[leaf] = Leaf(presence, constant(0))
+        self._computation.append((made, there, self._flops[which], f"flops before {symbol}"))
         values = self._events[which]
         if symbol.kind in _TALK:
             self._learn_message(leaf, made, there, values)
@@ -183,7 +187,6 @@ class _Learner:
             )
         elif symbol.kind == Kind.ELAPSE:
             made.size = self._amount(there, values["amount"], f"seconds of {symbol}")
-        self._made.leaves[leaf] = made
 
     def _learn_message(self, leaf: Node, made: Leaf, rows: Rows, values: np.ndarray) -> None:
         assert leaf.symbol is not None
@@ -196,6 +199,7 @@ class _Learner:
         vector = symbol.kind == Kind.COLLECTIVE and bool((values["request"] >= 0).any())
         if symbol.kind != Kind.COLLECTIVE:
             made.size = self._needed(rows, values["size_bytes"], "the sizes of its messages follow no rule", leaf)
+            self._space.learn_numbers(sorted(features_of(made.size)))
         else:
             made.size = self._amount(rows, values["size_bytes"], f"bytes of {symbol}")
         if vector:

@@ -118,6 +118,15 @@ def constant(value: float) -> Numeric:
     return Numeric((Formula((), float(value)),))
 
 
+def features_of(model: NumberModel) -> set[str]:
+    """Return the features that the shortest formulas of a model have."""
+    if isinstance(model, Numeric):
+        return {name for _, term in model.formulas[0].terms for name in term}
+    if isinstance(model, Split):
+        return {name for part in model.models.values() for name in features_of(part)}
+    return features_of(model.yes) | features_of(model.no) if isinstance(model, Cases) else set()
+
+
 def matrix_of(terms: tuple[Term, ...], space: Space, rows: Rows) -> np.ndarray:
     """Return the values of terms, rows x terms."""
     columns = []

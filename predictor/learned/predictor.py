@@ -24,7 +24,7 @@ from predictor.dpgraph.predictors import (
     GraphPredictor,
     iterations_to_record,
 )
-from predictor.learned.counts import LEAST, advised, next_counts
+from predictor.learned.counts import LEAST, advised, alike, next_counts
 from predictor.learned.errors import CannotContinue
 from predictor.learned.numbers import numbers_of, parse_known, parse_recorded
 
@@ -119,11 +119,22 @@ class LearnedModel:
         if len(evidence) < LEAST:
             problem = f"it learns from recordings on at least {LEAST} smaller numbers of ranks"
             raise OutOfRange(where, problem, "Use dpgraph, which records the target's own number of ranks")
-        try:
-            return _learned(_Recordings(tuple(evidence)), numbers_of(target.problem, dict(self.known))), evidence
-        except CannotContinue as err:
-            seen = [piece.request.target.nranks for piece in evidence]
-            raise _refusal(where, err, target.problem, seen) from None
+        numbers = numbers_of(target.problem, dict(self.known))
+        seen = [piece.request.target.nranks for piece in evidence]
+        best: Structure | None = None
+        refused: list[CannotContinue] = []
+        for counts in alike(target.nranks, seen):
+            some = tuple(piece for piece in evidence if piece.request.target.nranks in counts)
+            made = _learned(_Recordings(some), numbers)
+            if isinstance(made, CannotContinue):
+                refused.append(made)
+            elif best is None or len(made.unconfirmed) < len(best.unconfirmed):
+                best = made
+            if best is not None and not best.unconfirmed:
+                break
+        if best is None:
+            raise _refusal(where, refused[0], target.problem, seen)
+        return best, evidence
 
     def _made(self, target: Target, structure: Structure, *, lean: int) -> tuple[Recording, Notes]:
         try:
@@ -290,11 +301,15 @@ class _Recordings:
 
 
 @lru_cache(maxsize=8)
-def _learned(recordings: _Recordings, numbers: tuple[int, ...]) -> Structure:
+def _learned(recordings: _Recordings, numbers: tuple[int, ...]) -> Structure | CannotContinue:
+    """Return what is learned, or why nothing is; both are remembered."""
     # Imported here for a quick start: it is slow to import.
     from predictor.learned.learn import learn
 
-    return learn([piece.recording for piece in recordings.evidence], numbers)
+    try:
+        return learn([piece.recording for piece in recordings.evidence], numbers)
+    except CannotContinue as err:
+        return err
 
 
 @lru_cache(maxsize=1)  # on many ranks it takes much memory

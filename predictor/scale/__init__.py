@@ -1,4 +1,4 @@
-"""Scaling of a program: its predicted time, speed-up, efficiency and bottleneck by the number of ranks.
+"""Scaling of a program: its predicted time, speed-up, efficiency and critical path by the number of ranks.
 
-Public faces: ``curve.rows_of``, ``bottleneck.bottleneck``, ``request.ScaleRequest``, ``cli.main``.
+Public faces: ``curve.rows_of``, ``critical_part.critical_part``, ``request.ScaleRequest``, ``cli.main``.
 """

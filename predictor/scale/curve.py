@@ -46,19 +46,20 @@ class Row:
     def to_json(self) -> dict[str, Any]:
         """Return the point as JSON values; what a failed point does not have is None."""
         point = self.point
-        held_by = None if point is None else point.bottleneck
+        held_by = None if point is None else point.critical_part
+        of_what = "communication_time_s" if point is not None and point.communication_only else "time_s"
         return {
             "ranks": self.ranks,
             "nodes": self.target.nodes,
             "value": self.value,
-            "time_s": None if point is None else point.time_s,
+            of_what: None if point is None else point.time_s,
             "low_s": None if point is None else point.low_s,
             "high_s": None if point is None else point.high_s,
             "speed_up": self.speed_up,
             "efficiency": self.efficiency,
             "compute_s": None if point is None else point.compute_s,
-            "bottleneck": None if held_by is None else held_by.name,
-            "bottleneck_share": None if held_by is None else held_by.share,
+            "critical_part": None if held_by is None else held_by.name,
+            "critical_share": None if held_by is None else held_by.share,
             "call": None if held_by is None else held_by.call,
             "call_share": None if held_by is None else held_by.call_share,
             "energy_j": None if point is None else point.energy_j,

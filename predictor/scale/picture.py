@@ -1,4 +1,4 @@
-"""The picture of a scaling curve: time with its interval, speed-up, efficiency, and the bottleneck's share."""
+"""The picture of a scaling curve: time and interval, speed-up, efficiency, longest part of the critical path."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from platforms.plotting.styles import STYLES, label_decades
 from predictor.scale.curve import Row, best_row, knee_row
+from predictor.scale.text import time_name
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +36,7 @@ def scale_figure(rows: Sequence[Row], grows: str | None, title: str, simulated_s
     _times(axes[0, 0], timed, simulated_s)
     _speed_ups(axes[0, 1], timed, "work per time, over the first" if grows else "speed-up over the first")
     _efficiencies(axes[1, 0], timed)
-    _bottlenecks(axes[1, 1], timed)
+    _critical_parts(axes[1, 1], timed)
     for panel in (axes[0, 0], axes[0, 1], axes[1, 0]):
         _along_ranks(panel, [row.ranks for row in timed])
     figure.suptitle(title, fontsize=11, parse_math=False, wrap=True)
@@ -76,7 +77,7 @@ def _times(axes: Axes, rows: Sequence[Row], simulated_s: Mapping[int, float]) ->
         )  # fmt: skip
     axes.set_yscale("log")
     label_decades(axes.yaxis)
-    axes.set_ylabel("time, s")
+    axes.set_ylabel(f"{time_name(rows)}, s")
     axes.legend(fontsize=8.5, frameon=False)
 
 
@@ -99,9 +100,9 @@ def _efficiencies(axes: Axes, rows: Sequence[Row]) -> None:
     axes.set_ylabel("efficiency, %")
 
 
-def _bottlenecks(axes: Axes, rows: Sequence[Row]) -> None:
-    """Draw a bar for each count, in the colour of its bottleneck."""
-    named = [(row.ranks, row.point.bottleneck) for row in rows if row.point is not None and row.point.bottleneck]
+def _critical_parts(axes: Axes, rows: Sequence[Row]) -> None:
+    """Draw a bar for each count, in the colour of its longest part."""
+    named = [(row.ranks, row.point.critical_part) for row in rows if row.point is not None and row.point.critical_part]
     names = list(dict.fromkeys(held_by.name for _, held_by in named))
     places = {ranks: place for place, (ranks, _) in enumerate(named)}
     for number, name in enumerate(names):
@@ -115,7 +116,7 @@ def _bottlenecks(axes: Axes, rows: Sequence[Row]) -> None:
     axes.set_ylim(0, 100)
     axes.set_ylabel("% of the critical path")
     if names:
-        axes.legend(title="bottleneck", fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        axes.legend(title="its longest part", fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     else:
         axes.text(0.5, 0.5, "the predictor does not tell it", ha="center", transform=axes.transAxes, color=_IDEAL)
 

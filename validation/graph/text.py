@@ -32,7 +32,12 @@ def compared_text(comparison: Compared, *, rows: int, wide: bool = False) -> str
     part = "" if not analysis.iterations else f" of {number_of(analysis.iterations, 'iteration')}"
     lines = prose_lines(str(analysis.target))
     table: list[_Row] = [["", "predicted", "simulated", "error, %"]]
-    table.append([f"T_exec{part}", *_both(predicted.time_s, simulated.time_s)])
+    table.append(
+        [
+            f"T_exec{part}" if analysis.what == "time" else f"T_exec{part}, {analysis.what}",
+            *_both(predicted.time_s, simulated.time_s),
+        ]
+    )
     if analysis.whole_s is not None:
         table.append(["the whole run", *_both(analysis.whole_s, comparison.whole_s)])
     lines += table_lines(table, left={0}, wide=wide)

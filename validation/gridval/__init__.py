@@ -6,11 +6,14 @@ Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``Results``, ``BlockRes
 Every other verb is a function or a group of functions too: ``gridval.plan.clock``.
 
 A name is imported when it is used for the first time, so that ``python -m gridval VERB --help`` loads no pandas.
+
+The packages are ``gridval.platforms``, ``gridval.apps``, ``gridval.predictor`` and ``gridval.validation``.
 """
 
 from __future__ import annotations
 
 import importlib
+import os
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,6 +32,11 @@ if TYPE_CHECKING:
         predict,
         run,
     )
+
+if not os.path.isdir(os.path.join(os.path.dirname(__file__), "platforms")):  # a checkout
+    from .checkout import join_packages
+
+    join_packages()
 
 __all__ = [
     "Answer",

@@ -1,7 +1,8 @@
-"""Run ``python -m gridval``."""
+"""The command ``gridval``, which is also ``python -m gridval``."""
 
 import sys
 
 from validation.entrance.main import main
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -13,7 +13,7 @@ from apps.spec.engine_options import ENGINE_OPTIONS
 from apps.spec.settings import Settings
 from platforms.simgrid.installed import simgrid_version
 
-PROJECT = "grid-prediction-validator"
+PROJECT = "gridval"
 _PACKAGES = ("numpy", "pandas", "scipy", "matplotlib", "lxml", "jinja2")
 _MEANINGS = {
     "compute": "computation",

@@ -47,7 +47,7 @@ class WorkbenchRequest(Request):
 def _run(request: WorkbenchRequest) -> int:
     missing = [name for module, name in _NEEDED.items() if importlib.util.find_spec(module) is None]
     if missing:
-        remedy = f"Run: {sys.executable} -m pip install 'grid-prediction-validator[workbench]'"
+        remedy = f"Run: {sys.executable} -m pip install 'gridval[workbench]'"
         raise UserError("workbench", f"{', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing", remedy)
     jobs = (os.cpu_count() or 1) if request.jobs is None else request.jobs
     if jobs < 1:

@@ -8,6 +8,8 @@
 
 Event message_event(int kind, int mode, const Comm *comm, int partner, int tag, int64_t size_bytes)
 {
+  if (kind == RECV && partner == MPI_ANY_SOURCE)
+    mode = FROM_ANY;
   return (Event){.kind = (uint8_t)kind, .mode = (uint8_t)mode, .comm = comm->id,
                  .peer = partner >= 0 ? comm->world[partner] : -1, .tag = tag, .size_bytes = size_bytes};
 }

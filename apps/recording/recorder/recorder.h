@@ -21,6 +21,7 @@
 enum { COMPUTE, SEND, RECV, WAIT, COLLECTIVE, PROBE, MARK, ELAPSE, LOOK, DELETED = 255 }; /* Kind */
 enum { ON_CORE, ASLEEP, READING };                                         /* op of ELAPSE: Elapse */
 enum { STANDARD, BUFFERED, SYNCHRONOUS, READY, PUT, GET };                 /* Mode */
+enum { FROM_ANY = 1 };                                                     /* mode of a RECV from any source */
 enum { COMMUTES, ORDERED, DERIVED };                                       /* mode of a COLLECTIVE: Reduction */
 enum { LOOK_EACH, LOOK_SOME, LOOK_ANY, LOOK_FOR };                         /* op of LOOK: Look */
 enum {                                                                     /* Op */

@@ -9,8 +9,9 @@ from apps.programs.problem import problem
 from apps.spec.target import Target
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.dpgraph.bottleneck import bottleneck, link_loads_s
-from predictor.dpgraph.network import DirectedPath, Protocol
+from predictor.dpgraph.network import NetworkModel, Protocol, Timing
 from predictor.dpgraph.program import Kinds
+from predictor.dpgraph.ways import DirectedPath
 
 
 @pytest.fixture
@@ -44,10 +45,11 @@ def program(*, loop=None):
     return SimpleNamespace(nmessages=3, nranks=2, pairs=np.array([1]), kinds=kinds, loop=loop)
 
 
-NETWORK = SimpleNamespace(
-    protocol=Protocol(envelope_bytes=16),
-    ways={("s-0", "f-0"): DirectedPath(0, 1e3, 1.0, {"wire": 1.0, "back": 0.05})},
-    capacity_Bps={"wire": 1e3, "back": 1e3},
+NETWORK = NetworkModel(
+    {("s-0", "f-0"): DirectedPath(0, 1e3, 1.0, {"wire": 1.0, "back": 0.05})},
+    {"wire": 1e3, "back": 1e3},
+    Timing(np.array([-1.0]), np.zeros((1, 1)), np.ones((1, 1))),
+    Protocol(envelope_bytes=16),
 )
 
 

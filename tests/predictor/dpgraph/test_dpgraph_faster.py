@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from predictor.dpgraph.network import DirectedPath, NetworkModel, Timing
+from predictor.dpgraph.network import NetworkModel, Timing
+from predictor.dpgraph.ways import DirectedPath
 from predictor.graph.faster import MeasuredNetwork
 
 # Two clusters of two hosts: 2 s inside of each, 7 s between them; nodes of 100 B/s, and 40 B/s between the clusters.

@@ -26,8 +26,9 @@ from platforms.read.read import materialise
 from platforms.read.routes import routes_between
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.known import known_network
-from predictor.dpgraph.network import DirectedPath, NetworkModel, Protocol, Timing
+from predictor.dpgraph.network import NetworkModel, Protocol, Timing
 from predictor.dpgraph.program import Sections
+from predictor.dpgraph.ways import DirectedPath
 from predictor.graph.cli import main
 from predictor.graph.dates import dates_of
 from predictor.graph.faster import DeclaredNetwork

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
-from predictor.dpgraph.network import DirectedPath, NetworkModel, Timing, Unexplained
+from predictor.dpgraph.network import NetworkModel, Timing, Unexplained
 from predictor.dpgraph.unexplained import unexplained
+from predictor.dpgraph.ways import DirectedPath
 
 INSIDE, OUTSIDE = ("a", "b"), ("a", "z")
 

@@ -88,3 +88,33 @@ def test_a_message_that_is_not_received_as_it_is_sent_is_refused():
 def test_rows_are_taken_with_their_loops():
     rows = rows_of(2, 3)
     assert replace(rows).take(rows.nranks == 3).rank.tolist() == [0, 1, 2]
+
+
+def square_rows(*sides):
+    """Return rows of squares of ranks in a loop over all layers but the last."""
+    columns = [(q * q, rank, i, q - 1) for q in sides for rank in range(q * q) for i in range(q - 1)]
+    nranks, rank, index, turns = np.array(columns).T
+    return Rows(nranks, rank, index[:, None], turns[:, None], index[:, None])
+
+
+@pytest.mark.parametrize("map_", ["++", "+-", "-+", "--"])
+def test_the_cells_of_all_ranks_fill_the_cube_and_every_layer_of_it(map_):
+    space, rows = Space("2-D, long side slow", [64]), square_rows(5)
+    first = rows.index[:, 0] == 0
+    assert space.value(f"T{map_}e:64", rows)[first].sum() == 64**3
+    assert space.value(f"T{map_}u:64", rows)[first].sum() == 62**3  # without the boundary of the cube
+    for axis in range(3):
+        for layer, points in (("0", 13), ("-1", 12)):  # 64 = 4 * 13 + 12
+            assert space.value(f"V{map_}{axis}({layer})e:64", rows)[first].sum() == points * 64**2
+        assert space.value(f"V{map_}{axis}(i0+1)e:64", rows)[rows.index[:, 0] == 3].sum() == 12 * 64**2
+        assert space.value(f"H{map_}{axis}<e:64", rows)[first].sum() == 4 * 64**2
+
+
+def test_the_computation_of_a_cell_that_moves_with_the_layer_is_found():
+    space, rows = Space("2-D, long side slow", [64]), square_rows(2, 3, 4, 5)
+    flops = 670.5 * space.value("V+-0(i0+1)u:64", rows)
+    found = Branches(space, 25).number(rows, flops)
+    assert found.confirmed
+    more = square_rows(11)
+    expected = 670.5 * space.value("V+-0(i0+1)u:64", more)
+    np.testing.assert_allclose(evaluate(found.model, space, more, Notes()), expected)

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from apps.programs.own_program import read_program
-from apps.programs.problem import own_problem, problem
+from apps.programs.problem import own_problem, problem, sized_problem
 from apps.runs.neutral import neutral_platform
 from apps.runs.record_events import record_events
 from apps.spec.run_spec import RunSpec
@@ -64,3 +64,22 @@ def test_partners_without_a_rule_are_refused_and_the_call_is_named():
 def test_one_number_of_ranks_teaches_nothing():
     with pytest.raises(CannotContinue, match="at least two numbers of ranks"):
         learn([recorded(problem("ft", "S"), 2)], [64])
+
+
+def test_an_iteration_of_jacobi_in_uneven_shares_is_that_of_more_ranks():
+    source = Path(__file__).parents[3] / "examples" / "jacobi" / "jacobi.c"
+    asked = own_problem(read_program(source, "1000 3 charged"))
+    check_exact(asked, (4, 8, 12, 18), [1000], 30)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", ["bt", "sp"])
+def test_the_cells_of_a_multi_partition_move_along_diagonals(kernel):
+    check_exact(problem(kernel, "A"), (4, 9, 16, 25, 36), [64], 100)
+
+
+@pytest.mark.slow
+def test_ghost_layers_around_the_points_inside_a_boundary_are_those_of_more_ranks():
+    asked = sized_problem("himeno", 64)
+    structure = learn([recorded(asked, count) for count in (8, 12, 18, 27, 64)], [64])
+    assert difference(generate(structure, 216), recorded(asked, 216)) is None

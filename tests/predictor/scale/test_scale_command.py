@@ -25,7 +25,7 @@ def test_each_point_is_what_predict_says_and_a_second_time_comes_from_the_store(
     assert [row["ranks"] for row in found["rows"]] == [1, 2, 4, 8]
     single = answered_by_predict(capsys, *words, "--ranks", "4", "--predictor", "dpgraph:known")
     assert found["rows"][2]["time_s"] == pytest.approx(single, rel=1e-12)
-    assert found["rows"][0]["bottleneck"] == "computation on c1" and found["rows"][0]["bottleneck_share"] == 1
+    assert found["rows"][0]["critical_part"] == "computation on c1" and found["rows"][0]["critical_share"] == 1
     assert found["rows"][2]["call"].startswith("allreduce at jacobi.c:")
     written = {path.name for path in (tmp_path / "out").iterdir()}
     assert written == {"scale.csv", "scale.png", "scale.svg"}
@@ -82,3 +82,10 @@ def test_the_python_face_gives_the_same_rows(tmp_path):
     made = COMMAND.ask(app="ep", problem_class="S", scenario="grid2x4", speeds="1,2", ranks="2,4", store=str(tmp_path))
     assert [row.ranks for row in made.rows] == [2, 4]
     assert made.rows[1].efficiency == pytest.approx(made.rows[1].speed_up / 2)
+
+
+def test_a_curve_without_computation_is_one_of_communication_time(capsys):
+    scaled = ["--scenario", "grid4x2", "--program", f"{ROOT}/tests/apps/data/turns.c", "--program-args", "4 2 100"]
+    more = ["--compute", "none", "--ranks", "4", "--no-store"]
+    found = answered(capsys, *scaled, *more)
+    assert found["rows"][0]["communication_time_s"] > 0 and "time_s" not in found["rows"][0]

@@ -31,7 +31,7 @@ def test_a_curve_has_the_recorded_numbers_of_ranks_and_what_was_learned_beyond_t
     known = answered(capsys, "--ranks", "6,8,12,32,64", "--store", store)
     for row, true in zip(found["rows"], known["rows"], strict=True):
         assert row["time_s"] == pytest.approx(true["time_s"], rel=1e-9)
-        assert row["bottleneck"] == true["bottleneck"]
+        assert row["critical_part"] == true["critical_part"]
     assert "recorded; the others are learned from these" in plot.read_text() and found["recorded"] == [6, 8, 12]
     assert found["advice"] == ["all 10 call paths are exact: no further recording is needed"]
 

@@ -250,7 +250,7 @@ def test_a_package_of_the_user_that_hides_ours_is_named_in_one_line(tmp_path, co
 
 def test_python_runs_the_module_of_the_same_name(tmp_path):
     done = subprocess.run([sys.executable, "-m", "gridval", "--version"], cwd=tmp_path, capture_output=True, text=True)
-    assert re.fullmatch(r"gridval \d+\.\d+\.\d+\n", done.stdout)
+    assert re.fullmatch(r"gridval \d+\.\d+\.\d+ \(SimGrid \d+\.\d+\)\n", done.stdout)
 
 
 def test_the_doctor_finds_what_the_tests_need(capsys):

@@ -72,9 +72,11 @@ SAME = [
 
 
 def without_times(values):
-    """JSON values without times and memory of this machine."""
+    """JSON values without times and memory of this machine, and without sizes of its folders: others write there."""
     if isinstance(values, dict):
         return {name: without_times(one) for name, one in values.items() if not re.search("wall|peak_memory", name)}
+    if isinstance(values, str):
+        return re.sub(r"[\d.]+ (entries|[kMGT]?B)\b", r"... \1", values)
     return [without_times(one) for one in values] if isinstance(values, list) else values
 
 

@@ -28,7 +28,7 @@ def parquet(folder: Path, path: str, to: str) -> Iterator[dict[str, Any]]:
         import pyarrow.csv
         from pyarrow import parquet as files
     except ImportError:
-        remedy = "Install the extra parquet: pip install 'grid-prediction-validator[parquet]'; or take CSV"
+        remedy = "Install the extra parquet: pip install 'gridval[parquet]'; or take CSV"
         raise UserError("Parquet", "pyarrow is not installed", remedy) from None
     kinds = pyarrow.csv.ConvertOptions(column_types=dict.fromkeys(_TEXTS, pyarrow.string()), strings_can_be_null=True)
     table = pyarrow.csv.read_csv(path, convert_options=kinds)

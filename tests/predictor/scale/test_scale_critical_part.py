@@ -9,9 +9,10 @@ from apps.recording.events import Op
 from apps.spec.target import Target
 from platforms.model.platform import Cluster, Host, Platform
 from predictor.base import Prediction
-from predictor.dpgraph.network import DirectedPath, NetworkModel, Protocol, Timing
+from predictor.dpgraph.network import NetworkModel, Protocol, Timing
 from predictor.dpgraph.program import Sections
-from predictor.scale.bottleneck import bottleneck
+from predictor.dpgraph.ways import DirectedPath
+from predictor.scale.critical_part import critical_part
 
 LATENCY_S, SPEED_FLOPS = 0.5, 1e9
 
@@ -43,7 +44,7 @@ def held_by(*ranks):
     clusters = tuple(Cluster(f"c{rank}", (Host(f"h{rank}", SPEED_FLOPS, 1),)) for rank in range(len(ranks)))
     platform = Platform("by hand", "/nowhere.xml", "", clusters)
     target = Target(problem("cg", "S"), platform, tuple(f"h{rank}" for rank in range(len(ranks))))
-    return bottleneck(ByHand(recording(*ranks)), Prediction(1.0), target)
+    return critical_part(ByHand(recording(*ranks)), Prediction(1.0), target)
 
 
 def test_a_large_message_is_held_up_by_the_narrowest_link():
@@ -71,6 +72,6 @@ def test_a_collective_is_named_as_the_call():
 
 def test_a_model_without_a_graph_tells_computation_or_communication():
     asked = Target(problem("cg", "S"), Platform("p", "/no", "", (Cluster("c", (Host("h", 1e9, 1),)),)), ("h",))
-    found = bottleneck(object(), Prediction(10.0, parts={"compute_s": 3.0}), asked)
+    found = critical_part(object(), Prediction(10.0, parts={"compute_s": 3.0}), asked)
     assert (found.name, found.share) == ("communication", pytest.approx(0.7))
-    assert bottleneck(object(), Prediction(10.0), asked) is None
+    assert critical_part(object(), Prediction(10.0), asked) is None

@@ -1,8 +1,9 @@
-"""Bottleneck of a run: the computation of a cluster, the latency between clusters, or the bandwidth of a link.
+"""Longest part of the critical path: computation of a cluster, latency between clusters, or bandwidth of a link.
 
 The critical path of the program's graph is a chain of computations and messages without slack.  Its time is divided
 among the clusters that compute, the latencies of messages, and, for the rest of a message's time, the link on its way
-that has the most to carry: the largest ratio of all bytes of the program over the link to its capacity.
+that has the most to carry: the largest ratio of all bytes of the program over the link to its capacity.  The bottleneck
+that a prediction names (predictor/dpgraph/bottleneck.py) is of the whole run and all ranks instead.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _INSIDE_NODES = "messages inside nodes"
 
 
 @dataclass(frozen=True)
-class Bottleneck:
+class CriticalPart:
     """The largest part of a run's critical path."""
 
     name: str  # such as "computation on c1"
@@ -51,7 +52,7 @@ class HasGraph(Protocol):
         """Return the recording of the target's program, where there is one."""
 
 
-def bottleneck(model: Model, prediction: Prediction, target: Target) -> Bottleneck | None:
+def critical_part(model: Model, prediction: Prediction, target: Target) -> CriticalPart | None:
     """Return what holds a predicted run up; None: the model does not tell it.
 
     A model without a graph tells at most whether the run computes or communicates longer.
@@ -62,10 +63,10 @@ def bottleneck(model: Model, prediction: Prediction, target: Target) -> Bottlene
     if share is None:
         return None
     name, most = ("computation", share) if share >= 0.5 else ("communication", 1 - share)
-    return Bottleneck(name, most, None, 0.0)
+    return CriticalPart(name, most, None, 0.0)
 
 
-def _of_graph(model: HasGraph, target: Target) -> Bottleneck | None:
+def _of_graph(model: HasGraph, target: Target) -> CriticalPart | None:
     # Imported here for a quick start: it is slow to import.
     from predictor.graph.dates import critical_path
 
@@ -80,7 +81,7 @@ def _of_graph(model: HasGraph, target: Target) -> Bottleneck | None:
     parts = _parts(steps, program, network, target)
     name = max(parts, key=lambda part: parts[part])
     call, call_s = _call(steps, program, target, model.recording_of(target))
-    return Bottleneck(name, parts[name] / whole_s, call, call_s / whole_s)
+    return CriticalPart(name, parts[name] / whole_s, call, call_s / whole_s)
 
 
 def _parts(steps: Sequence[Step], program: Program, network: NetworkModel, target: Target) -> dict[str, float]:

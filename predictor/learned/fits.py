@@ -1,0 +1,79 @@
+"""Formulas of one or two terms that fit values: coefficients for all candidates at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from predictor.learned.bits import coefficient_bits
+from predictor.learned.models import Formula, Term, exact
+
+_PRECISE = 1e-10
+_SMALL_COEFFICIENTS = 14.0  # bits: a sum with such coefficients needs no rows beyond its unknowns
+
+
+def multiples(terms: Sequence[Term], columns: np.ndarray, values: np.ndarray) -> list[Formula]:
+    """Return the formulas k x that fit."""
+    with np.errstate(all="ignore"):
+        slope = (columns * values[:, None]).sum(axis=0) / (columns * columns).sum(axis=0)
+        off = np.abs(columns * slope - values[:, None]).max(axis=0)
+    good = np.flatnonzero(off <= _PRECISE * 10 * np.abs(values).max())
+    return [Formula(((_neat(slope[k]), terms[k]),)) for k in good.tolist() if len(np.unique(columns[:, k])) >= 2]
+
+
+def lines(terms: Sequence[Term], columns: np.ndarray, values: np.ndarray) -> list[Formula]:
+    """Return the formulas k x + b that fit at least three different values of x."""
+    middle, mean = columns.mean(axis=0), values.mean()
+    with np.errstate(all="ignore"):
+        slope = ((columns - middle) * (values - mean)[:, None]).sum(axis=0) / ((columns - middle) ** 2).sum(axis=0)
+        base = mean - slope * middle
+        off = np.abs(columns * slope + base - values[:, None]).max(axis=0)
+    good = np.flatnonzero(off <= _PRECISE * 10 * np.abs(values).max())
+    found = []
+    for k in good.tolist():
+        if _is_shifted(terms[k]):
+            continue
+        if len(np.unique(columns[:, k])) >= 3 and abs(base[k]) > _PRECISE * np.abs(values).max():
+            found.append(Formula(((_neat(slope[k]), terms[k]),), _neat(base[k])))
+    return found
+
+
+def _is_shifted(term: Term) -> bool:
+    """Return whether a term is a length without or with edges: a line has a constant for these."""
+    return len(term) == 1 and ":" in term[0] and term[0][2:3] in ("+", "-")
+
+
+def sums_of_two(terms: Sequence[Term], matrix: np.ndarray, values: np.ndarray) -> list[Formula]:
+    """Return the formulas j x + k y + b that fit more rows than they have unknowns."""
+    size = np.abs(matrix).max(axis=0)
+    centred = matrix / size - (matrix / size).mean(axis=0)
+    wanted = values - values.mean()
+    gram, by = centred.T @ centred, centred.T @ wanted
+    a, b = np.triu_indices(len(terms), 1)
+    with np.errstate(all="ignore"):
+        det = gram[a, a] * gram[b, b] - gram[a, b] ** 2
+        x = (by[a] * gram[b, b] - by[b] * gram[a, b]) / det
+        y = (by[b] * gram[a, a] - by[a] * gram[a, b]) / det
+        left = (wanted @ wanted) - x * by[a] - y * by[b]
+    near = np.flatnonzero((det > 1e-9 * gram[a, a] * gram[b, b]) & (left <= 1e-9 * (wanted @ wanted)))
+    found = []
+    for k in near[:200].tolist():
+        columns = np.column_stack([matrix[:, a[k]], matrix[:, b[k]], np.ones(len(values))])
+        solved = np.linalg.lstsq(columns, values, rcond=None)[0]
+        if not bool(np.all(exact(columns @ solved, values))):
+            continue
+        coefficients = [_neat(value) for value in solved.tolist()]
+        small = max(map(coefficient_bits, coefficients)) < _SMALL_COEFFICIENTS
+        if len(np.unique(columns, axis=0)) < (3 if small else 5) or min(map(abs, coefficients[:2])) == 0:
+            continue
+        two = ((coefficients[0], terms[a[k]]), (coefficients[1], terms[b[k]]))
+        base = coefficients[2] if abs(coefficients[2]) > _PRECISE * np.abs(values).max() else 0.0
+        found.append(Formula(two, base))
+    return found
+
+
+def _neat(value: float) -> float:
+    """Return the nearby fraction of a small denominator, if there is one."""
+    near = round(value * 48) / 48
+    return near if near and abs(near - value) <= 1e-11 * abs(near) else float(value)
