@@ -13,7 +13,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -71,6 +71,7 @@ class _Surroundings:
 
     hosts: frozenset[str]  # hosts of all targets on the platform
     options: Mapping[str, str] | None  # declared options; None: the network was measured
+    given: Mapping[str, str]  # options of SimGrid that the user gives, where it measured the network
     measurements: tuple[Measurement, ...]
     evidence: tuple[str, ...]
     cost: Cost
@@ -183,7 +184,11 @@ class GraphModel:
         """
         around = self.surroundings[target.platform.content_hash]
         if around.options is None:
-            return _measured(target.platform, around.hosts, around.measurements)
+            measured = _measured(target.platform, around.hosts, around.measurements)
+            # Imported here for a quick start: it is slow to import.
+            from predictor.dpgraph.known import polling
+
+            return replace(measured, polling=polling({**dict(target.platform.options), **around.given}))
         # Imported here for a quick start: it is slow to import.
         from predictor.dpgraph.known import known_network, known_table
 
@@ -345,6 +350,7 @@ def _surroundings(target: Target, evidence: Sequence[Evidence]) -> _Surroundings
     return _Surroundings(
         hosts=frozenset(target.placement),
         options=dict(declared[0]) if declared else None,
+        given=dict(surroundings[0].options or ()) if surroundings else {},
         measurements=_measurements(surroundings),
         evidence=tuple(e.id for e in surroundings),
         cost=sum((e.cost for e in surroundings), Cost()),
