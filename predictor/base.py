@@ -78,6 +78,7 @@ class Evidence:
     answer: RunRecord | Recording | Measurement | Declared  # the type depends on the kind of the request
     id: str  # hash of the answer's identity
     cost: Cost
+    options: tuple[tuple[str, str], ...] | None = None  # of SimGrid, as given by the user; None: none took part
 
     @property
     def once_node_s(self) -> float:
@@ -294,6 +295,14 @@ class Predictor(Protocol):
 
     def fit(self, evidence: Sequence[Evidence]) -> Model:
         """Fit the model to the answers to all requests."""
+
+
+@runtime_checkable
+class Resilient(Predictor, Protocol):
+    """A predictor that can do without some of its evidence."""
+
+    def without(self, request: EvidenceRequest, error: Exception) -> Resilient | None:
+        """Return the predictor that does without evidence of which the run failed; None if it cannot."""
 
 
 @runtime_checkable

@@ -8,15 +8,16 @@ from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
-from apps.programs.compilers.build import build
+from apps.options.programs import BUILD
 from apps.programs.kernel import named_kernel
 from apps.programs.own_program import read_program
 from apps.programs.problem import Problem, own_problem, problem, sized_problem
+from platforms.addons import provided
 from platforms.errors import PlatformError, UserError
 from platforms.files.checked_toml import CheckedTable
 
 OF_KERNEL = ("app", "class", "size", "params")
-OF_PROGRAM = ("file", "arguments", "iterations", "flags", "build", "status", "name")
+OF_PROGRAM = ("file", "arguments", "iterations", "flags", "build", "status", "time_from", "period", "name")
 KEYS = (*OF_KERNEL, *OF_PROGRAM)
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
 
@@ -60,14 +61,17 @@ def _program(entry: CheckedTable, folder: Path) -> Problem:
         )
     with said_of(entry.where):
         if entry.has("build"):
-            build(str(path), entry.text("build"))
+            provided(BUILD)(str(path), entry.text("build"))
         program = read_program(
             path,
             entry.text("arguments", ""),
             entry.integer("iterations") if entry.has("iterations") else None,
             flags=entry.text("flags", ""),
             status=status,
+            time_from=entry.text("time_from") if entry.has("time_from") else None,
         )
+        if entry.has("period"):
+            program = program.in_periods(entry.integer("period"))
     name = entry.text("name", program.name)
     if _NAME.fullmatch(name) is None:
         raise UserError(entry.of("name"), f"name {name!r}", "Give at most 40 letters, digits, dots, - or _")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from apps.programs.kernel import sized_names
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem, problem, sized_problem
+from platforms.addons import provided
 from platforms.command.request import Request, option
 from platforms.errors import UserError, known_names
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from apps.programs.problem import Problem
 
 
+BUILD = "apps.programs.compilers.build:build"  # of an add-on
 _GOES_WITH_PROGRAM = (
     "--program-args",
     "--program-iterations",
@@ -152,9 +154,6 @@ def own_problem_from_request(request: ProgramOptions, *, real_mpi: bool = False)
     Raises:
         UserError: The options do not fit together, or the program cannot be read.
     """
-    # Imported here for a quick start: it is slow to import.
-    from apps.programs.compilers.build import build
-
     if request.program is None:
         for name in _GOES_WITH_PROGRAM:
             value = getattr(request, name[2:].replace("-", "_"))
@@ -173,7 +172,7 @@ def own_problem_from_request(request: ProgramOptions, *, real_mpi: bool = False)
     if status and real_mpi:
         raise UserError(f"--program-status {status}", "goes with simulations", "Leave it out with --machine")
     if request.program_build is not None:
-        build(request.program, request.program_build, real_mpi=real_mpi)
+        provided(BUILD)(request.program, request.program_build, real_mpi=real_mpi)
     program = read_program(
         request.program,
         request.program_args or "",

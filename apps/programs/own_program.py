@@ -26,7 +26,9 @@ from platforms.simgrid.includes import included_files
 
 PLACEHOLDER = "{iterations}"
 SHARES = "{shares}"  # in the arguments: the shares of all ranks, separated by commas
-FLAGS = ("-O2", "-g")  # -g: the lines of call sites
+# -g: the lines of call sites.  The others let the compiler do what it does for an ordinary MPI: SimGrid's malloc hides
+# which arrays are apart, and functions of a shared object, which a program is here, could be replaced by others.
+FLAGS = ("-O2", "-g", "-fno-semantic-interposition", "-DSMPI_NO_OVERRIDE_MALLOC")
 PYTHON = ".py"  # the suffix of a source in Python
 # Add-ons.
 _PYTHON, _NATIVE, _PRINTED = "apps.programs.python_source", "apps.programs.native", "apps.programs.printed_time"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -123,4 +124,5 @@ def _made(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | Non
     if looks:
         said = f"the program looks for messages by {looks[0]}: the time between two looks counts as computation"
         recording = replace(recording, cautions=(said,))
-    return smoothed(recording, spec.host_speed_flops, target.iterations), read[0]
+    shared = nranks > (os.cpu_count() or 1)
+    return smoothed(recording, spec.host_speed_flops, target.iterations, shared=shared), read[0]

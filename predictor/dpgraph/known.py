@@ -156,9 +156,14 @@ def _model(
     latencies_s: np.ndarray,
 ) -> NetworkModel:
     protocol = Protocol(float(chosen["smpi/send-is-detached-thresh"]), float(chosen["smpi/async-small-thresh"]))
+    return NetworkModel(ways, capacity_Bps, _timing(chosen, latencies_s), protocol, polling=polling(chosen))
+
+
+def polling(options: Mapping[str, str]) -> Polling:
+    """Return the times of looks for messages under SimGrid's options."""
+    chosen = {**DEFAULTS, **options}
     grows = chosen["smpi/grow-injected-times"].lower() in _YES
-    polling = Polling(float(chosen["smpi/test"]), float(chosen["smpi/iprobe"]), grows)
-    return NetworkModel(ways, capacity_Bps, _timing(chosen, latencies_s), protocol, polling=polling)
+    return Polling(float(chosen["smpi/test"]), float(chosen["smpi/iprobe"]), grows)
 
 
 def declared_cautions(options: Mapping[str, str]) -> tuple[str, ...]:

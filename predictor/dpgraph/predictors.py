@@ -9,10 +9,11 @@ links.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -25,6 +26,7 @@ from platforms.addons import is_there, provided
 from platforms.model.platform import Platform, Route
 from platforms.read.read import read_route_table
 from platforms.read.routes import routes_between
+from platforms.terminal.quantities import percent
 from predictor.answers.energy import host_load
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 from predictor.evidence.targets import one_per_platform
@@ -34,6 +36,7 @@ if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.dpgraph.network import NetworkModel
     from predictor.dpgraph.program import Sections
 
+_MATTERS_REL = 0.02  # by which paths that were not measured may change the time without a word
 MANY_PAIRS = 1 << 14  # of hosts, from which on their ways are kept as arrays
 RECORDED_ITERATIONS = 3  # where all are alike
 _FARMS = "apps.recording.farms:answers_in_turn"  # of an add-on
@@ -68,6 +71,7 @@ class _Surroundings:
 
     hosts: frozenset[str]  # hosts of all targets on the platform
     options: Mapping[str, str] | None  # declared options; None: the network was measured
+    given: Mapping[str, str]  # options of SimGrid that the user gives, where it measured the network
     measurements: tuple[Measurement, ...]
     evidence: tuple[str, ...]
     cost: Cost
@@ -123,7 +127,11 @@ class GraphModel:
         if around.options is not None:  # measured links have no names that a user knows
             evaluated = sections.looped(made.iterations) if sections.iterations else sections.program()
             loads_s = link_loads_s(evaluated, network, target.placement, target.iterations, made.iterations)
-        hidden = _unmeasured(target, sections, network) if around.options is None else ()
+        hidden = ()
+        if around.options is None:
+            hidden = told_apart(
+                _unmeasured(target, sections, network), made.time_s, lambda: self._by_file(target, estimated)
+            )
         ends = sections.host_pairs(target.placement) if network.unexplained else ()
         sharing = unexplained(network, ends, made.time_s, lambda other: estimated(other).time_s)
         return Prediction(
@@ -139,6 +147,18 @@ class GraphModel:
             loads=_loads(target, each_s.tolist(), made),
             span_s=made.span_s,
         )
+
+    def _by_file(self, target: Target, estimated: Callable[[NetworkModel], Estimate]) -> float:
+        """Return the time on the network that the platform file describes, for cautions alone; NaN: not known."""
+        # Imported here for a quick start: it is slow to import.
+        from predictor.dpgraph.known import known_network
+
+        pairs = {(target.placement[a], target.placement[b]) for a, b in self.sections(target).partners}
+        routes = routes_between(target.platform, sorted(pairs | {pair[::-1] for pair in pairs}))
+        try:
+            return estimated(known_network(routes, dict(target.platform.options))).time_s
+        except OutOfRange:
+            return math.nan
 
     def sections(self, target: Target) -> Sections:
         """Return the recorded iterations of a target's program."""
@@ -164,7 +184,11 @@ class GraphModel:
         """
         around = self.surroundings[target.platform.content_hash]
         if around.options is None:
-            return _measured(target.platform, around.hosts, around.measurements)
+            measured = _measured(target.platform, around.hosts, around.measurements)
+            # Imported here for a quick start: it is slow to import.
+            from predictor.dpgraph.known import polling
+
+            return replace(measured, polling=polling({**dict(target.platform.options), **around.given}))
         # Imported here for a quick start: it is slow to import.
         from predictor.dpgraph.known import known_network, known_table
 
@@ -196,6 +220,25 @@ def _unmeasured(target: Target, sections: Sections, network: NetworkModel) -> tu
     from predictor.network.unmeasured import unmeasured
 
     return unmeasured(target.platform, target.placement, sections.partners, network.measured_as)
+
+
+def told_apart(hidden: tuple[str, ...], time_s: float, by_file: Callable[[], float]) -> tuple[str, ...]:
+    """Return the cautions about what the measurements do not show with what it does to the run; none if it does little.
+
+    Args:
+        hidden: The cautions.
+        time_s: The time on the measured network.
+        by_file: Returns the time on the network of the platform file; NaN if it is not known.
+    """
+    if not hidden or not time_s > 0:
+        return hidden
+    longer_rel = by_file() / time_s - 1
+    if math.isnan(longer_rel):
+        return hidden
+    if abs(longer_rel) <= _MATTERS_REL:
+        return ()
+    how = f"{percent(100 * abs(longer_rel))} % {'longer' if longer_rel > 0 else 'shorter'}"
+    return (*hidden[:-1], f"{hidden[-1]}: by the paths of the platform file the run takes {how} (dpgraph:known)")
 
 
 def _is_farm(target: Target, recording: Recording) -> bool:
@@ -307,6 +350,7 @@ def _surroundings(target: Target, evidence: Sequence[Evidence]) -> _Surroundings
     return _Surroundings(
         hosts=frozenset(target.placement),
         options=dict(declared[0]) if declared else None,
+        given=dict(surroundings[0].options or ()) if surroundings else {},
         measurements=_measurements(surroundings),
         evidence=tuple(e.id for e in surroundings),
         cost=sum((e.cost for e in surroundings), Cost()),

@@ -105,7 +105,8 @@ class Broker:
         specs = self.specs(requests)
         if self._start is not None:
             self._start(specs)
-        return [self._within_limit(request) for request in requests]
+        options = None if self.settings.machine is not None else self.settings.options
+        return [replace(self._within_limit(request), options=options) for request in requests]
 
     def _within_limit(self, request: EvidenceRequest) -> Evidence:
         """Return one piece of evidence, unless all evidence together takes longer than it may."""

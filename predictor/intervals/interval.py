@@ -24,6 +24,7 @@ LEAST_OTHER = (
     5e-3  # of programs that have no cases: those of other people were up to 0.4 % off (docs/programs/tried.md)
 )
 _MOST_LOOKS = 0.05  # share of looks for messages that still leaves an interval
+_LEAST_OFF = 0.03  # by which measured computation of another run may be off, even if those that were timed agree
 _MOST_OFF = 0.9  # by which measured computation may be off, as a share of the time
 FARTHEST = 2.0  # times the largest calibrated extrapolation in the number of ranks
 # What is said of surroundings that are not those of a generated grid.
@@ -113,7 +114,8 @@ def measured_spread(prediction: Prediction, evidence: Sequence[Evidence]) -> flo
     spreads += [
         answer.timed.spread_rel for answer in used if isinstance(answer, RunRecord) and answer.timed is not None
     ]
-    return max(spreads, default=0.0)
+    spread_rel = max(spreads, default=0.0)
+    return max(spread_rel, _LEAST_OFF) if spread_rel else 0.0
 
 
 def _interval(time_s: float, features: Features, calibration: Calibration, spread_rel: float) -> Interval:

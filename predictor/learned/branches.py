@@ -24,7 +24,7 @@ Fit = Callable[[Rows, np.ndarray], NumberModel | None]
 _SHORT = 24.0  # bits: no cases are looked for beside so short a formula
 _LONG = 50.0  # bits: cases are looked for beside so long a model
 _MOST_TURNS = 24  # of a loop, that get a model each
-_FEW_TURNS = 6  # of a loop, that get a model of the longer search each
+_FEW_TURNS = 12  # of a loop, that get a model of the longer search each
 _MOST_REST = 3  # statements whose other side is searched for further cases
 _MOST_ROWS = 3000  # that cases are searched on
 
@@ -99,13 +99,15 @@ class Branches:
         best = self._shortest(models) or self.search.numeric(rows, values) or self._cells(rows, values)
         if best is None:
             best = self.split(rows, values, self.search.numeric, _FEW_TURNS)
+        self.search.begin()  # cases are not cut short by what was looked for before
         if best is None or model_bits(best, self.space) > _LONG:
             best = self._shortest([*models, best, self._cases(rows, values, self._light, 2)])
         if best is None:
             best = self.split(rows, values, self._light_or_cases)
         if best is None:
-            best = self.split(rows, values, self.search.numeric)
-        return self._cases(rows, values, self._light, 3) if best is None else best
+            self.search.begin()
+            best = self._cases(rows, values, self._light, 3)
+        return best
 
     def _shortest(self, models: Sequence[NumberModel | None]) -> NumberModel | None:
         known = [model for model in models if model is not None]

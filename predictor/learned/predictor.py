@@ -39,6 +39,15 @@ _MOST_NAMED = 3  # calls that a caution names
 
 
 @dataclass(frozen=True)
+class Failed:
+    """A number of ranks on which the program did not run."""
+
+    problem: Problem
+    nranks: int
+    error: str
+
+
+@dataclass(frozen=True)
 class LearnedModel:
     """Recordings at small numbers of ranks, and the evidence on networks."""
 
@@ -47,6 +56,7 @@ class LearnedModel:
     recordings: tuple[Evidence, ...]
     networks: tuple[Evidence, ...]
     known: tuple[tuple[str, int], ...] = ()
+    failed: tuple[Failed, ...] = ()
 
     def predict(self, target: Target) -> Prediction:
         """Return the time of the program that is expected on the target's ranks.
@@ -120,6 +130,9 @@ class LearnedModel:
         evidence = [piece for piece in evidence if piece.request.target.nranks < target.nranks]
         if len(evidence) < LEAST:
             problem = f"it learns from recordings on at least {LEAST} smaller numbers of ranks"
+            for failed in (failed for failed in self.failed if failed.problem == target.problem):
+                problem += f"; on {number_of(failed.nranks, 'rank')} it fails ({failed.error})"
+                break
             raise OutOfRange(where, problem, "Use dpgraph, which records the target's own number of ranks")
         numbers = numbers_of(target.problem, dict(self.known))
         seen = [piece.request.target.nranks for piece in evidence]
@@ -240,6 +253,14 @@ class LearnedPredictor:
     graph: GraphPredictor
     recorded: tuple[int, ...] = ()
     known: tuple[tuple[str, int], ...] = field(default=())
+    failed: tuple[Failed, ...] = ()
+
+    def without(self, request: EvidenceRequest, error: Exception) -> LearnedPredictor | None:
+        """Return the predictor that does without a recording, unless the user asked for it."""
+        if request.kind != "recording" or self.recorded:
+            return None
+        target = request.target
+        return replace(self, failed=(*self.failed, Failed(target.problem, target.nranks, str(error))))
 
     def with_options(self, recorded: str | None, known: Sequence[str]) -> LearnedPredictor:
         """Return the predictor with the options --recorded and --known.
@@ -271,9 +292,10 @@ class LearnedPredictor:
             return asked
         model = self.fit(evidence)
         for target in {(target.problem, target.nranks): target for target in targets}.values():
-            have = {e.request.target.nranks for e in model.recordings if e.request.target.problem == target.problem}
-            left = next_counts(target.problem, target.nranks, have)
-            if left and len(have) >= LEAST and not model.settles(target):
+            tried = {e.request.target.nranks for e in model.recordings if e.request.target.problem == target.problem}
+            tried |= {failed.nranks for failed in self.failed if failed.problem == target.problem}
+            left = next_counts(target.problem, target.nranks, tried)
+            if left and len(tried) >= LEAST and not model.settles(target):
                 asked += [_recording(target, count) for count in left]
         return asked
 
@@ -281,7 +303,7 @@ class LearnedPredictor:
         """Return the model from all evidence."""
         recordings = tuple(piece for piece in evidence if piece.request.kind == "recording")
         networks = tuple(piece for piece in evidence if piece.request.kind != "recording")
-        return LearnedModel(self.name, self.graph, recordings, networks, self.known)
+        return LearnedModel(self.name, self.graph, recordings, networks, self.known, self.failed)
 
 
 def _recording(target: Target, nranks: int) -> EvidenceRequest:

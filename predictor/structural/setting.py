@@ -133,11 +133,13 @@ class Setting:
         )
 
     def _unmeasured(self, target: Target, steps: Schedule) -> tuple[str, ...]:
-        """Return the same cautions about the platform as dpgraph; the platform file is read for these alone."""
+        """Return cautions about paths that were not measured; the platform file is read for these alone."""
         if self._platform.network is not None:  # a generated grid, whose nodes are alike by construction
             return ()
         if target.placement not in self._cautions:
-            self._cautions[target.placement] = unmeasured(self._platform, target.placement, partners(steps))
+            cautions = unmeasured(self._platform, target.placement, partners(steps))
+            more = f"{cautions[-1]}: dpgraph:known follows each path of the platform file" if cautions else ""
+            self._cautions[target.placement] = (*cautions[:-1], *([more] if cautions else []))
         return self._cautions[target.placement]
 
     def _unseen(self, target: Target) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Platforms of every kind, simulated and predicted from their files."""
 
+import math
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from platforms.errors import PlatformError
 from platforms.model.placement import block
 from platforms.read.clusters import parse_clusters, regroup
 from platforms.read.read import read_platform
+from predictor.dpgraph.predictors import told_apart
 from predictor.network.unmeasured import unmeasured
 from predictor.registry import predictors
 from validation.run import main
@@ -132,6 +134,15 @@ def test_paths_that_one_measurement_does_not_stand_for_are_said(runner):
         assert "has 0.5 times the latency of up to down and back" in found.flags  # 100 us, where the mean is 200
         assert found.feature_surroundings == "unlike"  # such cases have an interval of their own, which is wide
         assert found.interval_high_s > 1.1 * found.interval_low_s
+
+
+def test_unlike_paths_are_told_with_what_they_do_to_the_run_and_only_then():
+    said = ("t0 to t2 has 2 times the latency of t0 to t1 and back, measured for all such pairs",)
+    assert told_apart((), 1.0, lambda: 9.0) == ()
+    assert told_apart(said, 1.0, lambda: 1.019) == ()  # within 2 %
+    assert told_apart(said, 1.0, lambda: 1.25)[0].endswith("the run takes 25.0 % longer (dpgraph:known)")
+    assert told_apart(said, 1.0, lambda: 0.5)[0].endswith("the run takes 50.0 % shorter (dpgraph:known)")
+    assert told_apart(said, 1.0, lambda: math.nan) == said  # the model does not represent the file's links
 
 
 def test_links_inside_a_fat_tree_are_measured(runner):
