@@ -84,6 +84,7 @@ def sums_of_two(terms: Sequence[Term], matrix: np.ndarray, values: np.ndarray) -
         y = (by[b] * gram[a, a] - by[a] * gram[a, b]) / det
         left = (wanted @ wanted) - x * by[a] - y * by[b]
     near = np.flatnonzero((det > 1e-9 * gram[a, a] * gram[b, b]) & (left <= 1e-9 * (wanted @ wanted)))
+    noise = 1e-9 * np.abs(values).max()
     found = []
     for k in near[:200].tolist():
         columns = np.column_stack([matrix[:, a[k]], matrix[:, b[k]], np.ones(len(values))])
@@ -92,7 +93,9 @@ def sums_of_two(terms: Sequence[Term], matrix: np.ndarray, values: np.ndarray) -
             continue
         coefficients = [_neat(value) for value in solved.tolist()]
         small = max(map(coefficient_bits, coefficients)) < _SMALL_COEFFICIENTS
-        if len(np.unique(columns, axis=0)) < (3 if small else 5) or min(map(abs, coefficients[:2])) == 0:
+        if len(np.unique(columns, axis=0)) < (3 if small else 5) or any(
+            np.abs(columns[:, :2] * solved[:2]).max(axis=0) <= noise
+        ):
             continue
         two = ((coefficients[0], terms[a[k]]), (coefficients[1], terms[b[k]]))
         base = coefficients[2] if abs(coefficients[2]) > _PRECISE * np.abs(values).max() else 0.0

@@ -14,7 +14,7 @@ from predictor.learned.confirming import Learned
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space
 from predictor.learned.grids import GRIDS, coordinates, rivals
-from predictor.learned.models import NumberModel, constant, features_of
+from predictor.learned.models import NumberModel, constant, features_of, statements_of
 from predictor.learned.neighbours import listed_loops
 from predictor.learned.nest import Node, loop_nest
 from predictor.learned.order import positions
@@ -194,6 +194,7 @@ class _Learner:
         present = np.zeros(len(rows))
         present[at] = 1
         presence = self._sure(self._branches.truth(rows, present), "which ranks make the call follows no rule", leaf)
+        self._space.roots |= {atom for atom in statements_of(presence) if "@" in atom}
         there = rows if len(at) == len(rows) and bool((at == np.arange(len(at))).all()) else rows.take(at)
         numbers, places_in_trace, _ = zip(*events, strict=True)
         which = self._first[np.array(numbers)] + np.array(places_in_trace)

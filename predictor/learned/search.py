@@ -8,6 +8,7 @@ from functools import cache
 
 import numpy as np
 
+from predictor.learned import trees
 from predictor.learned.bits import feature_bits, formula_bits
 from predictor.learned.cell_search import candidates, is_square
 from predictor.learned.features import Space
@@ -78,7 +79,9 @@ class Search:
         names = self.space.names(rows.loops)
         tiers = [names]
         if not quick:
-            tiers += [[*names, *self.space.further_names(rows.loops)], *map(self.space.names_near, self.space.derived)]
+            of_trees = trees.names(self.space.axes, trees.roots(rows))
+            tiers += [[*names, *self.space.further_names(rows.loops), *of_trees]]
+            tiers += map(self.space.names_near, self.space.derived)
         for tier in tiers:  # the search ends with the first that explains the number
             kept = self._tier(tier, rows, values, few, wanted, quick=quick)
             if kept:
