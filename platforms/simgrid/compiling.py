@@ -17,7 +17,7 @@ from typing import Protocol
 
 from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder, sync_folder, unusable, write_atomically
-from platforms.files.commands import find_command
+from platforms.files.commands import find_command, runs_programs
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.child import clean_environment, die_with_parent
 from platforms.simgrid.installed import compiler_flags, find_program, simgrid_version, uses_wheel
@@ -226,6 +226,8 @@ def _made(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as err:
         raise unusable(folder, err.strerror or str(err)) from err
+    if not runs_programs(folder):
+        raise unusable(folder, "programs in it cannot run (noexec)")
     return folder
 
 
