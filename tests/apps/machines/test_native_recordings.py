@@ -301,3 +301,28 @@ def test_the_graph_of_a_binary_needs_no_platform(tmp_path, capsys):
     assert told["processes"] == 3
     # By hand: in each of 3 turns 100, 200 and 300 doubles are sent; collectives are elements of their own kinds.
     assert told["elements"]["send"] >= 9
+
+
+TIMED = """from mpi4py import MPI
+comm, data = MPI.COMM_WORLD, bytes(3000000)
+comm.bcast(data, root=0)
+comm.Barrier()
+began_s = MPI.Wtime()
+comm.bcast(data[:10], root=0)
+ended_s = MPI.Wtime()
+comm.bcast(data, root=0)
+if comm.rank == 0:
+    print("took", ended_s - began_s, "s")
+"""
+
+
+@pytest.mark.slow
+def test_the_time_that_a_script_prints_is_that_of_its_replay(tmp_path):
+    program = written(tmp_path, TIMED)
+    whole, part = (
+        simulate(Settings(host_speed_flops=GIGA, compute="none").spec(target_of(program, time_from=text)))
+        for text in (None, "took {time} s")
+    )
+    # By hand: 3 MB take at least 24 ms over the links of 1 Gbit/s, twice; ten bytes to two ranks take latencies alone.
+    assert whole.time_s > 0.048 and part.time_s < 0.02
+    assert part.timed_rank == 0
