@@ -258,6 +258,18 @@ def test_other_threads_that_compute_are_refused_with_what_to_set(tmp_path, monke
         recorded(tmp_path / "binary", ranks=1)
 
 
+def test_a_copy_that_is_freed_with_its_communicator_leaves_its_handle_to_the_next_one(tmp_path):
+    # mpi4py copies a communicator for pickled objects, and frees the copy with it.
+    text = (
+        "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\nfor _ in range(20):\n    alone = comm.Split(comm.rank, 0)\n"
+        "    alone.allreduce(1)\n    alone.Free()\n    both = comm.Dup()\n    both.Barrier()\n"
+    )
+    made = recorded(written(tmp_path, text), ranks=2)
+    for events in made.events:
+        barriers = events[(events["kind"] == Kind.COLLECTIVE) & (events["op"] == Op.BARRIER)]
+        assert [made.communicators[comm] for comm in barriers["comm"]] == [(0, 1)] * 20
+
+
 def test_a_program_that_looks_for_messages_is_used_with_a_caution_and_not_kept(tmp_path):
     text = (
         "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\nrequest = comm.irecv(source=1 - comm.rank)\n"
