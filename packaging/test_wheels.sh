@@ -15,7 +15,7 @@ status=0
 
 for suite in $suites; do
     root=$(eval echo "\${ROOT_$suite:-$work/$suite}")
-    if [ ! -x "$root/usr/bin/python3" ]; then
+    if [ ! -x "$root/usr/bin/python3" ] && [ ! -x "$root/opt/python311/bin/python3" ]; then
         rm -rf "$root"
         debootstrap --variant=minbase --include=python3,python3-venv "$suite" "$root" >"$work/$suite.log"
     fi

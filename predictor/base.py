@@ -179,7 +179,7 @@ class Prediction:
     bottleneck: str | None = None  # what takes most of the time; answers fill it in for models that give parts only
     flags: tuple[str, ...] = ()  # reasons to distrust the prediction
     remarks: tuple[str, ...] = ()  # further information, such as a fitted law
-    low_s: float | None = None  # interval for the true time: from the model, else from error_range
+    low_s: float | None = None  # ends of ``interval``, else a range for the true time: the model's, else error_range's
     high_s: float | None = None
     error_range: ErrorRange | None = None  # errors of similar predictions in the validity map
     no_error_range: str | None = None  # why error_range is None

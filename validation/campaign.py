@@ -181,7 +181,7 @@ def _kernels(table: CheckedTable, apps: Sequence[str]) -> list[Problem]:
     classes = _names(table, "classes", ["B"])
     with said_of(table.at("sizes")):
         return [
-            sized_problem(app, value) if app in sized else problem(app, str(value))
+            sized_problem(app, int(value)) if app in sized else problem(app, str(value))
             for app in apps
             for value in (sizes if app in sized else classes)
         ]

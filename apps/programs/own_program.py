@@ -221,8 +221,9 @@ def read_program(
         raise OptionError(f"--program-file {files[0]}", "goes with programs that SMPI runs", "Leave it out")
     if time_from is not None:
         provided(f"{_PRINTED}:check_pattern")(time_from)
-        if native is not None or real_mpi or path.suffix == PYTHON:
-            raise OptionError(f"--time-from {time_from!r}", "goes with programs that SMPI runs", "Leave it out")
+        if native is None and (real_mpi or path.suffix == PYTHON):
+            problem = "does not go with --machine or with programs for S4U"
+            raise OptionError(f"--time-from {time_from!r}", problem, "Leave it out")
     extras = (made, time_from) if time_from is not None else made
     program = UserProgram(
         # Of a binary, such as lulesh2.0, the last suffix belongs to the name.

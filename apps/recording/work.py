@@ -1,6 +1,6 @@
 """The measured computation of a program: the seconds between two calls of each rank, as replays take them.
 
-The recorder times every computation of a run once (apps/recording/recorder/work.c).  Where a rank's calls repeat, the
+The recorder times every computation of a run once (recorder/timing/work.c).  Where a rank's calls repeat, the
 computation at each place of the iteration is the median over the iterations, the first of which, the warm-up, stays as
 it was measured; ranks that call alike and differ by no more than the measurement scatters share their median.  Of
 several runs that call alike each step has its median.
@@ -25,9 +25,9 @@ STEP = np.dtype(
     [
         ("time_s", "f8"),
         ("check", "u8"),  # hash of the calls before and after
-        ("apart", "f8"),  # 1: the rank's caches held what it uses (recorder/apart.c); 0: they held what others used
+        ("apart", "f8"),  # 1: the caches held what the rank uses (recorder/timing/apart.c); 0: what others used
     ]
-)  # as in recorder/work.c
+)  # as in recorder/timing/work.c
 _LEAST_REPEATS = 4  # of an iteration: fewer are no base of a median
 _LEAST_SHARE = 0.5  # of a rank's calls that repeat
 _LAGS_TRIED = 4096

@@ -197,7 +197,7 @@ def _check_hosts(spec: RunSpec) -> None:
 
 
 def bus_settings(spec: RunSpec) -> dict[str, str]:
-    """Return the recorder's settings for the memory bus of a program (recorder/bus.c); none without a bus.
+    """Return the recorder's settings for the memory bus of a program (recorder/timing/bus.c); none without a bus.
 
     Raises:
         KernelError: The program's computation is timed while it is simulated, and so has no number of bytes.

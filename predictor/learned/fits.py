@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import overload
 
 import numpy as np
 
@@ -11,6 +12,32 @@ from predictor.learned.models import Formula, Term, exact
 
 _PRECISE = 1e-10
 _SMALL_COEFFICIENTS = 14.0  # bits: a sum with such coefficients needs no rows beyond its unknowns
+
+
+class Chosen(Sequence[Term]):
+    """Products of features, each of which is made when it is asked for: few of many candidates fit.
+
+    Args:
+        names: The features.
+        which: The indices of the factors of each product, products x factors.
+    """
+
+    def __init__(self, names: Sequence[str], which: np.ndarray):
+        self._names, self._which = names, which
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    @overload
+    def __getitem__(self, at: int) -> Term: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Chosen: ...
+
+    def __getitem__(self, at: int | slice) -> Term | Chosen:
+        if isinstance(at, slice):
+            return Chosen(self._names, self._which[at])
+        return tuple(self._names[factor] for factor in self._which[at].tolist())
 
 
 def multiples(terms: Sequence[Term], columns: np.ndarray, values: np.ndarray) -> list[Formula]:
