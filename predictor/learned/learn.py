@@ -219,6 +219,7 @@ class _Learner:
         made.tag = self._needed(rows, values["tag"], "its tags follow no rule", leaf)
         comm = self._made.communicators.numbers(rows.nranks, rows.rank, values["comm"])
         made.comm = self._needed(rows, comm, "its communicators follow no rule", leaf)
+        made.filled = bool((values["size_bytes"] > 0).all())
         made.unit = int(np.gcd.reduce(np.append(values["size_bytes"].astype(np.int64), _DOUBLE)))
         vector = symbol.kind == Kind.COLLECTIVE and bool((values["request"] >= 0).any())
         if symbol.kind != Kind.COLLECTIVE:
