@@ -3,8 +3,10 @@
  * before the program starts; all other symbols are looked up as usual. */
 #define _GNU_SOURCE
 #include "inputs.h"
+#include "own.h"
 #include "recorder.h"
 #include "surroundings.h"
+#include "under.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -84,6 +86,8 @@ static void bind_table(const ElfW(Rela) * table, size_t bytes, const ElfW(Sym) *
     void *function = recorders(names + symbol->st_name);
     if (!function && (users || fortran))
       function = inputs_clock(names + symbol->st_name, fortran);
+    if (!function && (users || fortran))
+      function = own_function(names + symbol->st_name);
     if ((users || fortran) && !strcmp(names + symbol->st_name, "exit"))
       function = (void *)end_of_rank;
     if (function)
@@ -194,6 +198,7 @@ void *dlopen(const char *file, int flags)
     if (!begun)
       change_layout();
     begun = true;
+    folder_of_rank(); /* another rank may have changed it before this one begins */
     inputs_begin();
   }
   void *handle = opened(file, flags);

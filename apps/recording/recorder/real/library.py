@@ -21,7 +21,7 @@ INPUTS = "inputs"  # that of all ranks with what they have read
 # Files that know simulation alone; those beside this module stand in their place.
 _SIMULATION = (
     "apart.c", "attach.c", "bus.c", "cartesian.c", "clocks.c", "compute.c", "files.c", "graphs.c", "lacking.c",
-    "matched.c", "neighbours.c", "onesided.c", "power.c", "smpi.c", "surroundings.c", "thread_clock.c", "trials.c",
+    "matched.c", "neighbours.c", "onesided.c", "own.c", "power.c", "smpi.c", "surroundings.c", "thread_clock.c", "trials.c",
     "work.c",
 )  # fmt: skip
 
