@@ -2,6 +2,7 @@
  * include SimGrid but not the recorder.  Therefore this file binds the calls of loaded objects by name to the recorder,
  * before the program starts; all other symbols are looked up as usual. */
 #define _GNU_SOURCE
+#include "constructors.h"
 #include "inputs.h"
 #include "own.h"
 #include "recorder.h"
@@ -61,6 +62,14 @@ static bool is_environ(const char *name)
 static bool is_users(const char *path)
 {
   return *path && strncmp(path, "/usr/lib", 8) && strncmp(path, "/lib", 4) && !strstr(path, "/libsimgrid.so");
+}
+
+/* The libraries of C++ and Fortran ask for marks of the files that they open, and give none of them to the program. */
+void marks_asked(const void *code)
+{
+  Dl_info caller;
+  if (dladdr(code, &caller) && is_users(caller.dli_fname))
+    inputs_by_clock("stat");
 }
 
 /* In place of the C library's exit: STOP in Fortran, and std::exit in C++, end the calling rank alone. */
@@ -201,6 +210,7 @@ void *dlopen(const char *file, int flags)
     folder_of_rank(); /* another rank may have changed it before this one begins */
     inputs_begin();
   }
+  Constructors taken = by_simgrid ? constructors_take(file) : (Constructors){0, 0};
   void *handle = opened(file, flags);
   if (by_simgrid)
     give_arguments(handle);
@@ -211,7 +221,11 @@ void *dlopen(const char *file, int flags)
   for (object = object ? object->l_next : start->l_next; object; object = object->l_next) {
     bind_object(object);
     inputs_library(object->l_name);
+    variables_of_library(object->l_name);
     last = object;
   }
+  struct link_map *of_rank;
+  if (taken.count && !dlinfo(handle, RTLD_DI_LINKMAP, &of_rank))
+    constructors_run(taken, of_rank, arguments.count, arguments.words);
   return handle;
 }

@@ -29,6 +29,7 @@ void threads_end(int rank);       /* writes how long they did, where the recorde
 void library_works(bool begins);  /* MPI begins or ends to work, before there is a rank or after its end */
 void folder_of_rank(void);        /* a rank goes on: the current folder becomes its own */
 bool variable_of_rank(const char *name, char **value); /* the rank has changed this environment variable; NULL: unset */
+void marks_asked(const void *code); /* this code asks for marks of a file (metadata.c) */
 int cart_split(MPI_Comm comm, const int *remain, int color, MPI_Comm *made); /* the work of MPI_Cart_sub */
 
 #endif

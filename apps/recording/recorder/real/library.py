@@ -20,9 +20,9 @@ THREADS = "threads"  # that of a rank with the processor times of all its thread
 INPUTS = "inputs"  # that of all ranks with what they have read
 # Files that know simulation alone; those beside this module stand in their place.
 _SIMULATION = (
-    "apart.c", "attach.c", "bus.c", "cartesian.c", "clocks.c", "compute.c", "files.c", "graphs.c", "lacking.c",
-    "matched.c", "neighbours.c", "onesided.c", "own.c", "power.c", "smpi.c", "surroundings.c", "thread_clock.c", "trials.c",
-    "work.c",
+    "apart.c", "attach.c", "bus.c", "cartesian.c", "clocks.c", "compute.c", "constructors.c", "files.c", "graphs.c",
+    "lacking.c", "matched.c", "neighbours.c", "onesided.c", "own.c", "power.c", "smpi.c", "surroundings.c",
+    "thread_clock.c", "trials.c", "work.c",
 )  # fmt: skip
 
 
