@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Puts another SimGrid first on the PATH, with a Python of its own.
 WITH_SIMGRID4 := PATH="$(CURDIR)/.venv-simgrid4/bin:$$PATH"
 
-.PHONY: setup run test coverage mutation adversary test-machine test-slow test-browser test-extrap extrap test-simgrid4 simgrid4 lint types fuzz docs wheels bench bench-steady bench-graph clean
+.PHONY: setup run test coverage mutation adversary test-machine test-slow test-browser test-extrap extrap test-simgrid4 simgrid4 lint types fuzz docs wheels test-wheels test-installed release bench bench-steady bench-graph clean
 setup: .venv/ready
 
 run: setup
@@ -80,6 +80,20 @@ FORM ?=
 wheels: setup
 	sh setup.sh wheels
 	sh packaging/wheels.sh $(FORM)
+
+# Puts a release together in dist/ and says what is left to do; nothing is uploaded.
+release: wheels
+	sh packaging/release.sh
+
+# Runs some of the tests against the installed wheels, with the distribution's SimGrid, in a folder without the packages.
+test-installed: setup
+	sh setup.sh wheels
+	sh packaging/test_installed.sh $(ARGS)
+
+# Tries the wheels of dist/ in bare Debian folders, as a user without network and compiler; takes minutes, and root.
+test-wheels: setup
+	@command -v debootstrap >/dev/null || sh setup.sh wheels
+	sh packaging/test_wheels.sh $(ARGS)
 
 # Style, and that imports go one way (docs/architecture.md).
 lint: setup

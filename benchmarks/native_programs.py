@@ -1,13 +1,14 @@
 """Recordings of finished executables and scripts with mpi4py under this computer's own MPI, beside simulations.
 
 Each program is recorded several times under mpirun, and its replay is compared with a prediction.  Executables are
-compiled here, so that their sources can be recorded in simulation too: their calls must be the same, and their
-computation is compared.
+compiled here, so that their sources can be recorded in simulation too, in turns with the recordings: their calls must
+be the same, and their computation is compared.
 
 Usage: python benchmarks/native_programs.py [--ranks P] [--repeats N]
 """
 
 import argparse
+import os
 import statistics
 import subprocess
 import tempfile
@@ -61,19 +62,19 @@ def calls(recording):
     ]
 
 
-def measured(path, arguments, ranks, repeats):
-    """Return the computations of several recordings, the last recording, and the error of its prediction."""
-    target = target_of(path, arguments, ranks)
-    settings, times_s = Settings(), []
-    spec = settings.spec(target)
-    for _ in range(repeats):
-        native_recording._recordings.clear()
-        recording = record_events(spec, 1)
-        times_s.append(computation_s(recording, spec))
-    record = simulate(spec)
+def recorded(spec):
+    """Return a recording under mpirun and its computation, s."""
+    native_recording._recordings.clear()
+    recording = record_events(spec, 1)
+    return recording, computation_s(recording, spec)
+
+
+def prediction_error(target):
+    settings = Settings()
+    record = simulate(settings.spec(target))
     broker = Broker(settings, [target], record=simulate, recording=record_events)
     (answer,) = predict(predictor("dpgraph:known"), [target], broker)
-    return times_s, recording, (answer.prediction.time_s - record.time_s) / record.time_s
+    return (answer.prediction.time_s - record.time_s) / record.time_s
 
 
 def main():
@@ -82,7 +83,7 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     asked = parser.parse_args()
     print(
-        f"{'program':12} {'computation':>12} {'repeats':>9} {'told':>7} {'error':>9}  beside its source in simulation"
+        f"{'program':12} {'computation':>12} {'repeats':>9} {'bound':>7} {'error':>9}  beside its source in simulation"
     )
     for script in SCRIPTS:
         row(script, HERE / f"{script}.py", "", asked)
@@ -94,21 +95,26 @@ def main():
 
 
 def row(name, path, arguments, asked, source=None):
-    times_s, recording, error = measured(path, arguments, asked.ranks, asked.repeats)
+    # Computation is compared with a rank for each core: more of them would share caches.
+    ranks = asked.ranks if source is None else min(asked.ranks, max(2, os.cpu_count() or 1))
+    target = target_of(path, arguments, ranks)
+    spec, times_s, simulated_s, beside = Settings().spec(target), [], [], ""
+    simulated = None if source is None else Settings(compute="measured").spec(target_of(source, arguments, ranks))
+    for _ in range(asked.repeats):
+        recording, time_s = recorded(spec)
+        times_s.append(time_s)
+        if simulated is not None:
+            theirs = record_events(with_work(simulated), 1)
+            simulated_s.append(computation_s(theirs, simulated))
     middle_s = statistics.median(times_s)
-    beside = ""
-    if source is not None:
-        spec = Settings(compute="measured").spec(target_of(source, arguments, asked.ranks))
-        simulated = []
-        for _ in range(asked.repeats):
-            theirs = record_events(with_work(spec), 1)
-            simulated.append(computation_s(theirs, spec))
+    if simulated is not None:
         same = "the same calls" if calls(theirs) == calls(recording) else "OTHER CALLS"
-        ratio = middle_s / statistics.median(simulated)
-        beside = f"{same}, {100 * (ratio - 1):+.1f} % computation"
+        ratio = middle_s / statistics.median(simulated_s)
+        varies = (max(simulated_s) - min(simulated_s)) / statistics.median(simulated_s)
+        beside = f"{same}, {100 * (ratio - 1):+.1f} % computation, which varies by {100 * varies:.1f} % there"
     spread = (max(times_s) - min(times_s)) / middle_s
     measured_part = f"{name:12} {middle_s:10.4f} s {100 * spread:7.1f} % {100 * recording.spread_rel:5.1f} %"
-    print(f"{measured_part} {100 * error:+7.3f} %  {beside}", flush=True)
+    print(f"{measured_part} {100 * prediction_error(target):+7.3f} %  {beside}", flush=True)
 
 
 if __name__ == "__main__":

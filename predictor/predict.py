@@ -12,6 +12,7 @@ from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar
 
+from apps.errors import OptionError
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.machines import MachineOptions, machine_from_request, machines_platform
@@ -35,7 +36,7 @@ from platforms.terminal.prose import prose_lines
 from platforms.wording import number_of
 from predictor.answers.answers import Answer, answers_or_reasons, predict
 from predictor.answers.text import answer_lines
-from predictor.base import Predictor, takes
+from predictor.base import Learning, Predictor, takes
 from predictor.defaults.choice import BEST_TEXT, Best, best_answer, best_names
 from predictor.evidence.broker import Broker
 from predictor.evidence.given import Given, RecordingOptions, given_from_request
@@ -147,14 +148,17 @@ def answer(request: PredictRequest) -> Predictions | int:
         with_learning_options((), request.recorded, request.known)  # says which predictors take them
     models = None if request.predictor is None else predictors_from_request(request)
     with doing("reading the recording") if request.recording is not None else nullcontext():
-        given = given_from_request(request)
+        given = given_from_request(request, several=True)
+    if given is not None and given.others:
+        models = _learning_from(given, request, models)
     problems = problems_from_request(request) if given is None else [given.problem]
     machine = machine_from_request(request)
     settings = settings_from_request(request, machine, request.repeats)
     said = Cautions()
     with doing("reading the platform"):
         platform = platform_from_request(request) if machine is None else machines_platform(request, machine)
-    placement = placement_from_request(request, platform, request.ranks if given is None else given.recording.nranks)
+    ranks = request.ranks if given is None or given.others else given.recording.nranks
+    placement = placement_from_request(request, platform, ranks)
     targets = [
         Target(with_asked_shares(request, problem, platform, placement), platform, placement) for problem in problems
     ]
@@ -167,6 +171,22 @@ def answer(request: PredictRequest) -> Predictions | int:
             request, planned([(settings, targets)], asked, truths=False, limit=evidence_limit_from_request(request))
         )
     return predictions(request, settings, targets, models, said, given=given, write_to=request.write_hostfile)
+
+
+def _learning_from(given: Given, request: PredictRequest, models: Sequence[Predictor] | None) -> list[Predictor]:
+    """Return the predictors, which learn from all recordings that the user gives.
+
+    Raises:
+        OptionError: One of them does not learn, or the numbers of ranks to record are named too.
+        UserError: There are fewer than three recordings.
+    """
+    where = f"--recording {request.recording}"
+    if request.recorded is not None:
+        raise OptionError(f"--recorded {request.recorded}", "does not go with --recording", "Drop one")
+    if models is None or not all(isinstance(model, Learning) for model in models):
+        problem = "several recordings are for predictors that learn from them"
+        raise OptionError(where, problem, "Add --predictor learned:known, or give one recording")
+    return with_learning_options(models, ",".join(map(str, given.counts)), request.known)
 
 
 def predictions(

@@ -54,6 +54,14 @@ def pytest_collection_modifyitems(config, items):
     items[:] = [item for tests in files for item in tests]
 
 
+@pytest.fixture(autouse=True, scope="session")
+def computation_is_timed_once():
+    """Time the computation of programs in one run: no test depends on how exact it is."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("apps.runs.computation.RUNS_S", 0.0)
+        yield
+
+
 @pytest.fixture(autouse="MUTANT_UNDER_TEST" in os.environ)
 def without_processes(monkeypatch):
     """Skip tests that start a process under `make mutation`: equations must be tested without simulations."""

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, ClassVar
 from apps.options.dry_run import DryRunOption, print_plan
 from apps.options.exit_status import exit_status
 from apps.options.program_tables import KEYS as PROBLEM_KEYS
-from apps.options.program_tables import problem_of_table
+from apps.options.program_tables import problem_of_table, said_of
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions, checked_runner, runner_from_request
-from apps.programs.kernel import kernel_names
-from apps.programs.problem import Problem, problem
+from apps.programs.kernel import kernel_names, named_kernel
+from apps.programs.problem import Problem, problem, sized_problem
 from apps.results.cautions import Cautions
 from apps.runs.limits import rough_duration
 from apps.runs.plan import refusals_text, wall_s
@@ -59,8 +59,8 @@ if TYPE_CHECKING:
 
 _KEYS = {
     "": (
-        *("scenarios", "platforms", "networks", "random", "apps", "classes", "mappings", "efficiencies"),
-        *("programs", "predictors", "iterations", "compute", "clusters", "ranks", "ranks_per_host"),
+        *("scenarios", "platforms", "networks", "random", "apps", "classes", "sizes", "mappings"),
+        *("efficiencies", "programs", "predictors", "iterations", "compute", "clusters", "ranks", "ranks_per_host"),
     ),
     "programs": PROBLEM_KEYS,
     "random": ("count", "seed", "clusters", "nodes", "speed_gflops", "bandwidth_gbit_s", "wan_latency_ms"),
@@ -83,6 +83,7 @@ def read_campaign(path: str | Path, folder: Path | None = None, asked: Sequence[
         networks = ["gigabit", "metro"]     # networks of the scenarios; default: the scenario's own, or gigabit
         apps = ["cg", "mg", "lu"]           # default these, or none beside programs of your own
         classes = ["B"]                     # of the kernels, default B
+        sizes = [64, 128]                   # of those kernels that take a size, as in --size
         mappings = ["block", "cyclic"]      # default block
         ranks = [16, 32]                    # default: as many as the hosts take
         ranks_per_host = [1, 2]             # default 1; up to the cores
@@ -158,7 +159,7 @@ def _problems(table: CheckedTable, folder: Path) -> list[Problem]:
     """Return the kernels of each class, then those of the tables: other kernels, and the user's own programs."""
     programs = table.tables("programs")
     apps = [] if programs and not table.has("apps") else _names(table, "apps", ["cg", "mg", "lu"])
-    problems = [problem(app, preset) for app, preset in product(apps, _names(table, "classes", ["B"]))]
+    problems = _kernels(table, apps)
     names = set(apps)
     for entry in programs:
         asked = problem_of_table(entry, folder)
@@ -169,6 +170,21 @@ def _problems(table: CheckedTable, folder: Path) -> list[Problem]:
         names.add(asked.name)
         problems.append(asked)
     return problems
+
+
+def _kernels(table: CheckedTable, apps: Sequence[str]) -> list[Problem]:
+    """Return each kernel in each size if it takes one, else in each class."""
+    sizes = _numbers(table, "sizes")
+    sized = [app for app in apps if sizes and named_kernel(app).size_parameter is not None]
+    if sizes and not sized:
+        raise UserError(table.at("sizes"), f"none of {', '.join(apps) or 'no apps'} takes a size", "Leave it out")
+    classes = _names(table, "classes", ["B"])
+    with said_of(table.at("sizes")):
+        return [
+            sized_problem(app, int(value)) if app in sized else problem(app, str(value))
+            for app in apps
+            for value in (sizes if app in sized else classes)
+        ]
 
 
 def _placements(

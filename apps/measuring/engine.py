@@ -23,7 +23,7 @@ from apps.measuring.compiling import code_hash, kernel_executable, layer_library
 from apps.measuring.notes import FILE, VARIABLE, Notes, collectives, parse_notes
 from apps.programs.kernel import named_kernel
 from apps.programs.own_program import built_from, check_unchanged
-from apps.recording.recorder.real.library import INPUTS, RECORDED, THREADS, real_recorder_library
+from apps.recording.recorder.real.library import INPUTS, READINGS, RECORDED, THREADS, real_recorder_library
 from apps.results.measured import Measured, far_repeats, median_repeat
 from apps.results.record import RunRecord, from_kernel
 from apps.spec.run_spec import RunSpec
@@ -100,16 +100,18 @@ def note_events(
     """
     machine, nranks = _machine(spec), spec.target.nranks
     speeds = " ".join(repr(spec.target.platform.host(host).speed_flops) for host in spec.target.placement)
+    program = spec.target.problem.program
+    timer = {} if program is None or program.timer is None else program.timer.settings(iterations)
     with alone_on(machine, stop):
         command = _program(spec, machine, iterations)
         done = launch(
             machine,
             command,
             spec.target.placement,
-            environment={"RECORDER_FOLDER": "{folder}", "RECORDER_SPEED_FLOPS": speeds},
+            environment={"RECORDER_FOLDER": "{folder}", "RECORDER_SPEED_FLOPS": speeds, **timer},
             preload=[real_recorder_library([machine.compilers.c], machine.compiled_folder)],
             collect=[
-                *(f"{rank}.{collector}" for rank in range(nranks) for collector in (*RECORDED, THREADS)),
+                *(f"{rank}.{collector}" for rank in range(nranks) for collector in (*RECORDED, THREADS, READINGS)),
                 "communicators",  # of one rank
                 INPUTS,
             ],

@@ -17,7 +17,7 @@ from platforms.errors import PlatformError, UserError
 from platforms.files.checked_toml import CheckedTable
 
 OF_KERNEL = ("app", "class", "size", "params")
-OF_PROGRAM = ("file", "arguments", "iterations", "flags", "build", "status", "name")
+OF_PROGRAM = ("file", "arguments", "iterations", "flags", "build", "status", "time_from", "period", "name")
 KEYS = (*OF_KERNEL, *OF_PROGRAM)
 _NAME = re.compile(r"[A-Za-z0-9][\w.-]{0,39}", re.ASCII)
 
@@ -68,7 +68,10 @@ def _program(entry: CheckedTable, folder: Path) -> Problem:
             entry.integer("iterations") if entry.has("iterations") else None,
             flags=entry.text("flags", ""),
             status=status,
+            time_from=entry.text("time_from") if entry.has("time_from") else None,
         )
+        if entry.has("period"):
+            program = program.in_periods(entry.integer("period"))
     name = entry.text("name", program.name)
     if _NAME.fullmatch(name) is None:
         raise UserError(entry.of("name"), f"name {name!r}", "Give at most 40 letters, digits, dots, - or _")

@@ -10,12 +10,12 @@ import subprocess
 from pathlib import Path
 
 from apps.errors import KernelError
+from apps.programs.elf import DynamicNames, dynamic_names
 from platforms.simgrid.child import clean_environment
 from platforms.simgrid.installed import library_folders
 
 SYSTEM = ("/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/")  # libraries of packages, told apart by time and size
 _TIME_LIMIT_S = 60.0
-_NEEDED = re.compile(r"^\s*NEEDED\s+(\S+)$", re.MULTILINE)  # in objdump's list of a binary's headers
 _SHARED = ("libsimgrid.so", "ld-linux", "libc.so", "libm.so", "libgcc_s.so", "libstdc++.so")
 _LINE = re.compile(r"^\s*(?:(?P<name>\S.*?) => )?(?P<path>/.*?|not found)(?: \(0x[0-9a-f]+\))?$", re.MULTILINE)
 
@@ -54,24 +54,22 @@ def libraries(binary: Path) -> dict[str, str]:
     return needed_libraries
 
 
-def exported_names(binary: Path) -> set[str]:
+def exported_names(binary: Path) -> frozenset[str]:
     """Return the names in a binary's dynamic symbol table that it defines itself.
 
     Raises:
         KernelError: The table cannot be read.
     """
-    said = _binutils("nm", "--dynamic", "--defined-only", "--no-demangle", "--format=posix", binary=binary)
-    return {line.split()[0].partition("@")[0] for line in said.splitlines() if line.strip()}
+    return _dynamic_names(binary).defined
 
 
-def referred_names(binary: str | Path) -> set[str]:
+def referred_names(binary: str | Path) -> frozenset[str]:
     """Return the names in a binary's dynamic symbol table that other libraries define.
 
     Raises:
         KernelError: The table cannot be read.
     """
-    said = _binutils("nm", "--dynamic", "--undefined-only", "--no-demangle", "--format=posix", binary=Path(binary))
-    return {line.split()[0].partition("@")[0] for line in said.splitlines() if line.strip()}
+    return _dynamic_names(Path(binary)).undefined
 
 
 def needed_names(binary: Path) -> set[str]:
@@ -81,7 +79,14 @@ def needed_names(binary: Path) -> set[str]:
         KernelError: They cannot be listed.
     """
     # A library that has no name of its own is needed by its path.
-    return set(map(os.path.basename, _NEEDED.findall(_binutils("objdump", "-p", binary=binary))))
+    return set(map(os.path.basename, _dynamic_names(binary).needed))
+
+
+def _dynamic_names(binary: Path) -> DynamicNames:
+    try:
+        return dynamic_names(binary)
+    except (OSError, ValueError) as err:
+        raise KernelError(f"--program {binary}", f"cannot be read: {err}", "Build it anew") from err
 
 
 def private_libraries(binary: Path) -> tuple[str, ...]:
@@ -96,22 +101,6 @@ def private_libraries(binary: Path) -> tuple[str, ...]:
     if all(name.startswith(_SHARED) for name in named):  # as most programs in C have it, which need no search
         return ()
     return tuple(path for path in libraries(binary) if os.path.basename(path) in named and _is_private(path))
-
-
-def _binutils(command: str, *options: str, binary: Path) -> str:
-    """Return what a command of the package binutils says of a binary."""
-    where = f"--program {binary}"
-    path = shutil.which(command)
-    if path is None:
-        raise KernelError(where, f"the command {command}, which reads it, is missing", "Install it (binutils)")
-    done = subprocess.run(
-        [path, *options, str(binary.absolute())], env={**clean_environment(), "LC_ALL": "C"},
-        stdin=subprocess.DEVNULL, capture_output=True, text=True, errors="surrogateescape",
-        timeout=_TIME_LIMIT_S, check=False,
-    )  # fmt: skip
-    if done.returncode != 0:
-        raise KernelError(where, f"{command} cannot read it", "Build it anew")
-    return done.stdout
 
 
 def _is_private(path: str) -> bool:

@@ -26,7 +26,9 @@ from platforms.simgrid.includes import included_files
 
 PLACEHOLDER = "{iterations}"
 SHARES = "{shares}"  # in the arguments: the shares of all ranks, separated by commas
-FLAGS = ("-O2", "-g")  # -g: the lines of call sites
+# -g: the lines of call sites.  The others let the compiler do what it does for an ordinary MPI: SimGrid's malloc hides
+# which arrays are apart, and functions of a shared object, which a program is here, could be replaced by others.
+FLAGS = ("-O2", "-g", "-fno-semantic-interposition", "-DSMPI_NO_OVERRIDE_MALLOC")
 PYTHON = ".py"  # the suffix of a source in Python
 # Add-ons.
 _PYTHON, _NATIVE, _PRINTED = "apps.programs.python_source", "apps.programs.native", "apps.programs.printed_time"
@@ -219,8 +221,9 @@ def read_program(
         raise OptionError(f"--program-file {files[0]}", "goes with programs that SMPI runs", "Leave it out")
     if time_from is not None:
         provided(f"{_PRINTED}:check_pattern")(time_from)
-        if native is not None or real_mpi or path.suffix == PYTHON:
-            raise OptionError(f"--time-from {time_from!r}", "goes with programs that SMPI runs", "Leave it out")
+        if native is None and (real_mpi or path.suffix == PYTHON):
+            problem = "does not go with --machine or with programs for S4U"
+            raise OptionError(f"--time-from {time_from!r}", problem, "Leave it out")
     extras = (made, time_from) if time_from is not None else made
     program = UserProgram(
         # Of a binary, such as lulesh2.0, the last suffix belongs to the name.

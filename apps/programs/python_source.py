@@ -84,14 +84,50 @@ def _imports(tree: ast.Module, package: str) -> bool:
 def content_hash(path: Path) -> str:
     """Return a hash of the file and of all that it imports from its own folder, directly or indirectly.
 
-    The folder counts too, because a program may read files from there.
+    The folder counts too, because a program may read files from there, and so do the environment variables that they
+    read: Python copies all of them when it starts, so that no run shows which.
     """
     path = path.absolute()
     digest = hashlib.sha256(os.fsencode(path.parent) + b"\0")
     for source in _sources(path):
         content = source.read_bytes()
         digest.update(os.fsencode(source) + b"\0" + str(len(content)).encode() + b"\0" + content)
+    for name in _environment_names(path):
+        digest.update(repr((name, os.environ.get(name))).encode())
     return digest.hexdigest()
+
+
+def _environment_names(path: Path) -> list[str]:
+    """Return the names of the environment variables that a program may read: all if one of its reads names none."""
+    names: set[str] = set()
+    for _, tree in _trees(path):
+        nodes = list(ast.walk(tree))
+        environments = {id(node) for node in nodes if _is_environment(node)}
+        for node in nodes:
+            match node:
+                case ast.Subscript(value=of, slice=key) if _is_environment(of):
+                    environments.discard(id(of))
+                case ast.Call(func=ast.Attribute(value=of, attr="get"), args=[key, *_]) if _is_environment(of):
+                    environments.discard(id(of))
+                case ast.Compare(left=key, ops=[ast.In() | ast.NotIn()], comparators=[of]) if _is_environment(of):
+                    environments.discard(id(of))
+                case ast.Call(func=ast.Attribute(attr="getenv") | ast.Name(id="getenv"), args=[key, *_]):
+                    pass
+                case _:
+                    continue
+            if not isinstance(key, ast.Constant):
+                return sorted(os.environ)
+            names.add(str(key.value))
+        if environments:  # the whole of it is handed on
+            return sorted(os.environ)
+    return sorted(names)
+
+
+def _is_environment(node: ast.AST) -> bool:
+    match node:
+        case ast.Attribute(attr="environ") | ast.Name(id="environ"):
+            return True
+    return False
 
 
 def _defined(tree: ast.Module) -> set[str]:

@@ -14,16 +14,17 @@ from apps.recording.work import STEP, Repeat, measured_work
 _TELLING = ("kind", "mode", "op", "comm", "peer", "size_bytes")
 
 
-def smoothed(recording: Recording, speed_flops: float, iterations: int) -> Recording:
+def smoothed(recording: Recording, speed_flops: float, iterations: int, *, shared: bool = False) -> Recording:
     """Return a recording whose computation is a median where the calls around it repeat, with its possible error.
 
     Args:
         recording: A recording of a run of so many iterations; 1: the program has none.
         speed_flops: The speed by which its seconds became flops.
         iterations: Number of iterations.
+        shared: Ranks have shared cores, and so their caches.
     """
     measured = [_steps(events, speed_flops) for events in recording.events]
-    work = measured_work(measured, iterations, simulated=False)
+    work = measured_work(measured, iterations, simulated=False, shared=shared)
     events = tuple(
         _with_times(events, steps["time_s"] * speed_flops)
         for events, steps in zip(recording.events, work.steps, strict=True)

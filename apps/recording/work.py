@@ -1,6 +1,6 @@
 """The measured computation of a program: the seconds between two calls of each rank, as replays take them.
 
-The recorder times every computation of a run once (apps/recording/recorder/work.c).  Where a rank's calls repeat, the
+The recorder times every computation of a run once (recorder/timing/work.c).  Where a rank's calls repeat, the
 computation at each place of the iteration is the median over the iterations, the first of which, the warm-up, stays as
 it was measured; ranks that call alike and differ by no more than the measurement scatters share their median.  Of
 several runs that call alike each step has its median.
@@ -25,9 +25,9 @@ STEP = np.dtype(
     [
         ("time_s", "f8"),
         ("check", "u8"),  # hash of the calls before and after
-        ("apart", "f8"),  # 1: the rank's caches held what it uses (recorder/apart.c); 0: they held what others used
+        ("apart", "f8"),  # 1: the caches held what the rank uses (recorder/timing/apart.c); 0: what others used
     ]
-)  # as in recorder/work.c
+)  # as in recorder/timing/work.c
 _LEAST_REPEATS = 4  # of an iteration: fewer are no base of a median
 _LEAST_SHARE = 0.5  # of a rank's calls that repeat
 _LAGS_TRIED = 4096
@@ -129,12 +129,14 @@ def _calls_equal(work: Work, other: Work) -> bool:
     return all(np.array_equal(row["check"], its["check"]) for row, its in zip(work.steps, other.steps, strict=True))
 
 
-def measured_work(steps: Sequence[npt.NDArray[np.void]], iterations: int, *, simulated: bool = True) -> Work:
+def measured_work(
+    steps: Sequence[npt.NDArray[np.void]], iterations: int, *, simulated: bool = True, shared: bool = False
+) -> Work:
     """Return the computation to be replayed, from the steps of one run of so many iterations; 1: it has none.
 
     In a simulation other ranks use a rank's caches between its computations.  At places where some computations were
     timed apart, those of all ranks that call alike take as much less as these; elsewhere the spread holds how much
-    longer they may be.
+    longer they may be, as it does for real ranks that have ``shared`` their cores.
     """
     repeats = [_repeat(row["check"], iterations) for row in steps]
     rows = [row.copy() for row in steps]
@@ -150,7 +152,7 @@ def measured_work(steps: Sequence[npt.NDArray[np.void]], iterations: int, *, sim
         if simulated:
             _unfold([places[rank] for rank in ranks], [steps[rank] for rank in ranks], [rows[rank] for rank in ranks])
         for rank in ranks:
-            off_s[rank] = places[rank].off_s(rows[rank], folded=simulated and len(rows) > 1)
+            off_s[rank] = places[rank].off_s(rows[rank], folded=shared or (simulated and len(rows) > 1))
         _share(ranks, rows, errors, off_s)
     totals_s = [float(row["time_s"].sum()) for row in rows]
     longest_s = max(totals_s, default=0.0)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections import OrderedDict
 from collections.abc import Iterator
@@ -101,21 +102,29 @@ def _of_store(store: Store | None, identity: dict[str, object], nranks: int) -> 
         return None
 
 
+def on_this_computer(spec: RunSpec, time_limit_s: float | None) -> RunSpec:
+    """Return the spec's program on as many ranks under this computer's own MPI."""
+    problem, nranks = spec.target.problem, spec.target.nranks
+    assert problem.program is not None  # the spec's engine is for such programs
+    assert spec.host_speed_flops is not None  # Settings has given it
+    machine = this_computer(problem.program, nranks, speed_flops=spec.host_speed_flops, wall_s=time_limit_s)
+    target = Target(problem, machine_platform(machine), (HOST,) * nranks)
+    return RunSpec(target, engine=MACHINE, machine=machine, repeats=1)
+
+
 def _made(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | None) -> tuple[Recording, Inputs | None]:
     """Run the program, and return its recording without dates, and its inputs."""
     # Imported here for a quick start: it is slow to import.
     from apps.recording.iterations import without_marks
     from apps.recording.smoothed import smoothed
 
-    problem, nranks = spec.target.problem, spec.target.nranks
-    assert problem.program is not None and problem.program.native is not None  # the spec's engine is for such programs
-    assert spec.host_speed_flops is not None  # Settings has given it
-    machine = this_computer(problem.program, nranks, speed_flops=spec.host_speed_flops, wall_s=time_limit_s)
-    target = Target(problem, machine_platform(machine), (HOST,) * nranks)
-    here = RunSpec(target, engine=MACHINE, machine=machine, repeats=1)
+    here = on_this_computer(spec, time_limit_s)
+    target, nranks = here.target, here.target.nranks
+    program = target.problem.program
+    assert program is not None and program.native is not None and spec.host_speed_flops is not None
     engine_named(MACHINE)  # refused before anything is said
     read: list[Inputs | None] = []
-    what = f"{problem.on(nranks)} under {problem.program.native.family.name}"
+    what = f"{target.problem.on(nranks)} under {program.native.family.name}"
     with doing(f"running {what}, to record it"):
         recording = run_recorded(here, target.iterations, what=what, time_limit_s=time_limit_s, read=read, stop=stop)
     recording = replace(without_marks(undated(recording)), measured=True)
@@ -123,4 +132,5 @@ def _made(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | Non
     if looks:
         said = f"the program looks for messages by {looks[0]}: the time between two looks counts as computation"
         recording = replace(recording, cautions=(said,))
-    return smoothed(recording, spec.host_speed_flops, target.iterations), read[0]
+    shared = nranks > (os.cpu_count() or 1)
+    return smoothed(recording, spec.host_speed_flops, target.iterations, shared=shared), read[0]

@@ -176,10 +176,9 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
         first, iterations = recording.events[0], spec.target.iterations
         recorded = int(((first["kind"] == Kind.MARK) & (first["op"] == Mark.ITERATION)).sum())
         if not recorded:
-            yield (
-                "all iterations were recorded, because they were not shown to be alike (--program-period K records "
-                "few, if they repeat every K)"
-            )
+            searched = program is not None and program.period == 1 and spec.engine == "smpi"
+            hint = " (--program-period K records few, if they repeat every K)" if searched else ""
+            yield f"all iterations were recorded, because they were not shown to be alike{hint}"
         elif recorded < iterations:
             yield f"{recorded} of {iterations} iterations were recorded: the others are taken to be like them"
     if spec.machine is None:

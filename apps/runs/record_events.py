@@ -62,10 +62,10 @@ def record_events(
     if spec.memory_bus is not None:
         problem = "a recording has the computation, but not the data moved between cores and memory"
         raise KernelError(f"recording of {spec.target.problem}, --memory-bus", problem, "Leave it out")
+    spec = with_timer(spec, store=store, time_limit_s=time_limit_s, stop=stop)
     if spec.engine == REPLAY:
         recording, _ = provided(NATIVE)(spec, store=store, time_limit_s=time_limit_s, stop=stop)
-        return scaled(recording, spec.flop_scale)
-    spec = with_timer(spec, store=store, time_limit_s=time_limit_s, stop=stop)
+        return _finished(recording, spec)
     identity = recording_identity(spec, iterations)
     if store is not None and store.unchanged("recording", identity):
         known = store.get_bytes("recording", identity)

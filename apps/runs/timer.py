@@ -23,13 +23,16 @@ from apps.programs.printed_time import OPTION, Printed, Timer, printed_time
 from apps.recording.files import Incomplete, by_rank
 from apps.results.inputs import Inputs
 from apps.results.steady.period import FIRST_TRY
+from apps.runs.engines import engine_named
 from apps.runs.fingerprints import silent_platform
 from apps.runs.neutral import kept_options, program_identity
 from apps.smpi.engine import noted
 from apps.smpi.launch import launch
+from apps.spec.choices import MACHINE, REPLAY
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
 from apps.store import Store
+from platforms.addons import provided
 from platforms.files.scratch import scratch_folder
 from platforms.terminal.progress import doing
 
@@ -51,6 +54,16 @@ class _Candidate:
     end: int
     read_by_all: bool
     simulated: bool
+
+
+class _Probe:
+    """In the place of a timer that is not known yet: the program is told other times."""
+
+    rank = None
+
+    def settings(self, iterations: int) -> dict[str, str]:
+        """Return the recorder's setting."""
+        return {"RECORDER_TIMER": "probe"}
 
 
 def with_timer(
@@ -103,7 +116,7 @@ def _found(
 ) -> tuple[Timer, Inputs | None]:
     full = spec.target.iterations
     counts = [count for count in _PROBES if count <= full] or [full]
-    if not spec.target.problem.iterative:
+    if not spec.target.problem.iterative or spec.engine == REPLAY:  # a replay has all iterations
         counts = [full]
     candidates, inputs = [], None
     for count in counts:
@@ -133,6 +146,8 @@ def _probe(
 ) -> tuple[tuple[npt.NDArray[np.void], ...], str, Inputs | None]:
     """Return the readings of each rank in a run in which the program is told other times, and what it prints."""
     problem, nranks = spec.target.problem, spec.target.nranks
+    if spec.engine == REPLAY:
+        return _probe_here(spec, iterations, time_limit_s, stop)
     plain = RunSpec(Target(problem, silent_platform(nranks), ("h",) * nranks), options=kept_options(spec))
     what = f"{problem.on(nranks)} with other times"
     with scratch_folder("timer") as notes:
@@ -142,6 +157,26 @@ def _probe(
         )  # fmt: skip
         try:
             return by_rank(notes, nranks, "readings", _READING), f"{done.output}\n{done.log}", done.inputs
+        except Incomplete as err:
+            raise SimulationError(f"{what}: {err}", done.log) from err
+
+
+def _probe_here(
+    spec: RunSpec, iterations: int, time_limit_s: float | None, stop: threading.Event | None
+) -> tuple[tuple[npt.NDArray[np.void], ...], str, Inputs | None]:
+    """Do the same under this computer's own MPI, for a program that SMPI does not run."""
+    program = spec.target.problem.program
+    assert program is not None
+    probed = replace(spec.target.problem, program=replace(program, timer=_Probe()))
+    asked = replace(spec, target=replace(spec.target, problem=probed))
+    here = provided("apps.replay.native_recording:on_this_computer")(asked, time_limit_s)
+    what = f"{probed.on(spec.target.nranks)} with other times"
+    with scratch_folder("timer") as notes:
+        done = engine_named(MACHINE).note_events(
+            here, iterations, notes, what=what, time_limit_s=time_limit_s, stop=stop
+        )
+        try:
+            return by_rank(notes, spec.target.nranks, "readings", _READING), f"{done.output}\n{done.log}", done.inputs
         except Incomplete as err:
             raise SimulationError(f"{what}: {err}", done.log) from err
 

@@ -20,6 +20,7 @@ from apps.smpi.memorybus.library import bus_library
 from apps.smpi.thread_clock import thread_clock_library
 from apps.spec.engine_options import check_host_names, trace_options
 from apps.spec.run_spec import RunSpec
+from platforms.files.commands import runs_programs
 from platforms.files.scratch import is_plain
 from platforms.read.content import loadable
 from platforms.simgrid.child import die_with_parent
@@ -115,12 +116,14 @@ def prepare(spec: RunSpec, started: Launch, folder: Path, *, recorder: Path | No
         recorder: A library to be loaded before all others, or None.
 
     Raises:
-        KernelError: The folder's own name is not plain, or a host cannot be used.
+        KernelError: The folder's own name is not plain, its file system runs no programs, or a host cannot be used.
     """
     _check_hosts(spec)
     name = str(folder)
     if not is_plain(name):
         raise KernelError(f"folder {folder}", "smpirun cannot use such a name", "Set TMPDIR to another folder")
+    if started.privatize and not runs_programs(folder):  # each rank has a copy of the program in it
+        raise KernelError(f"folder {folder}", "programs in it cannot run (noexec)", "Set TMPDIR to another folder")
     (folder / "program").symlink_to(started.program)
     write_host_file(folder / "hosts", spec.target.placement)
     # Only the program itself loads these libraries, not smpirun or other commands that it starts.
@@ -194,7 +197,7 @@ def _check_hosts(spec: RunSpec) -> None:
 
 
 def bus_settings(spec: RunSpec) -> dict[str, str]:
-    """Return the recorder's settings for the memory bus of a program (recorder/bus.c); none without a bus.
+    """Return the recorder's settings for the memory bus of a program (recorder/timing/bus.c); none without a bus.
 
     Raises:
         KernelError: The program's computation is timed while it is simulated, and so has no number of bytes.

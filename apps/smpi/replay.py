@@ -5,13 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 
 from apps.errors import Departed
+from apps.spec.choices import REPLAY
 from apps.spec.run_spec import RunSpec
 
 
 def timer_settings(spec: RunSpec, iterations: int) -> dict[str, str]:
-    """Return the recorder's settings for the program's own timer; none where it does not count."""
+    """Return the recorder's settings for the program's own timer; none where it does not count, or is replayed."""
     program = spec.target.problem.program
-    return {} if program is None or program.timer is None else program.timer.settings(iterations)
+    if program is None or program.timer is None or spec.engine == REPLAY:
+        return {}
+    return program.timer.settings(iterations)
 
 
 def replay_settings(spec: RunSpec, iterations: int, folder: Path) -> dict[str, str]:

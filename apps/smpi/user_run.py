@@ -43,6 +43,7 @@ from apps.smpi.user_iterations import (
     marked_timeline,
     tells_energy,
 )
+from apps.spec.choices import REPLAY
 from apps.spec.run_spec import RunSpec
 from platforms.addons import provided
 from platforms.files.scratch import scratch_folder
@@ -184,7 +185,7 @@ def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Fin
     assert program is not None
     rank = None if program.timer is None else program.timer.rank
     time_s = max(elapsed_s) if rank is None else elapsed_s[rank]
-    if program.timer is not None:
+    if program.timer is not None and spec.engine != REPLAY:  # a replay prints nothing
         provided("apps.programs.printed_time:checked")(
             program.time_from, f"{done.output}\n{done.log}", program.timer, time_s, str(spec.target)
         )

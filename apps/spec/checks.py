@@ -23,6 +23,8 @@ from platforms.errors import known_names
 from platforms.model.platform import Platform
 from platforms.wording import number_of
 
+_SHARED_MALLOC, _OWN_MALLOC = "smpi/auto-shared-malloc-thresh", "-USMPI_NO_OVERRIDE_MALLOC"
+
 
 def check_known(name: str, value: str, known: Sequence[str]) -> None:
     """Refuse a value that is none of the ``known`` ones.
@@ -150,6 +152,10 @@ def check_engine(engine: str, target: Target, *, mode: str, compute: str, option
         raise OptionError(f"--engine {engine}", f"{program.name} is a program in Python", "It needs --engine s4u")
     else:
         check_host_names(target.placement)
+    shared = dict(options).get(_SHARED_MALLOC, "0")
+    if program is not None and program.is_source and shared != "0" and _OWN_MALLOC not in program.flags:
+        problem = f"{program.name} is compiled with the C library's malloc"
+        raise OptionError(f"--cfg {_SHARED_MALLOC}:{shared}", problem, f"Give --program-flags={_OWN_MALLOC} too")
 
 
 def check_machine(engine: str, machine: RealMachine | None, target: Target, *, repeats: int) -> None:

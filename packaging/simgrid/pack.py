@@ -76,14 +76,14 @@ def _copy(prefix: Path, tree: Path, *, libraries: Path, named: Path) -> Path:
     package = tree / PACKAGE
     for folder in ("bin", "lib/simgrid", "include", "libexec"):
         (package / folder).mkdir(parents=True)
+    (library,) = libraries.glob("libsimgrid.so.*.*")
     for name in SCRIPTS:
         script = (prefix / "bin" / name).read_text("utf-8")
-        _write(
-            package / "bin" / name, relocatable(script, named, named / libraries.relative_to(prefix)), executable=True
-        )
+        script = relocatable(script, named, named / libraries.relative_to(prefix))
+        script = script.replace('"-lsimgrid"', f'"${{prefix}}/lib/{library.name}"')  # ziglang reads no INPUT(...)
+        _write(package / "bin" / name, script, executable=True)
     for name in HEADERS:
         shutil.copytree(prefix / "include" / name, package / "include" / name)
-    (library,) = libraries.glob("libsimgrid.so.*.*")
     _binary(library, package / "lib" / library.name, "$ORIGIN")
     _write(package / "lib" / "libsimgrid.so", f"INPUT({library.name})\n")  # wheels have no symbolic links
     for name in ("smpimain", "smpireplaymain"):

@@ -17,10 +17,10 @@ from typing import Protocol
 
 from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder, sync_folder, unusable, write_atomically
-from platforms.files.commands import find_command
+from platforms.files.commands import find_command, runs_programs
 from platforms.files.scratch import scratch_folder
 from platforms.simgrid.child import clean_environment, die_with_parent
-from platforms.simgrid.installed import compiler_flags, find_program, simgrid_version, uses_wheel
+from platforms.simgrid.installed import chosen_prefix, compiler_flags, find_program, simgrid_version, uses_wheel
 
 TIME_LIMIT_S = 300.0
 # The project's own programs that the wheel brings compiled; COMPILED names the folder in which they are made for it.
@@ -198,8 +198,9 @@ def _hash(decides: tuple[object, ...], files: Sequence[Path]) -> str:
 
 
 def is_system(path: Path) -> bool:
-    """Return whether a file belongs to a package of the system."""
-    return str(path).startswith(_SYSTEM)
+    """Return whether a file belongs to a package of the system, or to the SimGrid that is used instead of its own."""
+    prefix = chosen_prefix()
+    return str(path).startswith(_SYSTEM) or (prefix is not None and path.is_relative_to(prefix))
 
 
 def fingerprint(path: Path) -> str:
@@ -208,7 +209,7 @@ def fingerprint(path: Path) -> str:
     Raises:
         OSError: It cannot be read.
     """
-    if is_system(path):
+    if str(path).startswith(_SYSTEM):
         status = path.stat()
         return f"{status.st_mtime_ns} {status.st_size}"
     return hashlib.sha256(path.read_bytes()).hexdigest()
@@ -226,6 +227,8 @@ def _made(folder: Path) -> Path:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as err:
         raise unusable(folder, err.strerror or str(err)) from err
+    if not runs_programs(folder):
+        raise unusable(folder, "programs in it cannot run (noexec)")
     return folder
 
 

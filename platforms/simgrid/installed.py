@@ -85,6 +85,12 @@ def uses_wheel() -> bool:
     return chosen_prefix() is not None and chosen_prefix() == wheel_prefix()
 
 
+def wheel_libraries() -> list[Path]:
+    """Return SimGrid's library in the wheel, if the wheel's SimGrid is used."""
+    prefix = chosen_prefix() if uses_wheel() else None
+    return [] if prefix is None else sorted((prefix / "lib").glob("libsimgrid.so.*"))
+
+
 def find_program(name: str) -> str | None:
     """Return the path of one of SimGrid's programs, such as smpicc; None if it is missing.
 

@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 
 from platforms.simgrid.compiling import compile_once
-from platforms.simgrid.installed import simgrid_version, version_numbers
+from platforms.simgrid.installed import simgrid_version, version_numbers, wheel_libraries
 
 _MENDED = (4, 1)
 _SOURCES = [Path(__file__).with_name(name) for name in ("repairs41.cpp", "repairs41_links.cpp")]
@@ -56,7 +56,8 @@ def loaded_first(folder: Path, *libraries: Path, called: str = ".") -> list[str]
         UserError: As compile_once.
     """
     repairs = repairs_library()
-    libraries = libraries if repairs is None else (*libraries, repairs)
+    # The repairs of the wheel look for SimGrid's library beside the link to them, so it is loaded with them.
+    libraries = libraries if repairs is None else (*libraries, repairs, *wheel_libraries())
     if not libraries:
         return []
     names = []

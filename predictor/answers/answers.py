@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from apps.errors import SimulationError
+from apps.errors import KernelError, SimulationError
 from apps.recording.events import Recording
 from apps.results.record import RunRecord, without_computation
 from apps.spec.target import Target
@@ -17,7 +17,18 @@ from predictor.answers.energy import with_energy
 from predictor.answers.platform_changes import with_changes
 from predictor.answers.regime import with_error_range
 from predictor.answers.use import cores_note, slowest_cluster_note
-from predictor.base import Evidence, Gatherer, Model, ModelOfMany, OutOfRange, Prediction, Predictor, takes
+from predictor.base import (
+    Evidence,
+    EvidenceRequest,
+    Gatherer,
+    Model,
+    ModelOfMany,
+    OutOfRange,
+    Prediction,
+    Predictor,
+    Resilient,
+    takes,
+)
 from predictor.families import knowing_shares
 from predictor.intervals.interval import with_interval
 
@@ -43,10 +54,30 @@ class Answer:
 
 def fit(model: Predictor, targets: Sequence[Target], broker: Gatherer) -> tuple[Model, tuple[Evidence, ...]]:
     """Gather the evidence for these targets; return the fitted model and the evidence."""
-    evidence = tuple(broker.gather(model.requests(targets)))
+    model, evidence = _gathered(model, model.requests(targets), broker)
     while more := model.further(targets, evidence):
-        evidence += tuple(broker.gather(more))
+        model, added = _gathered(model, more, broker)
+        evidence += added
     return model.fit(evidence), evidence
+
+
+def _gathered(
+    model: Predictor, requests: Sequence[EvidenceRequest], broker: Gatherer
+) -> tuple[Predictor, tuple[Evidence, ...]]:
+    """Return the evidence, and the predictor that does without what could not be gathered."""
+    if not isinstance(model, Resilient):
+        return model, tuple(broker.gather(requests))
+    evidence: list[Evidence] = []
+    resilient = model
+    for request in requests:
+        try:
+            evidence += broker.gather([request])
+        except (KernelError, SimulationError) as err:
+            rest = resilient.without(request, err)
+            if rest is None:
+                raise
+            resilient = rest
+    return resilient, tuple(evidence)
 
 
 def predict(

@@ -212,13 +212,16 @@ class Broker:
         return Evidence(request, recording, identity_hash(identity), Cost(node_s, wall_s))
 
     def _given_recording(self, request: EvidenceRequest, given: Given) -> Evidence:
-        if request.target.nranks != given.recording.nranks:
+        recording = given.on(request.target.nranks)
+        if recording is None:
+            counts = ", ".join(map(str, given.counts))
             raise RefusedEvidence(
                 f"recording of {given.problem}",
-                f"it is of {given.recording.nranks} ranks, and the evidence asked for is of {request.target.nranks}",
+                f"it is of {counts} ranks, and the evidence asked for is of {request.target.nranks}",
                 "Use dpgraph, which needs a recording of the target's number of ranks only",
             )
-        return Evidence(request, given.recording, given.identity, Cost())
+        identity = given.identity if not given.others else f"{given.identity} {recording.nranks}"
+        return Evidence(request, recording, identity, Cost())
 
     def _experiments(self, request: EvidenceRequest) -> Evidence:
         if request.plan is None:

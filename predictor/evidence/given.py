@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,11 +22,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Given:
-    """A recording from the user, and the problem that stands for the program it was made of."""
+    """A recording from the user, or several, and the problem that stands for the program they were made of."""
 
     path: Path
     problem: Problem
     recording: Recording
+    others: tuple[Recording, ...] = ()  # on other numbers of ranks
+
+    @property
+    def counts(self) -> tuple[int, ...]:
+        """Numbers of ranks, ascending."""
+        return tuple(sorted(recording.nranks for recording in (self.recording, *self.others)))
+
+    def on(self, nranks: int) -> Recording | None:
+        """Return the recording on a number of ranks, if there is one."""
+        return next((one for one in (self.recording, *self.others) if one.nranks == nranks), None)
 
     @property
     def identity(self) -> str:
@@ -47,7 +58,8 @@ class RecordingOptions(Request):
         None,
         "TRACE",
         "instead of a program the trace of a run on a machine of your own: the .otf2 file of an archive, as Score-P "
-        "writes it, or DUMPI's text of rank 0 (docs/programs/traces.md)",
+        "writes it, or DUMPI's text of rank 0; for predictors named learned, several on different numbers of ranks, "
+        "separated by commas (docs/programs/traces.md)",
     )
     recorded_gflops: str | None = option(
         None,
@@ -57,8 +69,8 @@ class RecordingOptions(Request):
     )
 
 
-def given_from_request(request: RecordingOptions) -> Given | None:
-    """Return the recording that --recording asks for; None without the option.
+def given_from_request(request: RecordingOptions, *, several: bool = False) -> Given | None:
+    """Return the recording that --recording asks for, or with ``several`` the recordings; None without the option.
 
     Raises:
         TraceError: The trace cannot be read.
@@ -74,6 +86,8 @@ def given_from_request(request: RecordingOptions) -> Given | None:
         if field.key in _NOT_BESIDE and value != field.default:
             shown = value[0] if isinstance(value, tuple) else value
             raise OptionError(f"{field.option} {shown}", "does not go with --recording", "Drop one")
+    if several and "," in request.recording:
+        return given_recordings(request.recording.split(","), request.recorded_gflops)
     given = given_recording(request.recording, request.recorded_gflops)
     nranks = given.recording.nranks
     asked = getattr(request, "ranks", None)
@@ -112,6 +126,24 @@ def given_recording(path: str | Path, gflops: str | None) -> Given:
         recorded=True,
     )
     return Given(path, own_problem(program), recording)
+
+
+def given_recordings(paths: Sequence[str], gflops: str | None) -> Given:
+    """Return traces of one program on different numbers of ranks.
+
+    Raises:
+        TraceError: As ``given_recording``; so are the other errors.
+        OptionError: Two are on the same number of ranks.
+    """
+    each = [given_recording(path.strip(), gflops) for path in paths]
+    first, *others = each
+    if len({given.recording.nranks for given in each}) < len(each):
+        problem = f"they are on {', '.join(str(given.recording.nranks) for given in each)} ranks"
+        raise OptionError(f"--recording {','.join(paths)}", problem, "Name one for each number of ranks")
+    digest = hashlib.sha256(" ".join(given.identity for given in each).encode()).hexdigest()
+    assert first.problem.program is not None  # given_recording has made it
+    program = replace(first.problem.program, content_hash=digest)
+    return Given(first.path, own_problem(program), first.recording, tuple(given.recording for given in others))
 
 
 def _content_hash(recording: Recording) -> str:

@@ -61,7 +61,7 @@ class FailuresRequest(
     }
     section_help: ClassVar[Mapping[str, str]] = {
         _FAILING: "give one of the first four options",
-        _BY_PREDICTOR: "one rank per node, shared evenly among the clusters",
+        _BY_PREDICTOR: "nodes shared evenly among the clusters",
     }
 
     rate: float | None = option(None, "LAMBDA", "failure rate of one node, 1/s", section=_FAILING)
@@ -100,6 +100,7 @@ class FailuresRequest(
         "A:B|N1,N2,...",
         "numbers of nodes (default: 1:10000 with a law; 1, 2, 4, ... and all with a predictor; those of a table)",
     )
+    ranks_per_host: int = option(1, "K", "ranks on each node, up to its cores (default: 1)", section=_BY_PREDICTOR)
     repeat: int = option(1, "N", "number of runs in a row that make up the job (default: 1)")
     rows: int = option(16, "N", "rows of the table, about (default: 16)")
     plot: str | None = option(None, "FILE", "write a figure to this file: .png, .svg or .pdf")
@@ -245,6 +246,9 @@ def _asked(request: FailuresRequest) -> FailureQuestion:
     from predictor.failures.run_times import FailureQuestion
     from predictor.registry import predictor
 
+    each = request.ranks_per_host
+    if each < 1:
+        raise UserError(f"--ranks-per-host {each}", "below one", "Give 1 or more")
     given = given_from_request(request)
     if request.app is None and request.program is None and given is None:
         raise UserError("--app", "is not given", "Name a kernel, or give --program or --recording")
@@ -258,11 +262,14 @@ def _asked(request: FailuresRequest) -> FailureQuestion:
     powers = [2**i for i in range(most.bit_length()) if 2**i < most]
     nodes = [*powers, most] if request.nodes is None else parse_nodes(request.nodes)
     if given is not None:
-        nodes = [given.recording.nranks]
+        if given.recording.nranks % each:
+            problem = f"the recording is of {given.recording.nranks} ranks"
+            raise UserError(f"--ranks-per-host {each}", problem, "Give a number that divides them")
+        nodes = [given.recording.nranks // each]
         if request.nodes not in (None, str(nodes[0])):
             remedy = "Leave it out, or give --program, which is recorded on every number of ranks"
-            raise UserError(f"--nodes {request.nodes}", f"the recording is of {nodes[0]} ranks", remedy)
-    return FailureQuestion(model, problems[0], platform, tuple(nodes), settings, given)
+            raise UserError(f"--nodes {request.nodes}", f"the recording is of {given.recording.nranks} ranks", remedy)
+    return FailureQuestion(model, problems[0], platform, tuple(nodes), settings, given, each)
 
 
 def _say_plan(request: FailuresRequest) -> int:

@@ -113,7 +113,7 @@ def _number(text: str | None, where: str, name: str, most: float) -> float:
 
 @dataclass(frozen=True)
 class FailureQuestion:
-    """Runs whose times a predictor is asked for: one rank per node, and nodes in even shares from the clusters."""
+    """Runs whose times a predictor is asked for: equal numbers of ranks per node, nodes in even shares of clusters."""
 
     model: Predictor
     problem: Problem
@@ -121,12 +121,14 @@ class FailureQuestion:
     nodes: tuple[int, ...]
     settings: Settings
     given: Given | None = None  # a recording of the program from the user
+    ranks_per_node: int = 1
 
     def targets(self) -> Iterator[tuple[int, Target | None]]:
         """Yield each number of nodes with its target; None: the program refuses so many ranks."""
         for count in self.nodes:
-            runs = runs_on(self.problem, count)
-            yield count, Target(self.problem, self.platform, block(self.platform, count)) if runs else None
+            ranks = count * self.ranks_per_node
+            placement = block(self.platform, ranks, self.ranks_per_node) if runs_on(self.problem, ranks) else None
+            yield count, None if placement is None else Target(self.problem, self.platform, placement)
 
 
 def predicted(asked: FailureQuestion, runner: Runner) -> RunTimes:
@@ -161,9 +163,10 @@ def predicted(asked: FailureQuestion, runner: Runner) -> RunTimes:
         raise UserError(
             f"--predictor {asked.model.name}", f"no number of nodes is in its range: {cautions[0]}", "Try another"
         )
+    each = "" if asked.ranks_per_node == 1 else f", {asked.ranks_per_node} ranks per node"
     return RunTimes(
         np.array([count for count, _ in known], float),
         np.array([time_s for _, time_s in known]),
-        f"{asked.problem} on {asked.platform.name}, predicted by {asked.model.name}",
+        f"{asked.problem} on {asked.platform.name}{each}, predicted by {asked.model.name}",
         tuple(cautions),
     )

@@ -52,7 +52,8 @@ def graph_figure(
     """
     if len(graph.nodes) > MOST_NODES:
         problem = f"the graph has {len(graph.nodes)} elements, and a picture shows at most {MOST_NODES}"
-        raise UserError("drawing", problem, "Draw fewer ranks or iterations, or the first elements of each process")
+        remedy = "Draw fewer ranks or iterations, or the first elements of each process (--elements N)"
+        raise UserError("drawing", problem, remedy)
     # Imported here for a quick start: it is slow to import.
     from matplotlib.figure import Figure
 

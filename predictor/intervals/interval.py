@@ -24,6 +24,7 @@ LEAST_OTHER = (
     5e-3  # of programs that have no cases: those of other people were up to 0.4 % off (docs/programs/tried.md)
 )
 _MOST_LOOKS = 0.05  # share of looks for messages that still leaves an interval
+_LEAST_OFF = 0.03  # by which measured computation of another run may be off, even if those that were timed agree
 _MOST_OFF = 0.9  # by which measured computation may be off, as a share of the time
 FARTHEST = 2.0  # times the largest calibrated extrapolation in the number of ranks
 # What is said of surroundings that are not those of a generated grid.
@@ -64,6 +65,9 @@ def calibration_or_none(cases: Sequence[CalibrationCase], surroundings: str = GR
 def with_interval(prediction: Prediction, predictor: str, target: Target, evidence: Sequence[Evidence]) -> Prediction:
     """Return the prediction with its interval, or with the reason why there is none.
 
+    ``low_s`` and ``high_s`` become its ends; without it those of the model are widened by what the measurement of
+    computation leaves unknown.
+
     Args:
         prediction: The prediction; a reason that the model itself gives for no interval stays.
         predictor: Name of the predictor.
@@ -72,18 +76,32 @@ def with_interval(prediction: Prediction, predictor: str, target: Target, eviden
     """
     reason = prediction.no_interval or _uncalibrated(prediction, target, evidence)
     features = features_of(prediction, target, evidence)
+    off_rel = _off_rel(features, measured_spread(prediction, evidence))
     calibration = None if reason is not None else calibration_of(predictor, features.surroundings)
     if reason is None and calibration is None:
         reason = _too_few(predictor, target, features)
     if calibration is None:
-        return replace(prediction, no_interval=reason)
+        return _without_interval(prediction, reason, off_rel)
     if too_far(features, calibration):
         reason = (
             f"{features.ratio:.3g} times the ranks of the evidence, calibrated up to {calibration.largest_ratio:.3g}"
         )
-        return replace(prediction, no_interval=reason)
-    interval = _interval(prediction.time_s, features, calibration, measured_spread(prediction, evidence))
-    return replace(prediction, interval=interval)
+        return _without_interval(prediction, reason, off_rel)
+    interval = _interval(prediction.time_s, features, calibration, off_rel)
+    if off_rel:
+        made_of = f"computation timed within {100 * measured_spread(prediction, evidence):.2g} %"
+        interval = replace(interval, made_of=(*interval.made_of, made_of))
+    return replace(prediction, interval=interval, low_s=interval.low_s, high_s=interval.high_s)
+
+
+def _without_interval(prediction: Prediction, reason: str | None, off_rel: float) -> Prediction:
+    low_s, high_s = prediction.low_s, prediction.high_s
+    return replace(
+        prediction,
+        no_interval=reason,
+        low_s=None if low_s is None else low_s * (1 - off_rel),
+        high_s=None if high_s is None else high_s * (1 + off_rel),
+    )
 
 
 def _too_few(predictor: str, target: Target, features: Features) -> str:
@@ -113,23 +131,28 @@ def measured_spread(prediction: Prediction, evidence: Sequence[Evidence]) -> flo
     spreads += [
         answer.timed.spread_rel for answer in used if isinstance(answer, RunRecord) and answer.timed is not None
     ]
-    return max(spreads, default=0.0)
+    spread_rel = max(spreads, default=0.0)
+    return max(spread_rel, _LEAST_OFF) if spread_rel else 0.0
 
 
-def _interval(time_s: float, features: Features, calibration: Calibration, spread_rel: float) -> Interval:
-    """Return the calibrated interval, widened by the spread of measured computation.
+def _off_rel(features: Features, spread_rel: float) -> float:
+    """Return by which a time may be off, as a share of it, where measured computation may be wrong by ``spread_rel``.
 
-    The truth is of another measurement than the evidence, so that both may be off.  Times are printed with the digits
-    that the interval needs (platforms/terminal/quantities.py).
+    The truth is of another measurement than the evidence, so that both may be off.
+    """
+    share = 1.0 if features.compute_share is None else features.compute_share
+    return min(math.sqrt(2) * spread_rel * share, _MOST_OFF)
+
+
+def _interval(time_s: float, features: Features, calibration: Calibration, off_rel: float) -> Interval:
+    """Return the calibrated interval, widened by what the measurement of computation leaves unknown.
+
+    Times are printed with the digits that the interval needs (platforms/terminal/quantities.py).
     """
     low, high = bounds(features, calibration)
     low_s, high_s = time_s * math.exp(low), time_s * math.exp(high)
-    share = 1.0 if features.compute_share is None else features.compute_share
-    off_rel = min(math.sqrt(2) * spread_rel * share, _MOST_OFF)
     low_s, high_s = low_s * (1 - off_rel), high_s * (1 + off_rel)
     described = _described(features, known=features.app in calibration.apps)
-    if spread_rel:
-        described.append(f"computation timed within {100 * spread_rel:.2g} %")
     return Interval(low_s, high_s, calibration.level, len(calibration.cases), tuple(described))
 
 

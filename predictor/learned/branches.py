@@ -9,6 +9,7 @@ from typing import TypeVar, cast
 
 import numpy as np
 
+from predictor.learned import trees
 from predictor.learned.bits import model_bits
 from predictor.learned.cell_search import is_square
 from predictor.learned.confirming import Learned, fitting_number, learned
@@ -24,7 +25,7 @@ Fit = Callable[[Rows, np.ndarray], NumberModel | None]
 _SHORT = 24.0  # bits: no cases are looked for beside so short a formula
 _LONG = 50.0  # bits: cases are looked for beside so long a model
 _MOST_TURNS = 24  # of a loop, that get a model each
-_FEW_TURNS = 6  # of a loop, that get a model of the longer search each
+_FEW_TURNS = 12  # of a loop, that get a model of the longer search each
 _MOST_REST = 3  # statements whose other side is searched for further cases
 _MOST_ROWS = 3000  # that cases are searched on
 
@@ -99,13 +100,15 @@ class Branches:
         best = self._shortest(models) or self.search.numeric(rows, values) or self._cells(rows, values)
         if best is None:
             best = self.split(rows, values, self.search.numeric, _FEW_TURNS)
+        self.search.begin()  # cases are not cut short by what was looked for before
         if best is None or model_bits(best, self.space) > _LONG:
             best = self._shortest([*models, best, self._cases(rows, values, self._light, 2)])
         if best is None:
             best = self.split(rows, values, self._light_or_cases)
         if best is None:
-            best = self.split(rows, values, self.search.numeric)
-        return self._cases(rows, values, self._light, 3) if best is None else best
+            self.search.begin()
+            best = self._cases(rows, values, self._light, 3)
+        return best
 
     def _shortest(self, models: Sequence[NumberModel | None]) -> NumberModel | None:
         known = [model for model in models if model is not None]
@@ -177,7 +180,7 @@ class Branches:
         self, rows: Rows, values: np.ndarray, fit: Fit, depth: int, among: re.Pattern[str] = _ANY
     ) -> Cases | None:
         """Return a model with cases: the shortest with one statement, or the largest part first and then the rest."""
-        atoms = [(atom, true) for atom, true in self.atoms(rows) if among.match(atom)]
+        atoms = [(atom, true) for atom, true in self.atoms(rows, moving=fit is _same) if among.match(atom)]
         options = [(atom, value, true == value) for atom, true in atoms for value in (True, False)]
         parts: list[tuple[str, bool, np.ndarray, NumberModel]] = []
         best: Cases | None = None
@@ -209,14 +212,21 @@ class Branches:
     def _shorter(self, best: Cases | None, other: Cases) -> Cases:
         return other if best is None or model_bits(other, self.space) < model_bits(best, self.space) else best
 
-    def atoms(self, rows: Rows) -> list[tuple[str, np.ndarray]]:
-        """Return the statements that hold for some of the rows only, and for which."""
+    def atoms(self, rows: Rows, *, moving: bool = False) -> list[tuple[str, np.ndarray]]:
+        """Return the statements that hold for some of the rows only, and for which.
+
+        ``moving``: statements about all roots that may move, and not only about those that were seen to matter.
+        """
         axes = range(self.space.axes)
         names = [f"c{a}={x}" for a in axes for x in ("0", "last")] + ["r=0", "r=last"]
         for k in range(rows.loops):
             names += [f"t{k}=0", f"j{k}=0", f"t{k}<workers", f"j{k}<workers", f"t{k}=1", f"j{k}=1", f"t{k} odd"]
         for a in axes:
             names += [f"p{a}=1", f"c{a} odd", *(f"{x}{a}={x}{b}" for b in range(a) for x in "cp")]
+        if moving:
+            names += [f"{end}{a}@{root}=0" for root in trees.roots(rows)[1:] for a in axes for end in ("rf", "rl")]
+        else:
+            names += [name for name in sorted(self.space.roots) if int(name[5:-2]) < rows.loops]
         made = [(name, holds(name, self.space, rows)) for name in (*names, "r odd")]
         return [(name, true) for name, true in made if true.any() and not true.all()]
 

@@ -20,6 +20,8 @@ Their names, for a rank at coordinate c of p along axis 0 and a known number n, 
     The share of n at a place that moves with the index.
 ``V+-0(i1)u:n``, ...
     Volumes and faces of the cells of a multi-partition (module ``cells``).
+``kl0@m1``, ...
+    Receivers of a rank in a tree along an axis, and its place from the root (module ``trees``).
 ``g0:n``, ``g0+1:n``
     n // p, and 1 more.
 """
@@ -33,7 +35,7 @@ from functools import cached_property
 
 import numpy as np
 
-from predictor.learned import cells
+from predictor.learned import cells, trees
 from predictor.learned.cells import share
 from predictor.learned.errors import CannotContinue
 from predictor.learned.grids import GRIDS, Sides, coordinates, most_cubic
@@ -53,6 +55,7 @@ class Space:
     def __init__(self, grid: str, numbers: Sequence[int]):
         self.grid = grid
         self.numbers = tuple(dict.fromkeys(n for n in numbers if n >= _LEAST_NUMBER))
+        self.roots: set[str] = set()  # statements about moving roots that hold for the calls of the program
         self._of_ranks: dict[tuple[int, str], np.ndarray] = {}
 
     def learn_numbers(self, formula_names: Iterable[str]) -> None:
@@ -135,6 +138,8 @@ class Space:
         moving = _MOVING.match(name)
         if moving:
             return self._moving(rows, *moving.groups())
+        if trees.TREE.match(name):
+            return trees.value(name, rows, *self.place(rows)).astype(float)
         found = np.empty(len(rows))
         for nranks in rows.counts.tolist():
             which = rows.nranks == nranks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import overload
 
 import numpy as np
 
@@ -11,6 +12,32 @@ from predictor.learned.models import Formula, Term, exact
 
 _PRECISE = 1e-10
 _SMALL_COEFFICIENTS = 14.0  # bits: a sum with such coefficients needs no rows beyond its unknowns
+
+
+class Chosen(Sequence[Term]):
+    """Products of features, each of which is made when it is asked for: few of many candidates fit.
+
+    Args:
+        names: The features.
+        which: The indices of the factors of each product, products x factors.
+    """
+
+    def __init__(self, names: Sequence[str], which: np.ndarray):
+        self._names, self._which = names, which
+
+    def __len__(self) -> int:
+        return len(self._which)
+
+    @overload
+    def __getitem__(self, at: int) -> Term: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Chosen: ...
+
+    def __getitem__(self, at: int | slice) -> Term | Chosen:
+        if isinstance(at, slice):
+            return Chosen(self._names, self._which[at])
+        return tuple(self._names[factor] for factor in self._which[at].tolist())
 
 
 def multiples(terms: Sequence[Term], columns: np.ndarray, values: np.ndarray) -> list[Formula]:
@@ -57,6 +84,7 @@ def sums_of_two(terms: Sequence[Term], matrix: np.ndarray, values: np.ndarray) -
         y = (by[b] * gram[a, a] - by[a] * gram[a, b]) / det
         left = (wanted @ wanted) - x * by[a] - y * by[b]
     near = np.flatnonzero((det > 1e-9 * gram[a, a] * gram[b, b]) & (left <= 1e-9 * (wanted @ wanted)))
+    noise = 1e-9 * np.abs(values).max()
     found = []
     for k in near[:200].tolist():
         columns = np.column_stack([matrix[:, a[k]], matrix[:, b[k]], np.ones(len(values))])
@@ -65,7 +93,9 @@ def sums_of_two(terms: Sequence[Term], matrix: np.ndarray, values: np.ndarray) -
             continue
         coefficients = [_neat(value) for value in solved.tolist()]
         small = max(map(coefficient_bits, coefficients)) < _SMALL_COEFFICIENTS
-        if len(np.unique(columns, axis=0)) < (3 if small else 5) or min(map(abs, coefficients[:2])) == 0:
+        if len(np.unique(columns, axis=0)) < (3 if small else 5) or any(
+            np.abs(columns[:, :2] * solved[:2]).max(axis=0) <= noise
+        ):
             continue
         two = ((coefficients[0], terms[a[k]]), (coefficients[1], terms[b[k]]))
         base = coefficients[2] if abs(coefficients[2]) > _PRECISE * np.abs(values).max() else 0.0

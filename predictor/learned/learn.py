@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 
@@ -14,7 +14,7 @@ from predictor.learned.confirming import Learned
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space
 from predictor.learned.grids import GRIDS, coordinates, rivals
-from predictor.learned.models import NumberModel, constant, features_of
+from predictor.learned.models import NumberModel, constant, features_of, statements_of
 from predictor.learned.neighbours import listed_loops
 from predictor.learned.nest import Node, loop_nest
 from predictor.learned.order import positions
@@ -48,12 +48,13 @@ def learn(recordings: Sequence[Recording], numbers: Sequence[int]) -> Structure:
     ordered = sorted(recordings, key=lambda recording: recording.nranks)
     best: Structure | None = None
     refused: list[CannotContinue] = []
+    skeleton = skeleton_of(ordered)
     for grid in grids(ordered):
         try:
             if best is None:
-                best = structure_on(ordered, numbers, grid)
+                best = structure_on(ordered, numbers, grid, skeleton)
             else:  # what the next rules for the grid explain better is found quickly
-                best = structure_on(ordered, numbers, grid, len(best.unconfirmed) - 1, _FEW_SEARCHES)
+                best = structure_on(ordered, numbers, grid, skeleton, len(best.unconfirmed) - 1, _FEW_SEARCHES)
         except CannotContinue as err:
             refused.append(err)
         if best is not None and not best.unconfirmed:
@@ -63,25 +64,45 @@ def learn(recordings: Sequence[Recording], numbers: Sequence[int]) -> Structure:
     return best
 
 
+class Skeleton(NamedTuple):
+    """The text of a program, and its recordings read by it, which does not depend on the grid of its ranks."""
+
+    symbols: Sequence[Symbol]
+    root: Node
+    parsed: Parse
+
+
+def skeleton_of(recordings: Sequence[Recording]) -> Skeleton:
+    """Return the text of a program that was recorded.
+
+    Raises:
+        CannotContinue: The program looks for messages.
+    """
+    symbols, traces = traces_of(recordings)
+    position = positions(traces, symbols)
+    root = loop_nest(traces, position, symbols)
+    return Skeleton(symbols, root, parse(root, traces, position))
+
+
 def structure_on(
     recordings: Sequence[Recording],
     numbers: Sequence[int],
     grid: str,
+    skeleton: Skeleton,
     most_doubts: int = _MANY,
     searches: int = _SEARCHES,
 ) -> Structure:
     """Return the structure of a program under one rule for the grid of its ranks.
 
+    ``skeleton``: that of the recordings;
     ``most_doubts``: number of parts that may be unsure; ``searches``: the most searches of formulas for each quantity.
 
     Raises:
         CannotContinue: A call follows no rule, or too much is unsure.
     """
-    symbols, traces = traces_of(recordings)
-    position = positions(traces, symbols)
-    root = loop_nest(traces, position, symbols)
+    parsed = skeleton.parsed.copy()
     learner = _Learner(
-        recordings, symbols, root, parse(root, traces, position), Space(grid, numbers), (most_doubts, searches)
+        recordings, skeleton.symbols, skeleton.root, parsed, Space(grid, numbers), (most_doubts, searches)
     )
     return learner.learned()
 
@@ -173,6 +194,7 @@ class _Learner:
         present = np.zeros(len(rows))
         present[at] = 1
         presence = self._sure(self._branches.truth(rows, present), "which ranks make the call follows no rule", leaf)
+        self._space.roots |= {atom for atom in statements_of(presence) if "@" in atom}
         there = rows if len(at) == len(rows) and bool((at == np.arange(len(at))).all()) else rows.take(at)
         numbers, places_in_trace, _ = zip(*events, strict=True)
         which = self._first[np.array(numbers)] + np.array(places_in_trace)

@@ -127,6 +127,13 @@ def features_of(model: NumberModel) -> set[str]:
     return features_of(model.yes) | features_of(model.no) if isinstance(model, Cases) else set()
 
 
+def statements_of(model: NumberModel) -> set[str]:
+    """Return the statements that tell the cases of a model apart."""
+    if isinstance(model, Split):
+        return {atom for part in model.models.values() for atom in statements_of(part)}
+    return {model.atom, *statements_of(model.yes), *statements_of(model.no)} if isinstance(model, Cases) else set()
+
+
 def matrix_of(terms: tuple[Term, ...], space: Space, rows: Rows) -> np.ndarray:
     """Return the values of terms, rows x terms."""
     columns = []

@@ -81,11 +81,17 @@ def _listed(loop: Node, parent: Node, parsed: Parse, symbols: Sequence[Symbol], 
 
 def _steps_taken(leaf: Node, parsed: Parse, space: Space) -> dict[tuple[int, Index], list[Step]]:
     lists: dict[tuple[int, Index], list[Step]] = {}
+    steps: dict[tuple[int, int], Step] = {}  # by trace and partner
+    peers: dict[int, list[int]] = {}
     for number, event, index in parsed.leaves[leaf]:
         trace = parsed.traces[number]
-        ranks = np.array([trace.rank, trace.events["peer"][event]])
-        here, there = coordinates(space.sides(trace.nranks), ranks).T
-        lists.setdefault((number, index[:-1]), []).append(tuple((there - here).tolist()))
+        if number not in peers:
+            peers[number] = trace.events["peer"].tolist()
+        peer = peers[number][event]
+        if (number, peer) not in steps:
+            here, there = coordinates(space.sides(trace.nranks), np.array([trace.rank, peer])).T
+            steps[number, peer] = tuple((there - here).tolist())
+        lists.setdefault((number, index[:-1]), []).append(steps[number, peer])
     return lists
 
 

@@ -36,6 +36,12 @@ class Parse:
     # Of a loop over the neighbours inside the grid: by execution, the places of its turns in the list of all.
     listed: dict[Node, dict[Place, list[int]]] = field(default_factory=dict)
 
+    def copy(self) -> Parse:
+        """Return a copy whose loops over neighbours can be renumbered."""
+        loops = {loop: Executions(dict(runs.turns), dict(runs.began)) for loop, runs in self.loops.items()}
+        passes = {node: list(places) for node, places in self.passes.items()}
+        return Parse(self.traces, defaultdict(list, self.leaves), defaultdict(Executions, loops), passes)
+
     @cached_property
     def nranks(self) -> np.ndarray:
         """Number of ranks, by trace."""

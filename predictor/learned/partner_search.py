@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import itertools
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
+from predictor.learned import trees
 from predictor.learned.bits import model_bits
 from predictor.learned.branches import Branches
 from predictor.learned.confirming import Learned, fitting_partner, learned
@@ -29,6 +31,7 @@ from predictor.learned.partners import (
     Stride,
     SwappedBits,
     Transposed,
+    Tree,
     TurnExchanged,
 )
 from predictor.learned.rows import Rows, reduced
@@ -119,7 +122,17 @@ class PartnerSearch:
             if rows.index[:, loop].max() >= 2:  # before, it is a power of two as well
                 yield TurnExchanged(loop)
         yield Transposed()
+        seen = {statement[4:-2] for statement in self.space.roots}  # on short lines 2^i is i + 1: trees are likelier
+        roots = trees.roots(rows)
+        yield from self._trees(rows, [root for root in roots if root in seen])
         yield from self._searched(rows, partner)
+        yield from self._trees(rows, [root for root in roots if root not in seen])
+
+    def _trees(self, rows: Rows, roots: Sequence[str]) -> Iterator[Tree]:
+        for axis, root, kind in itertools.product(range(self.space.axes), roots, trees.KINDS):
+            yield Tree(axis, root, kind, None)
+            if rows.loops:
+                yield from (Tree(axis, root, kind, rows.loops - 1, far_first) for far_first in (True, False))
 
     def _offset(self, rows: Rows, partner: np.ndarray) -> Offset | None:
         here, sides = self.space.place(rows)

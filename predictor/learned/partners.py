@@ -12,6 +12,7 @@ from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space, holds
 from predictor.learned.models import Notes, NumberModel, evaluate
 from predictor.learned.rows import Rows
+from predictor.learned.trees import from_root, receiver, sender
 
 NONE = -1  # no partner
 
@@ -159,6 +160,30 @@ class SwappedBits:
 
 
 @dataclass(frozen=True)
+class Tree:
+    """The sender to a rank, or its receiver in a turn of a loop, in a tree along one axis (module ``trees``)."""
+
+    axis: int
+    root: str
+    kind: str
+    loop: int | None  # of the receivers; None: the sender
+    far_first: bool = False
+
+    def ranks(self, space: Space, rows: Rows, notes: Notes) -> np.ndarray:
+        """Return the partners of the rows."""
+        c, sides = space.place(rows)
+        along = sides[self.axis]
+        place = from_root(self.root, rows, c[self.axis], along)
+        if self.loop is None:
+            there = sender(self.kind, place)
+        else:
+            there = receiver(self.kind, place, along, rows.turn[:, self.loop], far_first=self.far_first)
+        good = (there != place) & (there < along)
+        c[self.axis] = (there - place + c[self.axis]) % along
+        return np.where(good, _rank_at(c, sides), NONE - 1)
+
+
+@dataclass(frozen=True)
 class Transposed:
     """The coordinates of a square grid swapped."""
 
@@ -171,7 +196,7 @@ class Transposed:
 
 
 Rule: TypeAlias = (
-    Fixed | Offset | Stride | Along | Exchanged | Counted | TurnExchanged | Robin | SwappedBits | Transposed
+    Fixed | Offset | Stride | Along | Exchanged | Counted | TurnExchanged | Robin | SwappedBits | Tree | Transposed
 )
 
 

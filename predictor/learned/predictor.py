@@ -6,6 +6,7 @@ the target's number of ranks, and evaluated as the graph predictors evaluate a r
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -24,7 +25,7 @@ from predictor.dpgraph.predictors import (
     GraphPredictor,
     iterations_to_record,
 )
-from predictor.learned.counts import LEAST, advised, alike, next_counts
+from predictor.learned.counts import LEAST, alike, next_counts
 from predictor.learned.errors import CannotContinue
 from predictor.learned.numbers import numbers_of, parse_known, parse_recorded
 
@@ -38,6 +39,15 @@ _MOST_NAMED = 3  # calls that a caution names
 
 
 @dataclass(frozen=True)
+class Failed:
+    """A number of ranks on which the program did not run."""
+
+    problem: Problem
+    nranks: int
+    error: str
+
+
+@dataclass(frozen=True)
 class LearnedModel:
     """Recordings at small numbers of ranks, and the evidence on networks."""
 
@@ -46,6 +56,7 @@ class LearnedModel:
     recordings: tuple[Evidence, ...]
     networks: tuple[Evidence, ...]
     known: tuple[tuple[str, int], ...] = ()
+    failed: tuple[Failed, ...] = ()
 
     def predict(self, target: Target) -> Prediction:
         """Return the time of the program that is expected on the target's ranks.
@@ -68,6 +79,7 @@ class LearnedModel:
                 except OutOfRange:
                     continue
         exact = not structure.unconfirmed and not (notes.differs or notes.fitted or notes.assumed)
+        calls = _certainties(target, structure, notes)
         low_s, high_s = (None, None) if exact else _range_s(times_s, target.nranks, structure)
         return replace(
             prediction,
@@ -76,11 +88,11 @@ class LearnedModel:
             flags=(*prediction.flags, *with_places(_cautions(structure, notes), target.problem)),
             remarks=(
                 *prediction.remarks,
-                _remark(structure, exact=exact),
-                *(() if exact else _advice(target, structure)),
+                _remark(structure, calls, exact=exact),
+                *_advice(calls, structure),
             ),
             no_interval=prediction.no_interval or "what was learned is exact, or has a range of its own",
-            calls=_certainties(target, structure, notes),
+            calls=calls,
         )
 
     def sections(self, target: Target) -> Sections:
@@ -118,6 +130,9 @@ class LearnedModel:
         evidence = [piece for piece in evidence if piece.request.target.nranks < target.nranks]
         if len(evidence) < LEAST:
             problem = f"it learns from recordings on at least {LEAST} smaller numbers of ranks"
+            for failed in (failed for failed in self.failed if failed.problem == target.problem):
+                problem += f"; on {number_of(failed.nranks, 'rank')} it fails ({failed.error})"
+                break
             raise OutOfRange(where, problem, "Use dpgraph, which records the target's own number of ranks")
         numbers = numbers_of(target.problem, dict(self.known))
         seen = [piece.request.target.nranks for piece in evidence]
@@ -138,7 +153,7 @@ class LearnedModel:
 
     def _made(self, target: Target, structure: Structure, *, lean: int) -> tuple[Recording, Notes]:
         try:
-            return _generated(structure, target.nranks, lean)
+            return _generated(structure, target.nranks, lean, _Recordings(self.recordings))
         except CannotContinue as err:
             where = f"{self.name}, {target.problem.on(target.nranks)}"
             raise _refusal(where, err, target.problem, structure.seen) from None
@@ -186,22 +201,26 @@ def _range_s(times_s: Sequence[float], nranks: int, structure: Structure) -> tup
     return max(0.0, middle_s - beyond * (middle_s - low_s)), middle_s + beyond * (high_s - middle_s)
 
 
-def _remark(structure: Structure, *, exact: bool) -> str:
+def _remark(structure: Structure, calls: Sequence[CallCertainty], *, exact: bool) -> str:
+    states = Counter(call.state for call in calls)
+    sure = "" if exact else f"; {', '.join(f'{number} {state}' for state, number in states.items())}"
     seen = ", ".join(map(str, structure.seen[:-1])) + f" and {structure.seen[-1]}"
-    calls = number_of(len(structure.leaves), "call path")
+    paths = number_of(len(structure.leaves), "call path")
     grid = structure.space.grid
     held = f"what the recordings on fewer ranks lead to is that on {structure.seen[-1]} ranks"
     if structure.unconfirmed:
         held = f"{number_of(len(structure.unconfirmed), 'part')} of it took that on {structure.seen[-1]} ranks to learn"
-    return f"{calls} learned from recordings on {seen} ranks ({'exact, ' if exact else ''}grid: {grid}); {held}"
+    return f"{paths} learned from recordings on {seen} ranks ({'exact, ' if exact else ''}grid: {grid}){sure}; {held}"
 
 
-def _advice(target: Target, structure: Structure) -> tuple[str, ...]:
-    count = advised(target.problem, target.nranks, structure.seen)
-    if count is None:
+def _advice(calls: Sequence[CallCertainty], structure: Structure) -> tuple[str, ...]:
+    """Return the sentence about the further recordings that would settle what is doubtful, if any are known."""
+    further = {call.settled_by for call in calls if call.settled_by is not None}
+    if not further:
         return ()
-    counts = ",".join(map(str, (*structure.seen, count)))
-    return (f"one more recording, on {number_of(count, 'rank')}, may settle what is doubtful: --recorded {counts}",)
+    counts = ",".join(map(str, sorted({*structure.seen, *further})))
+    more = " and ".join(number_of(count, "rank") for count in sorted(further))
+    return (f"further recordings, on {more}, may settle what is doubtful: --recorded {counts}",)
 
 
 def _cautions(structure: Structure, notes: Notes) -> tuple[str, ...]:
@@ -234,6 +253,14 @@ class LearnedPredictor:
     graph: GraphPredictor
     recorded: tuple[int, ...] = ()
     known: tuple[tuple[str, int], ...] = field(default=())
+    failed: tuple[Failed, ...] = ()
+
+    def without(self, request: EvidenceRequest, error: Exception) -> LearnedPredictor | None:
+        """Return the predictor that does without a recording, unless the user asked for it."""
+        if request.kind != "recording" or self.recorded:
+            return None
+        target = request.target
+        return replace(self, failed=(*self.failed, Failed(target.problem, target.nranks, str(error))))
 
     def with_options(self, recorded: str | None, known: Sequence[str]) -> LearnedPredictor:
         """Return the predictor with the options --recorded and --known.
@@ -265,9 +292,10 @@ class LearnedPredictor:
             return asked
         model = self.fit(evidence)
         for target in {(target.problem, target.nranks): target for target in targets}.values():
-            have = {e.request.target.nranks for e in model.recordings if e.request.target.problem == target.problem}
-            left = next_counts(target.problem, target.nranks, have)
-            if left and len(have) >= LEAST and not model.settles(target):
+            tried = {e.request.target.nranks for e in model.recordings if e.request.target.problem == target.problem}
+            tried |= {failed.nranks for failed in self.failed if failed.problem == target.problem}
+            left = next_counts(target.problem, target.nranks, tried)
+            if left and len(tried) >= LEAST and not model.settles(target):
                 asked += [_recording(target, count) for count in left]
         return asked
 
@@ -275,7 +303,7 @@ class LearnedPredictor:
         """Return the model from all evidence."""
         recordings = tuple(piece for piece in evidence if piece.request.kind == "recording")
         networks = tuple(piece for piece in evidence if piece.request.kind != "recording")
-        return LearnedModel(self.name, self.graph, recordings, networks, self.known)
+        return LearnedModel(self.name, self.graph, recordings, networks, self.known, self.failed)
 
 
 def _recording(target: Target, nranks: int) -> EvidenceRequest:
@@ -313,13 +341,23 @@ def _learned(recordings: _Recordings, numbers: tuple[int, ...]) -> Structure | C
 
 
 @lru_cache(maxsize=1)  # on many ranks it takes much memory
-def _generated(structure: Structure, nranks: int, lean: int) -> tuple[Recording, Notes]:
+def _generated(structure: Structure, nranks: int, lean: int, sources: _Recordings) -> tuple[Recording, Notes]:
     # Imported here for a quick start: they are slow to import.
     from predictor.learned.generate import generate
     from predictor.learned.models import Notes
 
     notes = Notes(lean=lean)
-    return generate(structure, nranks, notes=notes), notes
+    made = [piece.recording for piece in sources.evidence]
+    recording = replace(
+        generate(structure, nranks, notes=notes),
+        measured=any(source.measured for source in made),
+        replayed=all(source.replayed for source in made),
+        spread_rel=max(source.spread_rel for source in made),
+        timed_rank=made[0].timed_rank if len({source.timed_rank for source in made}) == 1 else None,
+        remarks=tuple(dict.fromkeys(text for source in made for text in source.remarks)),
+        cautions=tuple(dict.fromkeys(text for source in made for text in source.cautions)),
+    )
+    return recording, notes
 
 
 LEARNED = LearnedPredictor("learned", DPGRAPH)

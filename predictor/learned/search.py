@@ -8,10 +8,11 @@ from functools import cache
 
 import numpy as np
 
+from predictor.learned import trees
 from predictor.learned.bits import feature_bits, formula_bits
 from predictor.learned.cell_search import candidates, is_square
 from predictor.learned.features import Space
-from predictor.learned.fits import lines, multiples, sums_of_two
+from predictor.learned.fits import Chosen, lines, multiples, sums_of_two
 from predictor.learned.models import EXACT, Formula, Linear, Numeric, Term, constant, exact, matrix_of
 from predictor.learned.rows import Rows, reduced
 
@@ -78,7 +79,9 @@ class Search:
         names = self.space.names(rows.loops)
         tiers = [names]
         if not quick:
-            tiers += [[*names, *self.space.further_names(rows.loops)], *map(self.space.names_near, self.space.derived)]
+            of_trees = trees.names(self.space.axes, trees.roots(rows))
+            tiers += [[*names, *self.space.further_names(rows.loops), *of_trees]]
+            tiers += map(self.space.names_near, self.space.derived)
         for tier in tiers:  # the search ends with the first that explains the number
             kept = self._tier(tier, rows, values, few, wanted, quick=quick)
             if kept:
@@ -140,12 +143,11 @@ class Search:
             return
         singles: list[Term] = [(name,) for name in names]
         yield [*multiples(singles, matrix, values), *lines(singles, matrix, values)]
-        length = [feature_bits(name, self.space) for name in names]
-        pairs = list(itertools.combinations_with_replacement(range(len(names)), 2))
-        pairs = sorted(pairs, key=lambda pair: length[pair[0]] + length[pair[1]])[: _MOST_PAIRS // (4 if quick else 1)]
-        a, b = np.array(pairs).T
-        products: list[Term] = [(names[i], names[j]) for i, j in pairs]
-        both = matrix[:, a] * matrix[:, b]
+        length = np.array([feature_bits(name, self.space) for name in names])
+        pairs = np.stack(np.triu_indices(len(names)), axis=1)
+        shortest = np.argsort(length[pairs].sum(axis=1), kind="stable")[: _MOST_PAIRS // (4 if quick else 1)]
+        products = Chosen(names, pairs[shortest])
+        both = matrix[:, pairs[shortest]].prod(axis=2)
         yield [*multiples(products, both, values), *lines(products, both, values)]
         yield self._triples(names, matrix, values)
         yield sums_of_two(singles, matrix, values)
@@ -164,8 +166,7 @@ class Search:
         same = (number[a] == number[b]) & (number[b] == number[c])
         which = which[same | (plain[a] & plain[b] & plain[c])]
         which = which[np.argsort(length[which].sum(axis=1), kind="stable")[:_MOST_TRIPLES]]
-        terms: list[Term] = [tuple(names[shares[at]] for at in chosen) for chosen in which.tolist()]
-        return multiples(terms, matrix[:, shares][:, which].prod(axis=2), values)
+        return multiples(Chosen([names[at] for at in shares], which), matrix[:, shares][:, which].prod(axis=2), values)
 
     def _linear(self, rows: Rows, values: np.ndarray, few: Rows, wanted: np.ndarray) -> Linear | None:
         """Return a combination of edges, surfaces and volumes of a share of one known number."""

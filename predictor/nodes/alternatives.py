@@ -20,6 +20,7 @@ from predictor.allocation.space import Space
 from predictor.nodes.drivers import Estimates
 from predictor.series.front import pareto_front
 
+_LEAST_GAIN = 0.005  # of what a slower configuration of a front takes less, relative
 _MOST_ROWS = 12  # of the table on the terminal; JSON has all
 
 
@@ -87,7 +88,7 @@ class Alternatives:
             values |= ({"energy": one.energy_j} if has_energy else {}) | ({"cost": one.cost} if has_cost else {})
             marked = (significant(value) + (" *" if name in one.best_of else "  ") for name, value in values.items())
             rows.append([*cells, duration(one.time_s), *marked])
-        legend = "*: no configuration has less of it in as short a time"
+        legend = "*: no configuration has less of it in as short a time; slower ones have at least 0.5 % less"
         return [*said, "", *table_lines(rows, left={0}, wide=wide), legend]
 
 
@@ -112,7 +113,7 @@ def alternatives(space: Space, estimates: Estimates, prices: Sequence[float] | N
     best_of: dict[int, list[str]] = {}
     for name, values in others.items():
         points = [(float(times_s[row]), float(values[row])) for row in known]
-        for at in pareto_front(points, equals=False):
+        for at in gaining(points, pareto_front(points, equals=False)):
             best_of.setdefault(int(known[at]), []).append(name)
     ordered = sorted(known.tolist(), key=lambda row: (times_s[row], space.total[row]))
     front = [row for row in ordered if row in best_of]
@@ -134,6 +135,15 @@ def alternatives(space: Space, estimates: Estimates, prices: Sequence[float] | N
         None if second is None else space.configuration(second),
         None if second is None else float(times_s[second]),
     )  # fmt: skip
+
+
+def gaining(points: Sequence[tuple[float, float]], front: Sequence[int]) -> list[int]:
+    """Return the points of a front, each of which has at least _LEAST_GAIN less than the faster ones."""
+    kept: list[int] = []
+    for at in sorted(front, key=lambda at: points[at]):
+        if not kept or points[at][1] <= (1 - _LEAST_GAIN) * points[kept[-1]][1]:
+            kept.append(at)
+    return kept
 
 
 def _spread(front: Sequence[Alternative]) -> list[Alternative]:

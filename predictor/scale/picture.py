@@ -116,7 +116,7 @@ def _critical_parts(axes: Axes, rows: Sequence[Row]) -> None:
     axes.set_ylim(0, 100)
     axes.set_ylabel("% of the critical path")
     if names:
-        axes.legend(title="its longest part", fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+        axes.legend(title="longest part", fontsize=8, frameon=False, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     else:
         axes.text(0.5, 0.5, "the predictor does not tell it", ha="center", transform=axes.transAxes, color=_IDEAL)
 

@@ -144,6 +144,34 @@ def doubled(draw: random.Random, n: int) -> Part:
     return part
 
 
+def tree(draw: random.Random, n: int) -> Part:
+    """Draw panels that go down a binomial tree along an axis, from the owner of the panel or always from place 0."""
+    size, moving, panels = 8 * draw.choice((1, n)), draw.random() < 0.5, draw.choice((1, 24))
+    last = draw.random() < 0.5  # whether the axis is the last one
+
+    def part(rank: Rank, site: int) -> None:
+        axis = len(rank.sides) - 1 if last else 0
+        side, at = rank.sides[axis], rank.at[axis]
+
+        def rank_at(place: int) -> int:
+            return int(np.ravel_multi_index((*rank.at[:axis], place % side, *rank.at[axis + 1 :]), rank.sides))
+
+        for panel in range(panels):
+            root = panel % side if moving else 0
+            place, bit = (at - root) % side, 1
+            while bit < side and not place & bit:
+                bit <<= 1
+            if place:
+                there = rank_at(place - bit + root)
+                rank.add(Kind.WAIT, site + 1, request=rank.start(Kind.RECV, site, there, 95, size))
+            while bit := bit >> 1:
+                if place + bit < side:
+                    there = rank_at(place + bit + root)
+                    rank.add(Kind.WAIT, site + 3, request=rank.start(Kind.SEND, site + 2, there, 95, size))
+
+    return part
+
+
 def random_partners(draw: random.Random, n: int) -> Part:
     """Draw messages along edges that follow no rule."""
     seed = draw.randrange(1 << 20)
@@ -192,7 +220,7 @@ def computed(draw: random.Random, n: int) -> Part:
     return part
 
 
-_RULED = (halo, halo, ring, collective, collective, gathered, computed, computed)
+_RULED = (halo, halo, ring, tree, collective, collective, gathered, computed, computed)
 _UNRULED = (random_partners, random_sizes)
 
 

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from dataclasses import replace
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -133,8 +134,11 @@ def test_a_kernel_whose_source_changed_is_refused(kernel):
 
 @pytest.mark.parametrize("module", [recorder, layer])
 def test_our_own_code_that_changed_is_refused(tmp_path, monkeypatch, module):
-    copy = tmp_path / "copy"
-    shutil.copytree(module._HERE, copy, ignore=shutil.ignore_patterns("__pycache__"))
+    apps = Path(recorder.__file__).parents[2]
+    copy = tmp_path / module._HERE.relative_to(apps)
+    for folder in (module._HERE, apps / "common", apps / "kernels" / "harness"):  # files name others by their places
+        copied = tmp_path / folder.relative_to(apps)
+        shutil.copytree(folder, copied, ignore=shutil.ignore_patterns("__pycache__"))
     known = recorder.recorder_hash if module is recorder else layer.layer_hash
     known.cache_clear()
     monkeypatch.setattr(module, "_HERE", copy)

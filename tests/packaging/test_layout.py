@@ -76,6 +76,11 @@ import gridval.apps.spec.run_spec as same
 assert Prediction is predictor.base.Prediction
 assert same is run_spec is apps.spec.run_spec
 assert predictor.base.__spec__.name == "predictor.base"
+import gridval.predictor.base as base
+import gridval.run
+import gridval
+assert base is predictor.base and base.Prediction is Prediction
+assert callable(gridval.run) and callable(gridval.predictor.list), "verbs keep their names"
 import gridval.validation.nothing
 """
 

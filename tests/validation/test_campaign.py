@@ -55,6 +55,14 @@ def test_a_campaign_is_the_product_of_its_lists(campaign_file):
     assert [model.name for model in campaign.predictors] == ["hcf", "hcf:constant"]
 
 
+def test_a_list_of_sizes_is_for_the_kernels_that_take_one(campaign_file):
+    sized = 'scenarios = ["grid4x2"]\napps = ["hpl", "cg", "himeno"]\nclasses = ["S"]\nsizes = [64, 128]\n'
+    asked = [str(case.target.problem) for case in read_campaign(campaign_file(sized)).cases]
+    assert asked == ["hpl 64", "hpl 128", "cg S", "himeno 64", "himeno 128"]
+    with pytest.raises(UserError, match="sizes: none of cg takes a size"):
+        read_campaign(campaign_file('scenarios = ["grid4x2"]\napps = ["cg"]\nsizes = [64]\n'))
+
+
 def test_without_predictors_a_campaign_asks_those_of_a_single_run(campaign_file):
     campaign = read_campaign(campaign_file('scenarios = ["grid4x2"]\napps = ["cg", "is"]\nclasses = ["S"]\n'))
     for case in campaign.cases:

@@ -219,7 +219,8 @@ def _folders() -> Iterator[Finding]:
     text = f"{folder}, {_size(_bytes_in(folder))}, {_size(free)} free"
     elsewhere = "Set GRID_VALIDATOR_CACHE to a folder of a local disk"
     if "noexec" in options:
-        yield Finding("cache folder", False, f"{text}; programs in it cannot run (noexec)", remedy=elsewhere)
+        text += "; programs in it cannot run (noexec)"
+        yield Finding("cache folder", False, text, needed=not shipped_programs(), remedy=elsewhere)
     elif kind in _SLOW:
         yield Finding("cache folder", True, f"{text}; on a file system of the network ({kind}), slow", remedy=elsewhere)
     else:
@@ -249,9 +250,11 @@ def file_system(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> tuple
     except OSError:
         return known
     for line in lines:
-        _, place, kind, options, *_ = line.split(" ")
+        place, kind, options = [*line.split(" "), "", "", ""][1:4]
         place = place.replace("\\040", " ")
-        if folder.resolve().is_relative_to(place) and len(place) >= longest:  # a later mount covers an earlier one
+        if (
+            place and folder.resolve().is_relative_to(place) and len(place) >= longest
+        ):  # a later mount covers an earlier one
             known, longest = (kind, frozenset(options.split(","))), len(place)
     return known
 

@@ -14,6 +14,8 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -62,6 +64,18 @@ def __getattr__(name: str) -> object:
     face: object = getattr(faces, name) if name in __all__ else faces.verb_named(name)
     globals()[name] = face
     return face
+
+
+class _Face(ModuleType):
+    """Keeps verbs where a module of the same name is imported: gridval.predictor, gridval.run."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (isinstance(value, ModuleType) and (name in __all__ or name in _GROUPS)):
+            super().__setattr__(name, value)
+
+
+_GROUPS = frozenset({"predictor"})  # groups of verbs that have the name of a package; they have its modules too
+sys.modules[__name__].__class__ = _Face
 
 
 def __dir__() -> list[str]:

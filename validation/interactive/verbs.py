@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import sys
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from platforms.command.request import fields_of
 from validation.entrance.choosing import Chosen, choose
@@ -55,7 +56,10 @@ class Group:
         self.__doc__ = repr(self)
 
     def __getattr__(self, name: str) -> Function | Group:
-        if name.startswith("_") or name not in self._verbs:
+        if name not in self._verbs or name.startswith("_"):
+            package = sys.modules.get(f"gridval.{self._words}")  # a package of the same name
+            if package is not None and name in vars(package):
+                return cast(Function, vars(package)[name])
             raise AttributeError(f"gridval {self._words} has no verb {name!r}: it has {', '.join(self._verbs)}")
         return of_verb(f"{self._words} {name}", self._verbs[name])
 

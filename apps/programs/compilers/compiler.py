@@ -26,8 +26,8 @@ NAMES = {  # names of compilers in Makefiles; SimGrid's compiler
     **dict.fromkeys(("cc", "gcc", "c++", "g++", "gfortran"), ""),
 }
 PLAIN = {C: "cc", CXX: "c++", FORTRAN: "gfortran"}
-# Without effect on runs: SimGrid's malloc serves the sharing of memory only, which no option here asks for.
-_C_FLAGS = ("-DSMPI_NO_OVERRIDE_MALLOC",)
+# The compiler then does what it does for an ordinary MPI (apps/programs/own_program.py).
+_C_FLAGS = ("-DSMPI_NO_OVERRIDE_MALLOC", "-fno-semantic-interposition")
 # Functions of MPI are weak in C, and a linker leaves out a library of which nothing else is needed.
 _LINK_FLAGS = ("-Wl,--push-state,--no-as-needed", "-lsimgrid", "-Wl,--pop-state")
 # They turn errors of gfortran 10 and later into warnings, and lift a limit of the length of lines.

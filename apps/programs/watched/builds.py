@@ -37,7 +37,7 @@ class WatchedBuild:
 
     def environment(self, work: Path) -> dict[str, str]:
         """Return the variables that make a build in the folder ``work`` tell what it opens."""
-        (work / _LIBRARY).symlink_to(_library())
+        (work / _LIBRARY).symlink_to(watching_library())
         # The loader separates names by blanks and colons, which the folder may have: the build runs in it.
         return {"LD_PRELOAD": f"./{_LIBRARY}", "OPENS_LOG": str(work / _LOG)}
 
@@ -79,7 +79,8 @@ def _is_usual(name: str, known: str) -> bool:
     return name.endswith(".gch") or (name.startswith(_LOCAL) and known.startswith("folder "))
 
 
-def _library() -> Path:
+def watching_library() -> Path:
+    """Return the library that lists what a build opens, compiled on first use."""
     flags = ["-O2", "-shared", "-fPIC", "-D_LARGEFILE64_SOURCE"]
     return compile_once("opens", [_SOURCE], compiler=["gcc"], flags=flags, libraries=["-ldl"])
 

@@ -193,6 +193,8 @@ TIMED(time_t, time, (time_t *to), (to), (double)made, made = (time_t)s; if (to) 
 TIMED(clock_t, clock, (void), (), (double)made / CLOCKS_PER_SEC, made = (clock_t)(s * CLOCKS_PER_SEC))
 TIMED(int, clock_gettime, (clockid_t clock, struct timespec *to), (clock, to), 0, PARTS_OF(to, tv_nsec, 1e9))
 TIMED(int, gettimeofday, (struct timeval *to, void *zone), (to, zone), 0, PARTS_OF(to, tv_usec, 1e6))
+TIMED(int, getrusage, (int who, struct rusage *to), (who, to), 0,
+      if (to) { PARTS_OF(&to->ru_utime, tv_usec, 1e6); to->ru_stime = (struct timeval){0}; })
 TIMED(long, steady, (void), (), 1e-9 * (double)made, made = (long)(1e9 * s))
 TIMED(long, system, (void), (), 1e-9 * (double)made, made = (long)(1e9 * s))
 
@@ -219,7 +221,7 @@ void *inputs_clock(const char *name, bool quiet)
   } timed[] = {
 #define TIMED_BOTH(id) timed_noted_##id, timed_quiet_##id
       {"time", TIMED_BOTH(time)}, {"clock", TIMED_BOTH(clock)}, {"clock_gettime", TIMED_BOTH(clock_gettime)},
-      {"gettimeofday", TIMED_BOTH(gettimeofday)},
+      {"gettimeofday", TIMED_BOTH(gettimeofday)}, {"getrusage", TIMED_BOTH(getrusage)},
       {"_ZNSt6chrono3_V212steady_clock3nowEv", TIMED_BOTH(steady)},
       {"_ZNSt6chrono3_V212system_clock3nowEv", TIMED_BOTH(system)}};
   for (size_t i = 0; timer_given() && i < sizeof timed / sizeof *timed; i++)

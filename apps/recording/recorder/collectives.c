@@ -112,7 +112,7 @@ int MPI_Barrier(MPI_Comm comm)
   if (r)
     note(r, collective_event(r, BARRIER, comm, -1, 0));
   int result = SURE(PMPI_Barrier(comm));
-  if (r)
+  if (r && r->windows)
     windows_synchronised(r, comm);
   leave(r);
   return result;

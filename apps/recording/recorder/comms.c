@@ -64,9 +64,22 @@ static const Comm *shared(Rank *r, int parent, MPI_Comm handle)
   return comm;
 }
 
+/* Forgets a handle; returns what it was of, or NULL. */
+static const Comm *forget(Rank *r, MPI_Comm handle)
+{
+  for (size_t i = 0; i < r->ncomms; i++)
+    if (r->comms[i].handle == handle) {
+      const Comm *comm = r->comms[i].comm;
+      memmove(r->comms + i, r->comms + i + 1, (--r->ncomms - i) * sizeof *r->comms);
+      return comm;
+    }
+  return NULL;
+}
+
 static const Comm *add(Rank *r, int parent, MPI_Comm handle)
 {
   const Comm *comm = shared(r, parent, handle);
+  forget(r, handle); /* of one that MPI has freed within a call, as mpi4py does with copies of a communicator */
   r->comms = grown(r->comms, r->ncomms, &r->comms_room, sizeof *r->comms);
   r->comms[r->ncomms].handle = handle;
   r->comms[r->ncomms++].comm = comm;
@@ -108,12 +121,9 @@ void comm_made(Rank *r, MPI_Comm parent, MPI_Comm made)
 
 void comm_freed(Rank *r, MPI_Comm comm)
 {
-  for (size_t i = 0; i < r->ncomms; i++)
-    if (r->comms[i].handle == comm) {
-      hash_item(r, COMM_FREED, r->comms[i].comm->hash);
-      memmove(r->comms + i, r->comms + i + 1, (--r->ncomms - i) * sizeof *r->comms);
-      return;
-    }
+  const Comm *freed = forget(r, comm);
+  if (freed)
+    hash_item(r, COMM_FREED, freed->hash);
 }
 
 void write_comms(const char *path, bool hashes)

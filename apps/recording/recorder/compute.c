@@ -28,8 +28,9 @@
 
 static void injected(Rank *r, double flops, void (*compute)(double))
 {
-  compute(bus_core_flops(r, flops));
-  bus_move(r, flops);
+  compute(r->bus ? bus_core_flops(r, flops) : flops);
+  if (r->bus)
+    bus_move(r, flops);
   double now_s = simgrid_get_clock();
   r->now.compute_s += now_s - r->entry_s;
   if (now_s > r->entry_s)

@@ -39,10 +39,10 @@ void begin_rank(void)
   comm_made(r, MPI_COMM_NULL, MPI_COMM_WORLD);
   power_begin(r);
   mark(r, BEGIN);
-  bus_begin(r);
+  IF_THERE(bus_begin, r);
   mark_unless_nothing(r, timer_left(r));
-  work_begin(r);
-  work_trials(r);
+  IF_THERE(work_begin, r);
+  IF_THERE(work_trials, r);
   threads_begin();
   r->step = 0;
   if (r->work)
@@ -72,8 +72,9 @@ static void end_rank(Rank *r)
     }
   if (r->work)
     work_end(r);
-  bus_end(r);
-  windows_end(r);
+  if (r->bus)
+    bus_end(r);
+  IF_THERE(windows_end, r);
   for (size_t slot = 0; slot < r->request_slots; slot++)
     if (r->requests[slot].handle && r->requests[slot].active && r->requests[slot].receive && !r->counting)
       fail("unsupported: MPI_Finalize before a receive is complete");

@@ -50,3 +50,20 @@ LACKING(MPI_Type_create_darray)
 LACKING(MPI_Type_match_size)
 LACKING(MPI_Get_elements)
 LACKING(MPI_Get_elements_x)
+
+/* Functions that begin what an add-on records (windows, neighbours): its own stand in their place if it is there. */
+#define RECORDED_BY_ADD_ON(name)                     \
+  __attribute__((weak)) _Noreturn void name(void);   \
+  _Noreturn void name(void) { fail("unsupported: %s", #name); }
+RECORDED_BY_ADD_ON(MPI_Win_create)
+RECORDED_BY_ADD_ON(MPI_Win_create_dynamic)
+RECORDED_BY_ADD_ON(MPI_Win_allocate)
+RECORDED_BY_ADD_ON(MPI_Win_allocate_shared)
+RECORDED_BY_ADD_ON(MPI_Graph_create)
+RECORDED_BY_ADD_ON(MPI_Dist_graph_create)
+RECORDED_BY_ADD_ON(MPI_Dist_graph_create_adjacent)
+RECORDED_BY_ADD_ON(MPI_Neighbor_allgather)
+RECORDED_BY_ADD_ON(MPI_Neighbor_allgatherv)
+RECORDED_BY_ADD_ON(MPI_Neighbor_alltoall)
+RECORDED_BY_ADD_ON(MPI_Neighbor_alltoallv)
+RECORDED_BY_ADD_ON(MPI_Neighbor_alltoallw)

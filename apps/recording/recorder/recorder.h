@@ -5,7 +5,7 @@
  * is found by its actor; under the MPI of a real machine each rank is a process (under.h).  At MPI_Finalize a rank's events are written to the folder RECORDER_FOLDER; if this is not set, nothing
  * is recorded.  RECORDER_EVENTS=no records only the moments that the program marks, with the totals up to each of them;
  * RECORDER_EVENTS=hashes records also one hash per call; RECORDER_EVENTS=looks records looks for messages as events too.
- * RECORDER_WORK times the computation between calls, or replays it (work.c).  RECORDER_COMPUTE=none lets injected computation take no time.  RECORDER_ENERGY=hosts, links or hosts+links, which
+ * RECORDER_WORK times the computation between calls, or replays it (timing/work.c).  RECORDER_COMPUTE=none lets injected computation take no time.  RECORDER_ENERGY=hosts, links or hosts+links, which
  * need SimGrid's plugins, records their energy.  RECORDER_FLIGHTS=yes notes the messages in flight at each event of rank 0.  The binary layouts are those of EVENT in apps/recording/events.py and
  * MOMENT in apps/recording/files.py. */
 #ifndef APPS_RECORDER_H
@@ -107,8 +107,8 @@ typedef struct {
   bool looked;   /* in this call: what it completes has been found by a look */
   bool counting; /* events are counted, not kept: all of them pass through events[0] */
   bool free_compute;   /* injected computation takes no time */
-  struct Work *work;   /* the computation between calls, timed or replayed (work.c); NULL: neither */
-  struct Bus *bus;     /* the memory bus of its node (bus.c); NULL: memory never limits */
+  struct Work *work;   /* the computation between calls, timed or replayed (timing/work.c); NULL: neither */
+  struct Bus *bus;     /* the memory bus of its node (timing/bus.c); NULL: memory never limits */
   uint64_t step;       /* hash of what the latest call has done */
   double entry_s, left_s;
   Moment now;
@@ -131,7 +131,7 @@ typedef struct {
   int64_t attributed; /* number of hashes that belong to events so far */
   int64_t *counts;
   size_t ncounts, counts_room;
-  struct Window *windows; /* those that exist (onesided.c) */
+  struct Window *windows; /* those that exist (windows/onesided.c) */
   Reserved *reserved;
   int64_t operations;
   int64_t readings;   /* of the simulated clock */
@@ -151,6 +151,10 @@ typedef struct {
   size_t nmade, made_room;
 } Rank;
 
+/* A function of an add-on, a folder in this one: NULL where it is not there. */
+#define ADD_ON __attribute__((weak))
+#define IF_THERE(function, ...) ((function) ? (function)(__VA_ARGS__) : (void)0)
+
 /* --- util.c --- */
 _Noreturn void fail(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void *grown(void *array, size_t count, size_t *room, size_t size); /* returns the array with room for one more item */
@@ -169,12 +173,13 @@ void mark(Rank *r, int op);     /* op: a Mark, BEGIN or END */
 void mark_unless_nothing(Rank *r, int op);
 void recorder_mark(int moment); /* called by programs, with a Mark */
 
-/* --- work.c: in simulation only --- */
-void work_begin(Rank *r);
-int64_t work_stops(void); /* at the entry of a call: the time now, ns; 0 where computation is not timed */
-double work_done(Rank *r, const char *name, int64_t stopped_ns); /* at the entry of a call: flops since the last one */
-void work_restarts(Rank *r);                 /* at the end of a call */
-void work_end(Rank *r);
+/* --- timing/work.c: in simulation only --- */
+ADD_ON void work_begin(Rank *r);
+ADD_ON int64_t work_stops(void); /* at the entry of a call: the time now, ns; 0 where computation is not timed */
+/* At the entry of a call: flops since the last one. */
+ADD_ON double work_done(Rank *r, const char *name, int64_t stopped_ns);
+ADD_ON void work_restarts(Rank *r); /* at the end of a call */
+ADD_ON void work_end(Rank *r);
 
 /* --- timer.c: functions that return a Mark return the one that is to be made, or NOTHING --- */
 enum { NOTHING = -1 };
@@ -191,18 +196,18 @@ void trials_begin(int apart);      /* of empty computations, of which the first 
 int64_t trials_end(Rank *r);       /* returns their median time, ns */
 void trials_known(Rank *r, int64_t steady_ns, int64_t apart_ns); /* what timing takes: not computation from now on */
 
-/* --- trials.c: in simulation only --- */
-void work_trials(Rank *r); /* once in a timed run */
+/* --- timing/trials.c: in simulation only --- */
+ADD_ON void work_trials(Rank *r); /* once in a timed run */
 
-/* --- apart.c: in simulation only --- */
+/* --- timing/apart.c: in simulation only --- */
 bool apart_begins(void); /* at the end of a call: the next computation finds in the caches what it uses */
 double apart_ends(double time_s); /* at the end of every computation; returns its time, s; not in a copy of the process */
 
-/* --- bus.c: in simulation only --- */
-void bus_begin(Rank *r);
-double bus_core_flops(const Rank *r, double flops); /* that the core computes besides moving data */
-void bus_move(Rank *r, double flops);                /* lets the data of a computation pass over the bus */
-void bus_end(Rank *r);
+/* --- timing/bus.c: in simulation only; after bus_begin where a rank has a bus --- */
+ADD_ON void bus_begin(Rank *r);
+ADD_ON double bus_core_flops(const Rank *r, double flops); /* that the core computes besides moving data */
+ADD_ON void bus_move(Rank *r, double flops);                /* lets the data of a computation pass over the bus */
+ADD_ON void bus_end(Rank *r);
 
 /* --- sites.c --- */
 int64_t call_site(Rank *r); /* of the latest call */
@@ -230,9 +235,9 @@ void note_create(Rank *r, MPI_Comm made); /* a communicator, which may be MPI_CO
 /* --- nonblocking.c --- */
 void parts_completed(Rank *r, const Operation *operation);
 
-/* --- onesided.c, graphs.c: in simulation only --- */
-void windows_synchronised(Rank *r, MPI_Comm comm); /* after a barrier, in which SMPI completes one-sided calls too */
-void windows_end(Rank *r);
+/* --- windows/onesided.c, graphs.c: in simulation only --- */
+ADD_ON void windows_synchronised(Rank *r, MPI_Comm comm); /* after a barrier, in which SMPI completes one-sided calls too */
+ADD_ON void windows_end(Rank *r);
 void graph_copied(MPI_Comm from, MPI_Comm to); /* one communicator is a copy of the other */
 void graph_freed(MPI_Comm comm);
 

@@ -258,6 +258,18 @@ def test_other_threads_that_compute_are_refused_with_what_to_set(tmp_path, monke
         recorded(tmp_path / "binary", ranks=1)
 
 
+def test_a_copy_that_is_freed_with_its_communicator_leaves_its_handle_to_the_next_one(tmp_path):
+    # mpi4py copies a communicator for pickled objects, and frees the copy with it.
+    text = (
+        "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\nfor _ in range(20):\n    alone = comm.Split(comm.rank, 0)\n"
+        "    alone.allreduce(1)\n    alone.Free()\n    both = comm.Dup()\n    both.Barrier()\n"
+    )
+    made = recorded(written(tmp_path, text), ranks=2)
+    for events in made.events:
+        barriers = events[(events["kind"] == Kind.COLLECTIVE) & (events["op"] == Op.BARRIER)]
+        assert [made.communicators[comm] for comm in barriers["comm"]] == [(0, 1)] * 20
+
+
 def test_a_program_that_looks_for_messages_is_used_with_a_caution_and_not_kept(tmp_path):
     text = (
         "from mpi4py import MPI\ncomm = MPI.COMM_WORLD\nrequest = comm.irecv(source=1 - comm.rank)\n"
@@ -289,3 +301,28 @@ def test_the_graph_of_a_binary_needs_no_platform(tmp_path, capsys):
     assert told["processes"] == 3
     # By hand: in each of 3 turns 100, 200 and 300 doubles are sent; collectives are elements of their own kinds.
     assert told["elements"]["send"] >= 9
+
+
+TIMED = """from mpi4py import MPI
+comm, data = MPI.COMM_WORLD, bytes(3000000)
+comm.bcast(data, root=0)
+comm.Barrier()
+began_s = MPI.Wtime()
+comm.bcast(data[:10], root=0)
+ended_s = MPI.Wtime()
+comm.bcast(data, root=0)
+if comm.rank == 0:
+    print("took", ended_s - began_s, "s")
+"""
+
+
+@pytest.mark.slow
+def test_the_time_that_a_script_prints_is_that_of_its_replay(tmp_path):
+    program = written(tmp_path, TIMED)
+    whole, part = (
+        simulate(Settings(host_speed_flops=GIGA, compute="none").spec(target_of(program, time_from=text)))
+        for text in (None, "took {time} s")
+    )
+    # By hand: 3 MB take at least 24 ms over the links of 1 Gbit/s, twice; ten bytes to two ranks take latencies alone.
+    assert whole.time_s > 0.048 and part.time_s < 0.02
+    assert part.timed_rank == 0

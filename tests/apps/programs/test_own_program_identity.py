@@ -258,3 +258,26 @@ def test_a_kept_run_is_made_again_after_a_library_that_the_program_links_was_reb
     assert kept_s() == pytest.approx(4e9 / SPEED_FLOPS)
     rebuild("8e9")
     assert kept_s() == pytest.approx(8e9 / SPEED_FLOPS)
+
+
+@pytest.mark.parametrize(
+    "reads, changes",
+    [
+        ('os.environ["STEPS"]', True),
+        ('os.environ.get("STEPS", "3")', True),
+        ('os.getenv("STEPS")', True),
+        ('"STEPS" in os.environ', True),
+        ("dict(os.environ)", True),  # all of them
+        ('os.environ.get("ST" + "EPS")', True),
+        ('os.environ["OTHER"]', False),
+        ("os.sep", False),
+    ],
+)
+def test_environment_variables_that_a_script_reads_belong_to_it(tmp_path, monkeypatch, reads, changes):
+    (tmp_path / "steps.py").write_text(f"import os\n\n\ndef steps():\n    return {reads}\n")
+    path = tmp_path / "script.py"
+    path.write_text("import steps\n\n\ndef main(rank):\n    steps.steps()\n")
+    monkeypatch.setenv("STEPS", "3")
+    before = read_program(path).content_hash
+    monkeypatch.setenv("STEPS", "4")
+    assert (read_program(path).content_hash != before) == changes

@@ -306,7 +306,7 @@ def test_a_recording_is_made_anew_when_an_input_has_changed(kept, here, tmp_path
             recording = record_events(spec, 1, store=store)
             flops.append(sum(events["amount"][events["kind"] == 0].sum() for events in recording.events))
             for entry in store.entries():
-                assert entry.identity["inputs"]["files"].keys() == {"input.dat"}
+                assert "input.dat" in entry.identity["inputs"]["files"]
     assert flops == pytest.approx([4e9, 4e9, 8e9], rel=1e-6)
 
 
@@ -341,7 +341,7 @@ def test_a_record_names_its_inputs(here, tmp_path, capsys):
     (here / "input.dat").write_text("4e9")
     assert main(["--scenario", "grid4x2", "--ranks", "1", "--program", str(path), "--json"]) == 0
     digest = hashlib.sha256(b"4e9").hexdigest()
-    assert json.loads(capsys.readouterr().out)["inputs"]["files"] == {"input.dat": digest}
+    assert json.loads(capsys.readouterr().out)["inputs"]["files"]["input.dat"] == digest
 
 
 COMMAND = ["--scenario", "grid4x2", "--jobs", "1", "--json"]

@@ -1,14 +1,16 @@
 """Measured computation of programs: timed once, kept, and replayed."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 from apps.errors import Departed, KernelError
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
 from apps.recording.events import Kind
-from apps.recording.work import read_steps
+from apps.recording.work import STEP, read_steps
 from apps.runs.computation import with_work
 from apps.runs.engines import run_iterations
 from apps.runs.record_events import record_events
@@ -85,6 +87,25 @@ def measured(path, *, full=40, ranks=4, **more):
 def kept(tmp_path):
     with Store(tmp_path / "store", report=lambda text: None) as store:
         yield store
+
+
+@pytest.mark.parametrize(("wall_s", "wanted_s", "runs"), [(0.1, 2.0, 3), (0.7, 2.0, 2), (1.2, 1.0, 1)])
+def test_short_programs_are_timed_in_several_runs_whose_median_counts(ring, monkeypatch, wall_s, wanted_s, runs):
+    times_s = iter([1.0, 3.0, 2.0])
+    made = []
+
+    def noted(plain, iterations, **_):
+        steps = np.zeros(3, STEP)
+        steps["time_s"], steps["check"] = next(times_s), (1, 2, 3)
+        made.append(plain)
+        return SimpleNamespace(wall_s=wall_s, inputs=None), (steps,) * 4, 0.0
+
+    monkeypatch.setattr("apps.runs.computation._noted", noted)
+    monkeypatch.setattr("apps.runs.computation.RUNS_S", 2.0)
+    work = with_work(measured(ring)).work
+    assert len(made) == runs
+    # By hand: the median of 1, 3 and 2 s; of 1 and 3 s; of 1 s.
+    assert work.steps[0]["time_s"].tolist() == [wanted_s] * 3
 
 
 def test_a_run_replays_what_was_timed_before_to_the_last_digit(ring, kept):

@@ -102,3 +102,15 @@ def test_a_damaged_list_of_includes_is_made_again(source):
         kept.write_bytes(content)
         assert included_files(source, compiler="gcc") == files
         assert kept.read_bytes() == whole
+
+
+def test_a_cache_on_a_file_system_that_runs_no_programs_is_said_in_one_line(monkeypatch, tmp_path):
+    monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path / "cache"))
+    noexec = type("Mounted", (), {"f_flag": os.ST_NOEXEC})
+    monkeypatch.setattr(os, "statvfs", lambda folder: noexec)
+    source = tmp_path / "x.c"
+    source.write_text("int main(void) { return 0; }\n")
+    with pytest.raises(
+        UserError, match=r"cannot be used: programs in it cannot run \(noexec\)\. Set GRID_VALIDATOR_CACHE"
+    ):
+        compile_once("x", [source], compiler=["gcc"])

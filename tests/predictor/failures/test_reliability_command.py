@@ -219,3 +219,19 @@ def test_the_times_of_a_program_of_ones_own_come_from_its_graph(computing, capsy
     found = json.loads(capsys.readouterr().out)
     assert [row["nodes"] for row in found["rows"]] == [2]
     assert any(caution.startswith("1 nodes: left out: ") for caution in found["cautions"])
+
+
+def test_a_node_may_have_several_ranks(computing, tmp_path, capsys):
+    # By hand: 8e11 operations on cores of 10 Gflop/s: 20 s on the four of one node, 10 s on those of two.
+    quad = tmp_path / "quad.xml"
+    quad.write_text(
+        '<?xml version="1.0"?>\n<!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd">\n'
+        '<platform version="4.1">\n'
+        '<cluster id="q" prefix="q-" suffix="" radical="0-1" speed="10Gf" core="4" bw="1Gbps" lat="20us"/>\n</platform>'
+    )
+    command = ["--node-mtbf-hours", "1", "--checkpoint", "1", "--platform", str(quad), "--no-store", "--json"]
+    asked = [*command, "--program", str(computing), "--program-args", "8e11", "--ranks-per-host", "4"]
+    assert main(asked) == 0
+    rows = json.loads(capsys.readouterr().out)["rows"]
+    assert [row["nodes"] for row in rows] == [1, 2]
+    assert [row["run_s"] for row in rows] == pytest.approx([20, 10], rel=1e-3)

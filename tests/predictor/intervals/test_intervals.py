@@ -172,6 +172,28 @@ def test_the_spread_of_measured_computation_widens_the_interval(target):
     assert "computation timed within 5 %" in wide.made_of
 
 
+def test_the_interval_of_measured_computation_holds_what_another_run_may_differ_by(target):
+    request = EvidenceRequest("recording", target)
+    evidence = [Evidence(request, replace(recording(), spread_rel=0.001), "it", Cost())]
+    narrow = with_interval(Prediction(1.0, {"compute_s": 1.0}), "dpgraph", target, evidence).interval
+    # By hand: sqrt(2) x 3 %, although the runs that were timed agree to 0.1 %.
+    assert narrow.high_s == pytest.approx(1.0424, abs=3e-3)
+
+
+def test_the_ends_of_a_prediction_are_those_of_its_interval_else_the_model_s_own_widened_alike(target):
+    request = EvidenceRequest("recording", target)
+    evidence = [Evidence(request, replace(recording(), spread_rel=0.1), "it", Cost())]
+    own = Prediction(1.0, {"compute_s": 0.5}, low_s=0.5, high_s=2.0)
+    made = with_interval(own, "dpgraph", target, evidence)
+    assert (made.low_s, made.high_s) == (made.interval.low_s, made.interval.high_s)
+    without = with_interval(replace(own, no_interval="none"), "dpgraph", target, evidence)
+    # By hand: sqrt(2) x 10 % of the half that is computation.
+    assert (without.low_s, without.high_s) == (
+        pytest.approx(0.5 * 0.92929, abs=1e-4),
+        pytest.approx(2 * 1.07071, abs=1e-4),
+    )
+
+
 def test_an_extrapolation_beyond_the_calibrated_ones_has_none(target, record_of):
     few = Target(target.problem, target.platform, target.placement[:1])
     platform = materialise(named_grid("grid3x16"))

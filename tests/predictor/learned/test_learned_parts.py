@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from apps.recording.events import EVENT, Kind
+from predictor.learned import trees
 from predictor.learned.branches import Branches
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space
@@ -118,3 +119,33 @@ def test_the_computation_of_a_cell_that_moves_with_the_layer_is_found():
     more = square_rows(11)
     expected = 670.5 * space.value("V+-0(i0+1)u:64", more)
     np.testing.assert_allclose(evaluate(found.model, space, more, Notes()), expected)
+
+
+@pytest.mark.parametrize("kind", trees.KINDS)
+@pytest.mark.parametrize("places", [2, 5, 8, 13])
+def test_every_place_but_the_root_receives_once_from_the_sender_that_a_tree_names(kind, places):
+    place, side = np.arange(places), np.full(places, places)
+    rows = rows_of(places)
+    receivers = trees.value(f"k{kind}0@0", rows, place[None], side[None])
+    assert receivers.sum() == places - 1
+    for far_first in (True, False):
+        reached = [
+            (int(trees.receiver(kind, place[[at]], side[[at]], np.array([turn]), far_first=far_first)[0]), at)
+            for at in range(places)
+            for turn in range(int(receivers[at]))
+        ]
+        assert sorted(to for to, _ in reached) == list(range(1, places))
+        assert all(trees.sender(kind, np.array([to]))[0] == at for to, at in reached)
+
+
+def test_the_receivers_of_a_root_that_moves_with_the_panel_are_found():
+    def panels(*counts):
+        columns = [(count, rank, i, 32) for count in counts for rank in range(count) for i in range(32)]
+        nranks, rank, index, turns = np.array(columns).T
+        return Rows(nranks, rank, index[:, None], turns[:, None], index[:, None])
+
+    space, rows = Space("line", []), panels(4, 8, 16)
+    found = Branches(space, 16).number(rows, space.value("kl0@o0", rows))
+    assert found.confirmed
+    more = panels(32)
+    np.testing.assert_array_equal(evaluate(found.model, space, more, Notes()), space.value("kl0@o0", more))

@@ -83,3 +83,8 @@ def test_ghost_layers_around_the_points_inside_a_boundary_are_those_of_more_rank
     asked = sized_problem("himeno", 64)
     structure = learn([recorded(asked, count) for count in (8, 12, 18, 27, 64)], [64])
     assert difference(generate(structure, 216), recorded(asked, 216)) is None
+
+
+@pytest.mark.slow
+def test_panels_go_down_trees_whose_roots_move():
+    check_exact(sized_problem("summa", 4096), (4, 8, 16, 32), [4096, 64], 128)

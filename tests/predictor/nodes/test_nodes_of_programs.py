@@ -16,13 +16,14 @@ from platforms.read.read import materialise
 from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.space import ListedSpace, Space
 from predictor.nodes import graph_driver
-from predictor.nodes.alternatives import alternatives
+from predictor.nodes.alternatives import alternatives, gaining
 from predictor.nodes.choice import split_network
 from predictor.nodes.cli import main
 from predictor.nodes.drivers import Estimates
 from predictor.nodes.graph_driver import GraphDriver, first_configurations
 from predictor.nodes.graph_groups import GroupEstimates
 from predictor.nodes.study import Study
+from predictor.series.front import pareto_front
 
 ROOT = Path(__file__).parents[3]
 JACOBI = f"--program {ROOT}/examples/jacobi/jacobi.c --program-iterations 20".split()
@@ -171,3 +172,9 @@ def test_a_problem_without_a_size_is_the_same_at_all_sizes():
     assert study.problem(0) == study.problem(100) == problem("ep", "S")
     with pytest.raises(UserError):
         Study("ep", Platform("p", "/no", "", CLUSTERS), Limits((9, 6), (1, 1)), fixed=problem("ep", "S"))
+
+
+def test_a_front_leaves_out_what_gains_next_to_nothing():
+    # Time and energy: 40 % more time for 0.1 % less energy is no alternative; for 10 % less it is one.
+    points = [(1.0, 10.0), (1.4, 9.99), (1.5, 9.0), (2.0, 8.99), (3.0, 4.0)]
+    assert gaining(points, pareto_front(points)) == [0, 2, 4]

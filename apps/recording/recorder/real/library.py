@@ -17,12 +17,12 @@ _HERE = Path(__file__).parent
 _REAL_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", f"-I{_HERE}")
 RECORDED = ("counts", "events", "communicators")  # the files of a rank under a real MPI, after its number and a dot
 THREADS = "threads"  # that of a rank with the processor times of all its threads and of the one that calls MPI, s
+READINGS = "readings"  # that of a rank with its readings of the clock, where they are asked for
 INPUTS = "inputs"  # that of all ranks with what they have read
-# Files that know simulation alone; those beside this module stand in their place.
+# Files that know simulation alone, as the folders do; those beside this module stand in their place.
 _SIMULATION = (
-    "apart.c", "attach.c", "bus.c", "cartesian.c", "clocks.c", "compute.c", "constructors.c", "files.c", "graphs.c",
-    "lacking.c", "matched.c", "neighbours.c", "onesided.c", "own.c", "power.c", "smpi.c", "surroundings.c",
-    "thread_clock.c", "trials.c", "work.c",
+    "attach.c", "cartesian.c", "clocks.c", "compute.c", "constructors.c", "files.c", "graphs.c", "lacking.c", "matched.c",
+    "own.c", "power.c", "smpi.c", "surroundings.c", "thread_clock.c",
 )  # fmt: skip
 
 

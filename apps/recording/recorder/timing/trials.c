@@ -1,5 +1,5 @@
 /* Trials of empty computations: what timing itself takes, on the way that calls of MPI take through the recorder. */
-#include "recorder.h"
+#include "../recorder.h"
 
 enum { APART = 5 };
 

@@ -12,7 +12,7 @@
  *    each timing are such steps.  Before a timing only the lines that the computation has changed come back, since all
  *    that is copied takes room in the caches; the last time, which is not timed, begins with whole pages again. */
 #define _GNU_SOURCE
-#include "recorder.h"
+#include "../recorder.h"
 
 #include <alloca.h>
 #include <fcntl.h>

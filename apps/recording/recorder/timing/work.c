@@ -5,8 +5,8 @@
  * was timed there ends the program.  RECORDER_SPEED_FLOPS is the speed at which the seconds are computed; without it
  * they take as long as they did. */
 #define _GNU_SOURCE
-#include "recorder.h"
-#include "under.h"
+#include "../recorder.h"
+#include "../under.h"
 
 #include <errno.h>
 #include <stdio.h>

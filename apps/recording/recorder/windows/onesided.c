@@ -4,8 +4,8 @@
  * a RECV.  A synchronisation waits for messages.  Where it waits at the target, the target has a RECV of mode PUT and a
  * WAIT; where it waits at the origin, the origin has the WAIT, and the SEND gets the tag LOCKED_TAG: it has no RECV.
  * All ranks live in one process, so the target finds what other ranks have put. */
-#include "recorder.h"
-#include "under.h"
+#include "../recorder.h"
+#include "../under.h"
 
 #include <stdlib.h>
 #include <string.h>

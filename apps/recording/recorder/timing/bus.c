@@ -3,10 +3,10 @@
  * RECORDER_BUS names the library that simulates it, RECORDER_BUS_BANDWIDTH its bandwidth in byte/s or `platform`, and
  * RECORDER_BUS_BYTES the bytes that each flop moves.  RECORDER_BUS_ALONE=yes: computation was timed, and so includes the
  * time of its data on a bus that nobody else used. */
-#include "recorder.h"
-#include "under.h"
+#include "../recorder.h"
+#include "../under.h"
 
-#include "../../kernels/harness/memory.h"
+#include "../../../kernels/harness/memory.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +33,7 @@ void bus_begin(Rank *r)
 
 double bus_core_flops(const Rank *r, double flops)
 {
-  if (!r->bus || !r->bus->alone || r->bus->memory.bytes_per_flop == 0)
+  if (!r->bus->alone || r->bus->memory.bytes_per_flop == 0)
     return flops;
   double moving_s = flops * r->bus->memory.bytes_per_flop / r->bus->memory.bandwidth_Bps;
   double left = flops - moving_s * own_speed_flops();
@@ -42,8 +42,7 @@ double bus_core_flops(const Rank *r, double flops)
 
 void bus_move(Rank *r, double flops)
 {
-  if (r->bus)
-    memory_move(&r->bus->memory, flops);
+  memory_move(&r->bus->memory, flops);
 }
 
 void bus_end(Rank *r)

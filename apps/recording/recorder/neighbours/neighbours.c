@@ -1,7 +1,7 @@
 /* Graph topologies and neighbourhood collectives, which SimGrid 3.32 lacks: the graphs are kept in graphs.c, and a
  * collective is a receive from each source and a send to each destination, all at once, by calls that are recorded like
  * the program's. */
-#include "graphs.h"
+#include "../graphs.h"
 
 #include <stdlib.h>
 

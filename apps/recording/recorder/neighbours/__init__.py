@@ -1,0 +1,1 @@
+"""Graphs of neighbours and their collectives in recordings: an add-on."""

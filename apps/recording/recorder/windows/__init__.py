@@ -1,0 +1,1 @@
+"""One-sided communication in recordings: an add-on."""
