@@ -58,20 +58,6 @@ static bool is_environ(const char *name)
   return !strcmp(name, "environ") || !strcmp(name, "__environ") || !strcmp(name, "_environ");
 }
 
-/* Returns whether a library is the user's own, not the system's. */
-static bool is_users(const char *path)
-{
-  return *path && strncmp(path, "/usr/lib", 8) && strncmp(path, "/lib", 4) && !strstr(path, "/libsimgrid.so");
-}
-
-/* The libraries of C++ and Fortran ask for marks of the files that they open, and give none of them to the program. */
-void marks_asked(const void *code)
-{
-  Dl_info caller;
-  if (dladdr(code, &caller) && is_users(caller.dli_fname))
-    inputs_by_clock("stat");
-}
-
 /* In place of the C library's exit: STOP in Fortran, and std::exit in C++, end the calling rank alone. */
 static _Noreturn void end_of_rank(int status)
 {
@@ -123,7 +109,7 @@ static void bind_object(const struct link_map *object)
   if (!symbols || !names || strstr(object->l_name, "vdso")) /* the vdso has other addresses, and no calls */
     return;
   bool fortran = !strncmp(names + own_name, "libgfortran.so", 14); /* a rank's own copy has another file name */
-  bool users = !fortran && is_users(object->l_name);
+  bool users = !fortran && inputs_of_user(object->l_name);
   bind_table(rela, rela ? rela_bytes : 0, symbols, names, object->l_addr, users, fortran);
   bind_table(calls, calls ? calls_bytes : 0, symbols, names, object->l_addr, users, fortran);
 }

@@ -13,6 +13,7 @@ void inputs_begin(void);                /* the program is about to be loaded */
 void inputs_end(void);                  /* a rank has ended: notes the libraries that are loaded */
 void inputs_library(const char *path);  /* a library has been loaded */
 void inputs_environ(void);              /* the program refers to `environ` */
+bool inputs_of_user(const char *path);  /* whether a library is the user's own, not the system's */
 bool inputs_watched(const char *name);  /* whether inputs.c defines a function of the C library by this name */
 /* The function of clocks.c for one of the C library's, or NULL.  quiet: calls are not noted, because a library makes them
  * that the program may never ask for the time. */
