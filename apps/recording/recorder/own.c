@@ -119,6 +119,14 @@ bool variable_of_rank(const char *name, char **value)
   return variable != NULL;
 }
 
+static char *of_process(const char *name)
+{
+  static char *(*real)(const char *);
+  if (!real)
+    real = (char *(*)(const char *))dlsym(RTLD_NEXT, "getenv");
+  return real(name);
+}
+
 static int set(const char *name, const char *value, bool overwrite)
 {
   if (!name || !*name || strchr(name, '=')) {
@@ -126,7 +134,7 @@ static int set(const char *name, const char *value, bool overwrite)
     return -1;
   }
   Variable *variable = changed(name);
-  if (!overwrite && (variable ? variable->value : getenv(name)))
+  if (!overwrite && (variable ? variable->value : of_process(name)))
     return 0;
   if (!variable) {
     variable = calloc(1, sizeof *variable);
