@@ -55,7 +55,7 @@ def loop_nest(traces: Sequence[Trace], position: np.ndarray, symbols: Sequence[S
         if outer and not _is_inner(rows, inner, min(outer, key=lambda interval: interval[1] - interval[0])):
             intervals.discard(inner)
     if iteration is not None:
-        intervals.add(iteration)
+        intervals = _laminar(intervals | {iteration})
     return _nested(intervals, position)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from apps.recording.events import Mark
 from predictor.learned.skeleton import Symbol, Trace
 
 _BLOCKS = (1, 2, 3, 4, 6, 8, 10, 12, 16)  # lengths of the blocks that are moved
@@ -21,6 +22,8 @@ def positions(traces: Sequence[Trace], symbols: Sequence[Symbol]) -> np.ndarray:
     np.fill_diagonal(steps, 0.0)
     section = np.array([symbol.section for symbol in symbols])
     steps[section[:, None] != section[None, :]] = 0.0
+    ends = [symbol.is_mark(Mark.ITERATION) for symbol in symbols]
+    steps[ends] = 0.0  # the text begins again behind the end of an iteration
     met = _as_met(rows)
     by_address = sorted(met, key=lambda symbol: (symbols[symbol].path, symbols[symbol].kind))
     starts = [sorted(start, key=lambda symbol: section[symbol]) for start in (met, by_address)]

@@ -30,6 +30,19 @@ def test_a_learned_program_takes_the_time_of_the_recorded_one(capsys):
     assert any("exact" in remark for remark in learned["prediction"]["remarks"])
 
 
+def test_iterations_that_end_without_a_collective_are_learned(capsys):
+    # Where an iteration ends, the text begins again; the mark of the end is the last place of the body.
+    halo = str(Path(__file__).parent / "data" / "halo3d.c")
+    options = ["--scenario", "grid4x8", "--network", "infiniband", "--program", halo, "--program-iterations", "9"]
+    options += ["--program-args", "8 {iterations} plain", "--ranks", "32", "--json"]
+    times_s = []
+    for words in (["learned:known", "--recorded", "8,12,18,27"], ["dpgraph:known"]):
+        assert main(["predict", *options, "--predictor", *words]) == 0
+        (made,) = json.loads(capsys.readouterr().out)["predictions"]
+        times_s.append(made["prediction"]["time_s"])
+    assert times_s[0] == pytest.approx(times_s[1], rel=1e-9)
+
+
 def test_too_few_smaller_numbers_of_ranks_are_no_answer(capsys):
     options = ["--scenario", "grid4x2", "--app", "cg", "--class", "S", "--predictor", "learned:known"]
     assert main(["predict", *options, "--ranks", "8"]) == 0
