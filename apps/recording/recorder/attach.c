@@ -81,7 +81,7 @@ static void bind_table(const ElfW(Rela) * table, size_t bytes, const ElfW(Sym) *
     void *function = recorders(names + symbol->st_name);
     if (!function && (users || fortran))
       function = inputs_clock(names + symbol->st_name, fortran);
-    if (!function && (users || fortran))
+    if (!function && own_function && (users || fortran))
       function = own_function(names + symbol->st_name);
     if ((users || fortran) && !strcmp(names + symbol->st_name, "exit"))
       function = (void *)end_of_rank;
@@ -193,10 +193,11 @@ void *dlopen(const char *file, int flags)
     if (!begun)
       change_layout();
     begun = true;
-    folder_of_rank(); /* another rank may have changed it before this one begins */
+    if (folder_of_rank)
+      folder_of_rank(); /* another rank may have changed it before this one begins */
     inputs_begin();
   }
-  Constructors taken = by_simgrid ? constructors_take(file) : (Constructors){0, 0};
+  Constructors taken = by_simgrid && constructors_take ? constructors_take(file) : (Constructors){0, 0};
   void *handle = opened(file, flags);
   if (by_simgrid)
     give_arguments(handle);
@@ -207,7 +208,8 @@ void *dlopen(const char *file, int flags)
   for (object = object ? object->l_next : start->l_next; object; object = object->l_next) {
     bind_object(object);
     inputs_library(object->l_name);
-    variables_of_library(object->l_name);
+    if (variables_of_library)
+      variables_of_library(object->l_name);
     last = object;
   }
   struct link_map *of_rank;

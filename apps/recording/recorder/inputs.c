@@ -389,7 +389,7 @@ WATCH(int, faccessat, (int folder, const char *name, int mode, int flags), (fold
     if (!theirs)                                                    \
       theirs = (char *(*)(const char *))next(#function);            \
     if (FOR_PROGRAM) {                                              \
-      if (variable_of_rank(name, &value))                           \
+      if (variable_of_rank && variable_of_rank(name, &value))                           \
         return value;                                               \
       write_note('E', name, NULL);                                  \
     }                                                               \

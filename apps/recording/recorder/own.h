@@ -2,8 +2,8 @@
 #ifndef APPS_RECORDER_OWN_H
 #define APPS_RECORDER_OWN_H
 
-#include <stdbool.h>
+#include "recorder.h"
 
-void *own_function(const char *name); /* for one of the C library's; NULL: there is none */
+ADD_ON void *own_function(const char *name); /* for one of the C library's; NULL: there is none */
 
 #endif

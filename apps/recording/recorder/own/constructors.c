@@ -2,8 +2,8 @@
  * it.  SimGrid opens a copy of the program for each rank: the copy is changed so that the loader runs none of them, and
  * they are run when the calls are bound.  What they ask for is then noted, and given per rank, as in the program itself. */
 #define _GNU_SOURCE
-#include "constructors.h"
-#include "recorder.h"
+#include "../constructors.h"
+#include "../recorder.h"
 
 #include <elf.h>
 #include <fcntl.h>

@@ -5,9 +5,9 @@
  * surroundings (surroundings.c): a program that does the same with them asks only whether a file is there, and how long
  * it is. */
 #define _GNU_SOURCE
-#include "inputs.h"
-#include "surroundings.h"
-#include "under.h"
+#include "../inputs.h"
+#include "../surroundings.h"
+#include "../under.h"
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,9 +2,9 @@
  * of the C library's random numbers, the environment, and the current folder.  Calls of the program and its own libraries
  * are bound to these functions (attach.c).  Before MPI_Init, too: a rank is known by its actor. */
 #define _GNU_SOURCE
-#include "own.h"
-#include "recorder.h"
-#include "under.h"
+#include "../own.h"
+#include "../recorder.h"
+#include "../under.h"
 
 #include <dlfcn.h>
 #include <errno.h>
