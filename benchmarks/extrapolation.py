@@ -15,7 +15,7 @@ PREDICTORS = ("learned:known", "extrap", "fit:amdahl", "dpgraph:li")
 ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT / "docs"))
 
-from pictures.style import BLUE, GREEN, ORANGE, PURPLE, card, style, svg  # noqa: E402
+from pictures.style import BLUE, GREEN, ORANGE, PURPLE, card, plain_log, style, svg  # noqa: E402
 
 HALO = "tests/predictor/learned/data/halo3d.c"
 KERNELS = tuple(
@@ -62,8 +62,8 @@ def draw(made, path):
                 if errors[name] is not None
             ]
             axes.barh([place for place, _ in known], [error for _, error in known], 0.18, color=color, label=name)
-        axes.set_xscale("log")
-        axes.set_xlim(LEAST_PCT, None)
+        plain_log(axes, "x", [LEAST_PCT, 0.01, 1, 100])
+        axes.set_xlim(LEAST_PCT / 3, None)
         axes.set_yticks(range(len(made)), [title for title, _ in made])
         axes.invert_yaxis()
         axes.set_xlabel("absolute error of the time, %; 0.0001 stands for less")

@@ -22,7 +22,7 @@ from apps.machines.turns import alone_on
 from apps.measuring.compiling import code_hash, kernel_executable, layer_library, program_command
 from apps.measuring.notes import FILE, VARIABLE, Notes, collectives, parse_notes
 from apps.programs.kernel import named_kernel
-from apps.programs.own_program import built_from, check_unchanged
+from apps.programs.own_program import UserProgram, built_from, check_unchanged
 from apps.recording.recorder.real.library import INPUTS, READINGS, RECORDED, THREADS, real_recorder_library
 from apps.results.measured import Measured, far_repeats, median_repeat
 from apps.results.record import RunRecord, from_kernel
@@ -84,6 +84,12 @@ def run_iterations(
     return _record(spec, machine, repeats, identity=identity, date=date)
 
 
+def _library(program: UserProgram | None) -> tuple[Path, ...]:
+    """Return the library of MPI of a script, which mpi4py does not load itself where it finds functions of MPI."""
+    native = None if program is None else program.native
+    return () if native is None or native.interpreter is None else (native.library,)
+
+
 def note_events(
     spec: RunSpec,
     iterations: int,
@@ -109,7 +115,7 @@ def note_events(
             command,
             spec.target.placement,
             environment={"RECORDER_FOLDER": "{folder}", "RECORDER_SPEED_FLOPS": speeds, **timer},
-            preload=[real_recorder_library([machine.compilers.c], machine.compiled_folder)],
+            preload=[real_recorder_library([machine.compilers.c], machine.compiled_folder), *_library(program)],
             collect=[
                 *(f"{rank}.{collector}" for rank in range(nranks) for collector in (*RECORDED, THREADS, READINGS)),
                 "communicators",  # of one rank

@@ -71,6 +71,10 @@ class NativeMpi(Protocol):
         """Versions and states of libraries that decide what a script does."""
 
     @property
+    def library(self) -> Path:
+        """The file of the library."""
+
+    @property
     def launcher(self) -> Path:
         """The launcher of the library."""
 

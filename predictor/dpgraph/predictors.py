@@ -127,7 +127,7 @@ class GraphModel:
         if around.options is not None:  # measured links have no names that a user knows
             evaluated = sections.looped(made.iterations) if sections.iterations else sections.program()
             loads_s = link_loads_s(evaluated, network, target.placement, target.iterations, made.iterations)
-        hidden = ()
+        hidden: tuple[str, ...] = ()
         if around.options is None:
             hidden = told_apart(
                 _unmeasured(target, sections, network), made.time_s, lambda: self._by_file(target, estimated)

@@ -89,7 +89,7 @@ class Branches:
         if not turns_vary(rows, loop):
             return True
         most = [int(rows.turns[rows.nranks == nranks, loop].max()) for nranks in rows.counts]
-        return self.loose and len(most) > 2 and most[-1] == most[-2]
+        return self.loose and len(most) > 2 and most.count(max(most)) > 1
 
     def _number(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
         """Return the shortest of the models that the cheaper searches find, or what the expensive ones find."""
@@ -221,6 +221,7 @@ class Branches:
         names = [f"c{a}={x}" for a in axes for x in ("0", "last")] + ["r=0", "r=last"]
         for k in range(rows.loops):
             names += [f"t{k}=0", f"j{k}=0", f"t{k}<workers", f"j{k}<workers", f"t{k}=1", f"j{k}=1", f"t{k} odd"]
+            names += [f"t{k}<{bits}{a}" for bits in ("lc", "ld") for a in axes]
         for a in axes:
             names += [f"p{a}=1", f"c{a} odd", *(f"{x}{a}={x}{b}" for b in range(a) for x in "cp")]
         if moving:

@@ -4,6 +4,8 @@ Their names, for a rank at coordinate c of p along axis 0 and a known number n, 
 
 ``P``, ``1/P``, ``lg P``, ``sqrt P``, ``q0``, ``q1``
     The number of ranks, and the sides of the most square grid.
+``lp0``, ``lc0``, ``ld0``, ``lm0``
+    The number of bits of p - 1, of c, of the places that follow c, and the larger of both.
 ``r``, ``c0``, ``d0``, ``p0``, ``1/p0``, ``lg p0``, ``lo0``, ``hi0``, ``nb0``, ``inner``
     The rank, its coordinate and that from the end, the side, whether there are neighbours below and above, their
     number, and the number of axes with neighbours.
@@ -16,8 +18,8 @@ Their names, for a rank at coordinate c of p along axis 0 and a known number n, 
     ``e0:n`` and ``s0:n`` without the points on the boundary of the whole, one at each end of the axis.
 ``i0``, ``j0``, ``t0``, ``n0``, ``2^i0``, ``2^-i0``
     The index, the turns that follow, the turns before and their number in a loop, and powers of two of the index.
-``e(c0+i0):n``
-    The share of n at a place that moves with the index.
+``e(c0+i0):n``, ``w(i0):n``
+    The share of n at a place that moves with the index, and that of a part of P - 1.
 ``V+-0(i1)u:n``, ...
     Volumes and faces of the cells of a multi-partition (module ``cells``).
 ``kl0@m1``, ...
@@ -44,7 +46,8 @@ from predictor.learned.rows import Rows
 _LEAST_NUMBER = 4  # smaller known numbers explain too much by chance
 _LARGEST_POWER = 40
 _LOOP = re.compile(r"(2\^-?)?([ijtn])(\d+)$")
-_MOVING = re.compile(r"e\((?:c(\d)([+-]))?([ij])(\d+)\):(\d+)$")
+_MOVING = re.compile(r"([ew])\((?:c(\d)([+-]))?([ij])(\d+)([+-]1)?\):(\d+)$")
+_NEXT = ("", "+1", "-1")
 _SHARE = re.compile(r"([esuvgEFCWV])(\d?)([+-]\d)?:(\d+)$")
 _EDGES = (-2, -1, 1, 2)  # lengths without or with edges
 
@@ -100,6 +103,7 @@ class Space:
         names += ["inner"]
         for n in self.numbers:
             names += [*(f"{kind}{a}:{n}" for kind in "eu" for a in range(self.axes)), f"E:{n}", f"F:{n}", f"C:{n}"]
+            names += [f"g{a}:{n}" for a in range(self.axes)]
             names += [f"e{a}{by:+d}:{n}" for a in range(self.axes) for by in _EDGES]
         for k in range(loops):
             names += [f"{name}{k}" for name in ("i", "j", "n", "2^i", "2^-i")]
@@ -107,14 +111,16 @@ class Space:
 
     def further_names(self, loops: int) -> list[str]:
         """Return the names of the less common features."""
-        names = ["q0", "q1"]
+        names = ["q0", "q1", *(f"{bits}{a}" for a in range(self.axes) for bits in ("lp", "lc", "ld", "lm"))]
         for n in self.numbers:
             names += [*(f"{kind}{a}:{n}" for kind in "sv" for a in range(self.axes)), f"W:{n}", f"V:{n}"]
-            names += [f"g{a}{by}:{n}" for a in range(self.axes) for by in ("", "+1")]
+            names += [f"g{a}+1:{n}" for a in range(self.axes)]
         names += [f"t{k}" for k in range(loops)]
-        if self.axes == 2:
-            places = [f"{i}{k}" for k in range(loops) for i in "ij"]
-            places += [f"c{a}{sign}{place}" for place in list(places) for a in (0, 1) for sign in "+-"]
+        places = [f"{i}{k}" for k in range(loops) for i in "ij"]
+        names += [f"w({place}):{n}" for n in self.numbers for place in places]
+        if self.axes < 3:
+            axes = range(self.axes)
+            places += [f"c{a}{sign}{place}{by}" for place in places for a in axes for sign in "+-" for by in _NEXT]
             names += [f"e({place}):{n}" for n in self.numbers for place in places]
         return names
 
@@ -156,12 +162,14 @@ class Space:
             raise CannotContinue("its ranks would form no square, as for a multi-partition")
         return coordinates(sides, ranks), sides[0]
 
-    def _moving(self, rows: Rows, axis: str | None, sign: str, kind: str, loop: str, number: str) -> np.ndarray:
-        n, sides = int(number), self.value("p0", rows)
+    def _moving(
+        self, rows: Rows, parts: str, axis: str | None, sign: str, kind: str, loop: str, by: str | None, number: str
+    ) -> np.ndarray:
+        n, sides = int(number), self.value("p0", rows) if parts == "e" else np.maximum(rows.nranks - 1.0, 1.0)
         place = self.value(kind + loop, rows)
         if axis is not None:
             c = self.value(f"c{axis}", rows)
-            place = (c + place if sign == "+" else c - place) % sides
+            place = ((c + place if sign == "+" else c - place) + int(by or 0)) % sides
         return n // sides + (place < n % sides)
 
     def _ranks(self, nranks: int, name: str) -> np.ndarray:
@@ -202,6 +210,9 @@ class Space:
             return {"p": p, "1/p": 1 / p, "lg p": math.log2(p)}[kind]
         c = coordinates(sides, r)[a]
         low, high = (c > 0) * 1.0, (c < p - 1) * 1.0
+        if kind[0] == "l" and kind != "lo":
+            bits = {"lp": p - 1 + 0 * c, "lc": c, "ld": p - 1 - c, "lm": np.maximum(c, p - 1 - c)}
+            return trees.length(bits[kind])
         of_coordinate: dict[str, np.ndarray] = {"c": c, "d": p - 1 - c, "lo": low, "hi": high, "nb": low + high}
         return of_coordinate[kind]
 
@@ -222,13 +233,16 @@ def _of_loop(rows: Rows, power: str, kind: str, loop: int) -> np.ndarray:
 
 
 def holds(atom: str, space: Space, rows: Rows) -> np.ndarray:
-    """Return for which rows a statement holds: ``c0=0``, ``c0=last``, ``c0=c1``, ``i1 odd`` or ``t0<workers``."""
+    """Return for which rows a statement holds: ``c0=0``, ``c0=c1``, ``i1 odd`` or ``t0<ld0``."""
     true: np.ndarray
     left, _, right = atom.partition("=")
     if atom.endswith(" odd"):
         true = space.value(atom[:-4], rows) % 2 == 1
     elif atom.endswith("<workers"):
         true = space.value(atom[:-8], rows) < rows.nranks - 1
+    elif "<" in atom:
+        less, _, more = atom.partition("<")
+        true = space.value(less, rows) < space.value(more, rows)
     elif right == "last":
         true = rows.rank == rows.nranks - 1 if left == "r" else space.value(f"d{left[1:]}", rows) == 0
     else:

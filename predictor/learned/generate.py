@@ -187,14 +187,25 @@ class _Walk:
         part["peer"] = partner
         part["size_bytes"] = self._number(learned.size, rows, leaf, "its size")
         self.notes.call = self._name(leaf)
+        self._doubt_sizes(learned, part["size_bytes"])
         part["tag"] = evaluate(learned.tag, self.structure.space, rows, self.notes)
         number = self._number(learned.comm, rows, leaf, "its communicator")
         part["comm"] = self.comms[number, rows.rank]
         if part["kind"][0] != Kind.COLLECTIVE:
             self.opened[rows.rank] += 1
-        elif learned.counts is not None:
-            part["request"] = 0
-            self._vectors(leaf, learned, rows, part["comm"])
+        elif learned.counted is not None:
+            has = evaluate(learned.counted, self.structure.space, rows, self.notes) == 1
+            part["request"] = np.where(has, 0, -1)
+            self._vectors(leaf, learned, rows.take(has), part["comm"][has])
+
+    def _doubt_sizes(self, learned: Leaf, sizes: np.ndarray) -> None:
+        """Note sizes that are unlike all recorded ones, as those of shares that are no longer even."""
+        if isinstance(learned.size, Fitted):
+            return
+        if (sizes % learned.unit).any():
+            self.notes.assume(f"that its sizes need not be multiples of {learned.unit} bytes, as all recorded ones are")
+        if learned.filled and not sizes.all():
+            self.notes.assume("that it may be empty, as no recorded one is")
 
     def _vectors(self, leaf: Node, learned: Leaf, rows: Rows, comm: np.ndarray) -> None:
         assert learned.counts is not None

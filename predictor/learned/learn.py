@@ -27,6 +27,7 @@ from predictor.learned.structure import Leaf, Structure
 _M = TypeVar("_M")
 _LEAST_RECORDINGS = 2
 _MANY = 1 << 30
+_DOUBLE = 8  # bytes
 _SEARCHES, _FEW_SEARCHES = 200, 40
 _TALK = (Kind.SEND, Kind.RECV, Kind.COLLECTIVE)
 
@@ -218,6 +219,8 @@ class _Learner:
         made.tag = self._needed(rows, values["tag"], "its tags follow no rule", leaf)
         comm = self._made.communicators.numbers(rows.nranks, rows.rank, values["comm"])
         made.comm = self._needed(rows, comm, "its communicators follow no rule", leaf)
+        made.filled = bool((values["size_bytes"] > 0).all())
+        made.unit = int(np.gcd.reduce(np.append(values["size_bytes"].astype(np.int64), _DOUBLE)))
         vector = symbol.kind == Kind.COLLECTIVE and bool((values["request"] >= 0).any())
         if symbol.kind != Kind.COLLECTIVE:
             made.size = self._needed(rows, values["size_bytes"], "the sizes of its messages follow no rule", leaf)
@@ -226,11 +229,15 @@ class _Learner:
             made.size = self._amount(rows, values["size_bytes"], f"bytes of {symbol}")
         if vector:
             made.vector = "split" if symbol.op == Op.SPLIT else "members"
+            has = values["request"] >= 0
+            made.counted = self._sure(self._branches.truth(rows, has), "which ranks have counts follows no rule", leaf)
             made.counts = self._learn_counts(leaf, rows, values["request"], made.vector)
 
     def _learn_counts(self, leaf: Node, rows: Rows, request: np.ndarray, vector: str) -> NumberModel:
         assert leaf.symbol is not None
-        comm = self._parsed.leaves[leaf]
+        has = request >= 0
+        comm = [event for event, counted in zip(self._parsed.leaves[leaf], has.tolist(), strict=True) if counted]
+        rows, request = rows.take(has), request[has]
         lengths = []
         for (number, event, _), nranks in zip(comm, rows.nranks.tolist(), strict=True):
             trace = self._parsed.traces[number]

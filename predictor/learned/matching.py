@@ -115,5 +115,9 @@ def _events(recording: Recording, rank: int) -> np.ndarray:
     events: np.ndarray = recording.events[rank]
     stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
     events = events[: stop[0] + 1] if len(stop) else events
-    made: np.ndarray = events[(events["kind"] != Kind.COMPUTE) | (events["amount"] > 0)]
+    events = events[(events["kind"] != Kind.COMPUTE) | (events["amount"] > 0)]
+    computes = events["kind"] == Kind.COMPUTE
+    first = np.flatnonzero(~(computes & np.concatenate([[False], computes[:-1]])))  # computation without a call between
+    made: np.ndarray = events[first].copy()
+    made["amount"] = np.add.reduceat(events["amount"], first) if len(first) else made["amount"]
     return made

@@ -62,6 +62,8 @@ def _listed(loop: Node, parent: Node, parsed: Parse, symbols: Sequence[Symbol], 
     longest = max(unlike, key=len, default=[])
     if not longest or all(len(row) == len(longest) for row in lists.values()):
         return []
+    if len({parsed.traces[number].rank for number, _ in lists}) == 1:
+        return []  # one rank goes round all others
     for number, index in parsed.passes[parent]:
         trace = parsed.traces[number]
         if (number, index) not in lists and inside(longest, space.sides(trace.nranks), trace.rank):

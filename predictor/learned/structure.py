@@ -21,10 +21,13 @@ class Leaf:
     flops: NumberModel  # of the computation before it
     partner: PartnerModel | None = None
     size: NumberModel | None = None  # bytes; of an ELAPSE seconds
+    unit: int = 1  # bytes that all recorded sizes are multiples of, at most those of a double
     tag: NumberModel | None = None
     comm: NumberModel | None = None
     waited: NumberModel | None = None  # place of a WAIT's operation among the open ones, or -1: the youngest
     counts: NumberModel | None = None  # of a vector collective: bytes by member, in one more loop
+    filled: bool = False  # whether no recorded size is 0
+    counted: NumberModel | None = None  # whether a rank has counts, such as the root of a gather alone: 0 or 1
     vector: str = ""  # "" none, "members": one entry each, "split": color and key
 
 

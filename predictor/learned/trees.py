@@ -71,21 +71,21 @@ def receiver(kind: str, place: np.ndarray, sides: np.ndarray, turn: np.ndarray, 
 def sender(kind: str, place: np.ndarray) -> np.ndarray:
     """Return the place that sends to a place; of the root, the root."""
     lowest = place & -place
-    highest = np.where(place > 0, 1 << np.maximum(_length(place) - 1, 0), 0)
+    highest = np.where(place > 0, 1 << np.maximum(length(place) - 1, 0), 0)
     there: np.ndarray = place - (lowest if kind == "l" else highest)
     return there
 
 
 def _bits(kind: str, place: np.ndarray, sides: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the first of the bits that are added to a place to get a receiver, and that behind the last."""
-    last = _length(np.maximum(sides - place - 1, 0))  # beyond, the line ends
+    last = length(np.maximum(sides - place - 1, 0))  # beyond, the line ends
     if kind == "h":
-        return _length(place), last
-    lowest = np.where(place > 0, _length(place & -place) - 1, last)
+        return length(place), last
+    lowest = np.where(place > 0, length(place & -place) - 1, last)
     return np.zeros_like(place), np.minimum(last, lowest)
 
 
-def _length(number: np.ndarray) -> np.ndarray:
+def length(number: np.ndarray) -> np.ndarray:
     """Return the number of bits."""
     bits: np.ndarray = np.frexp(number.astype(float))[1].astype(np.int64)
     return bits

@@ -84,7 +84,7 @@ class Alternatives:
         rows = [[*head, *(["energy, J"] if has_energy else []), *(["cost"] if has_cost else [])]]
         for one in _spread(self.front):
             cells = [str(one.configuration), str(one.configuration.nodes), str(one.configuration.total)]
-            values = {"node-seconds": one.node_s}
+            values: dict[str, float | None] = {"node-seconds": one.node_s}
             values |= ({"energy": one.energy_j} if has_energy else {}) | ({"cost": one.cost} if has_cost else {})
             marked = (significant(value) + (" *" if name in one.best_of else "  ") for name, value in values.items())
             rows.append([*cells, duration(one.time_s), *marked])

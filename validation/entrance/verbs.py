@@ -134,7 +134,7 @@ _GROUPS: dict[str, dict[str, Verb]] = {
         "run": Verb("predict, simulate, and report errors and costs of predictions", "validation.run"),
         "predict": _PREDICT,
         "scale": _with_simulation(
-            "predict how a program scales: time, speed-up, critical path by ranks",
+            "predict how a program scales: time, speed-up, critical path",
             "predictor.scale.cli",
             "validation.scale.cli",
             "simulate every point too",

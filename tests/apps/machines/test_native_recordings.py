@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -12,6 +13,8 @@ from apps.machines.this_computer import this_computer
 from apps.programs.own_program import read_program
 from apps.programs.problem import own_problem
 from apps.recording.events import Kind, Op
+from apps.recording.recorder.real.calls import mpi_calls
+from apps.recording.recorder.real.large import large_functions
 from apps.replay import native_recording
 from apps.runs.record_events import record_events
 from apps.runs.simulate import simulate
@@ -326,3 +329,29 @@ def test_the_time_that_a_script_prints_is_that_of_its_replay(tmp_path):
     # By hand: 3 MB take at least 24 ms over the links of 1 Gbit/s, twice; ten bytes to two ranks take latencies alone.
     assert whole.time_s > 0.048 and part.time_s < 0.02
     assert part.timed_rank == 0
+
+
+@pytest.mark.slow
+def test_a_script_under_mpich_and_mpi_4_sends_what_it_sends_under_open_mpi(tmp_path):
+    # MPICH's wheel has the functions with large counts (MPI_Sendrecv_c), which mpi4py then calls.
+    python = tmp_path / "mpich" / "bin" / "python"
+    made = subprocess.run([sys.executable, "-m", "venv", tmp_path / "mpich"], capture_output=True)
+    install = [python, "-m", "pip", "install", "-q", "mpich", "mpi4py"]
+    if made.returncode or subprocess.run(install, capture_output=True).returncode:
+        pytest.skip("pip cannot install mpich and mpi4py here")
+    text = PICKLES + "comm.Bcast(bytearray(5000), root=0)\ncomm.Allreduce(bytes(64), bytearray(64))\n"
+    there, here = (
+        recorded(written(tmp_path, first + text, name)) for first, name in ((f"#!{python}\n", "a.py"), ("", "b.py"))
+    )
+
+    def collectives(recording):
+        return [events[["op", "size_bytes"]][events["kind"] == Kind.COLLECTIVE].tolist() for events in recording.events]
+
+    assert collectives(there) == collectives(here) and len(collectives(here)[0]) == 3
+    sent = [sorted(events["size_bytes"][events["kind"] == Kind.SEND].tolist()) for events in there.events]
+    assert [len(sizes) for sizes in sent] == [len(e["kind"][e["kind"] == Kind.SEND]) for e in here.events]
+
+
+def test_calls_with_large_counts_are_those_with_small_ones():
+    text = large_functions(mpi_calls())
+    assert all(f'__asm__("MPI_{name}_c")' in text for name in ("Send", "Irecv", "Sendrecv", "Allreduce", "Alltoallv"))

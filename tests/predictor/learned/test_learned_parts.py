@@ -5,13 +5,13 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from apps.recording.events import EVENT, Kind
+from apps.recording.events import EVENT, Kind, Recording
 from predictor.learned import trees
 from predictor.learned.branches import Branches
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space
 from predictor.learned.grids import as_in_smpi, most_cubic, rivals
-from predictor.learned.matching import check_matched
+from predictor.learned.matching import check_matched, difference
 from predictor.learned.models import Notes, evaluate
 from predictor.learned.rows import Rows
 
@@ -149,3 +149,21 @@ def test_the_receivers_of_a_root_that_moves_with_the_panel_are_found():
     assert found.confirmed
     more = panels(32)
     np.testing.assert_array_equal(evaluate(found.model, space, more, Notes()), space.value("kl0@o0", more))
+
+
+def test_adjacent_computations_are_compared_as_their_sum():
+    def of(*flops):
+        events = np.zeros(len(flops), EVENT)
+        events["kind"], events["amount"] = Kind.COMPUTE, flops
+        return Recording((events,), (np.zeros(0, np.int64),), ((0,),))
+
+    assert difference(of(3.0, 4.0), of(7.0)) is None
+    assert difference(of(3.0, 4.0), of(8.0)) == "rank 0 computes 7 instead of 8 flops at once"
+
+
+@pytest.mark.parametrize(("places", "bits"), [(5, 3), (8, 3), (9, 4)])
+def test_bits_of_places_count_the_steps_of_a_scan(places, bits):
+    space, rows = Space("line", []), rows_of(places)
+    assert set(space.value("lp0", rows)) == {bits}
+    reached = [sum(rank + 2**i < places for i in range(bits)) for rank in range(places)]
+    np.testing.assert_array_equal(space.value("ld0", rows), reached)

@@ -88,3 +88,7 @@ def test_ghost_layers_around_the_points_inside_a_boundary_are_those_of_more_rank
 @pytest.mark.slow
 def test_panels_go_down_trees_whose_roots_move():
     check_exact(sized_problem("summa", 4096), (4, 8, 16, 32), [4096, 64], 128)
+
+
+def test_workers_get_shares_that_they_compute_on():
+    check_exact(of_program("workers.c", "1000"), (4, 6, 9, 12), [1000], 20)

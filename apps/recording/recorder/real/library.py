@@ -10,6 +10,7 @@ from pathlib import Path
 from apps.recording.recorder.library import files_hash, headers
 from apps.recording.recorder.real.calls import mpi_calls
 from apps.recording.recorder.real.fortran import fortran_functions
+from apps.recording.recorder.real.large import large_functions
 from platforms.files.caching import cache_folder, write_atomically
 from platforms.simgrid.compiling import compile_once
 
@@ -31,12 +32,9 @@ def real_recorder_library(compiler: Sequence[str], folder: Path | None = None) -
 
     It is kept in ``folder``; None: in the cache folder.
     """
-    text = _fortran()
-    functions = (folder or cache_folder() / "compiled") / f"fortran-{hashlib.sha256(text).hexdigest()[:24]}.c"
-    if not functions.is_file() or functions.read_bytes() != text:
-        write_atomically(functions, text)
+    made = [_kept(name, text, folder) for name, text in (("fortran", _fortran()), ("large", _large()))]
     return compile_once(
-        "real-recorder", [*_real_sources(), functions], compiler=compiler, flags=_REAL_FLAGS, libraries=["-ldl"],
+        "real-recorder", [*_real_sources(), *made], compiler=compiler, flags=_REAL_FLAGS, libraries=["-ldl"],
         headers=[*headers(), *sorted((_HERE).glob("*.h"))], folder=folder,
     )  # fmt: skip
 
@@ -45,12 +43,25 @@ def real_recorder_library(compiler: Sequence[str], folder: Path | None = None) -
 def real_recorder_hash() -> str:
     """Return the hash of the sources and compiler flags of the recorder for a real MPI."""
     digest = files_hash(_REAL_FLAGS[:-1], [*_real_sources(), *headers(), *sorted((_HERE).glob("*.h"))])
-    return hashlib.sha256(digest.encode() + _fortran()).hexdigest()
+    return hashlib.sha256(digest.encode() + _fortran() + _large()).hexdigest()
 
 
 @cache
 def _fortran() -> bytes:
     return fortran_functions(mpi_calls()).encode()
+
+
+@cache
+def _large() -> bytes:
+    return large_functions(mpi_calls()).encode()
+
+
+def _kept(name: str, text: bytes, folder: Path | None) -> Path:
+    """Return the file of a generated source, in the folder or the cache folder."""
+    path = (folder or cache_folder() / "compiled") / f"{name}-{hashlib.sha256(text).hexdigest()[:24]}.c"
+    if not path.is_file() or path.read_bytes() != text:
+        write_atomically(path, text)
+    return path
 
 
 def _real_sources() -> list[Path]:
