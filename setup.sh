@@ -49,7 +49,7 @@ has_package() {
     dpkg-query -W -f '${Status}' "$1" 2>/dev/null | grep -q 'install ok installed'
 }
 
-wheel=$(find dist -maxdepth 1 -name "gridval_simgrid-*-$(uname -m).whl" 2>/dev/null | head -n 1)
+wheel=$(find dist -maxdepth 1 -name "gridval_simgrid-*$(uname -m).whl" 2>/dev/null | head -n 1)
 if [ -n "$wheel" ] && ! command -v smpirun >/dev/null; then
     wanted="python3-venv gcc g++ gfortran" # SimGrid comes from the wheel
 else

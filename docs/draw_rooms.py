@@ -23,7 +23,7 @@ import networkx as nx
 ROOT = Path(__file__).resolve().parents[1]
 PICTURE, PAGE = ROOT / "docs" / "architecture.svg", ROOT / "docs" / "rooms.md"
 PACKAGES = ("validation", "predictor", "apps", "platforms")  # the top first
-WIDTH, MARGIN, TITLE, BOX, GAP, FLOOR = 1120, 24, 34, 34, 22, 74  # px
+WIDTH, MARGIN, TITLE, BOX, GAP, FLOOR = 1400, 24, 34, 34, 22, 74  # px
 LANE = 8.0  # px, the width of an arrow that passes between the rooms of a floor
 INK, LINE, PAPER, PANEL, FILL = "#1f2933", "#7b8794", "#ffffff", "#f3f5f8", "#dfe8f4"
 SWEEPS = 12  # over the floors, to put rooms near those that they import

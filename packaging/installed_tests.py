@@ -20,7 +20,7 @@ from layout import PACKAGES, TOP, module_names, rewritten
 ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE = "|".join(PACKAGES)
 _DOTTED_IMPORT = re.compile(rf"^(\s*)import (({_PACKAGE})\.[\w.]+)$", re.MULTILINE)
-_IMPORT_IN_TEXT = re.compile(rf"\b(from|import) (?=(?:{_PACKAGE})[.\s])")
+_IMPORT_IN_TEXT = re.compile(rf"(\bfrom |(?:^|[;\"'])\s*import )(?=(?:{_PACKAGE})[.\s])", re.MULTILINE)
 _ATTRIBUTE = re.compile(rf"""(?<=["'])(?=(?:{_PACKAGE})(?:\.\w+){{2,}}["'])""")  # as for monkeypatch.setattr
 
 
@@ -28,7 +28,7 @@ def rewritten_test(source: str, modules: frozenset[str]) -> str:
     """Return a test with its imports, and those in texts that it runs as programs, under ``gridval``."""
     source = _DOTTED_IMPORT.sub(rf"\1import {TOP}.\2; from {TOP} import (\3)", source)
     source = rewritten(source, modules)
-    source = _IMPORT_IN_TEXT.sub(rf"\1 {TOP}.", source)
+    source = _IMPORT_IN_TEXT.sub(rf"\1{TOP}.", source)
     return _ATTRIBUTE.sub(f"{TOP}.", source).replace(f"{TOP}.validation.{TOP}", TOP)
 
 

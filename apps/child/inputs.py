@@ -10,6 +10,7 @@ them, in the order in which things were first asked for:
     W  a file was created or emptied; what the program reads of it later, it has written itself
     P  a file was opened for writing only, and kept its content
     L  a library was loaded
+    K  the program asked where a name leads, through links
     E  an environment variable was asked for
     X  something happened that hides inputs
     H  the program refers to a function that tells it on which hosts it runs, or SimGrid's time
@@ -27,7 +28,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from apps.results.inputs import FOLDER, MISSING, Inputs, state
+from apps.results.inputs import FOLDER, LINK, MISSING, Inputs, state
 from platforms.errors import printable
 from platforms.simgrid.child import SCRIPT_VARIABLES
 
@@ -93,7 +94,11 @@ def noted_inputs(
             elif kind != "A" and not os.path.isabs(name) and not os.path.lexists(here / name):
                 written.add(name)  # in the run's folder, by mkdir or rename for example
             elif name not in written and (name not in files or (kind == "D" and files[name] == FOLDER)):
+                if kind == "K":
+                    name = f"{LINK}{name}"
                 files[name] = content = MISSING if kind == "A" else state(name, listed=kind == "D")
+                if kind == "K":
+                    continue
                 stamp = (int(size), int(seconds) * 10**9 + int(nanoseconds))
                 if kind != "A" and name != "." and _changed(here / name, stamp, listed=kind == "D"):
                     unseen[f"the program reads {name}, which changed meanwhile"] = None

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 MISSING = "missing"
+LINK = "-> "  # before a name of which is kept where it leads
 FOLDER = "folder"  # one that is there; if its names were listed, their hash follows
 
 
@@ -106,6 +107,8 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
 
 def state(name: str, *, listed: bool = False) -> str:
     """Return the hash of a file's content, or what else is there; of a ``listed`` folder the hash of its names too."""
+    if name.startswith(LINK):
+        return f"leads to {os.path.realpath(name.removeprefix(LINK))}"
     try:
         mode = os.stat(name).st_mode
         if stat.S_ISREG(mode):

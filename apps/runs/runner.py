@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager, nullcontext
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from apps.errors import Stopped
@@ -26,7 +27,7 @@ from apps.runs.limits import EvidenceLimit
 from apps.runs.neutral import recording_identity
 from apps.runs.record_events import record_events
 from apps.runs.run_progress import RunProgress
-from apps.runs.simulate import simulate
+from apps.runs.simulate import simulate as _simulate
 from apps.spec.run_spec import RunSpec
 from apps.store import Store
 from apps.store.codec import as_fields, from_fields
@@ -53,8 +54,8 @@ class Runner:
     Args:
         jobs: Number of simulations at a time.
         store: Where known results are taken from and new ones are kept; None: nowhere.
-        simulate: Makes the record of a spec.  Its argument ``stop`` is set when the context is left; it must then
-            raise Stopped at once.
+        simulate: Makes the record of a spec; None: apps.runs.simulate, which keeps in the store what it compares.  Its
+            argument ``stop`` is set when the context is left; it must then raise Stopped at once.
         identify: Returns the identity of a spec's run.
         progress: Display of the runs; None: none.
         time_limit_s: Limit of the wall time of a recording or a measurement; None: none.
@@ -67,7 +68,7 @@ class Runner:
         *,
         jobs: int,
         store: Store | None = None,
-        simulate: Callable[..., RunRecord] = simulate,  # (spec, *, stop: threading.Event)
+        simulate: Callable[..., RunRecord] | None = None,  # (spec, *, stop: threading.Event)
         identify: Callable[[RunSpec], dict[str, Any]] = run_identity,
         progress: RunProgress | None = None,
         time_limit_s: float | None = None,
@@ -78,7 +79,7 @@ class Runner:
         self.cautions = Cautions() if cautions is None else cautions
         self._pool = ThreadPoolExecutor(jobs, thread_name_prefix="simulation")
         self._store = store
-        self._simulate = simulate
+        self._simulate = partial(_simulate, store=store) if simulate is None else simulate
         self._identify = identify
         self._progress = progress
         self._time_limit_s = time_limit_s

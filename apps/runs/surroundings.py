@@ -40,6 +40,9 @@ _NAMES = {
     "host": "the name of this computer",
     "clock": "the simulated time",
     "layout": "addresses in memory or the order of the environment",
+    "marks": "dates, numbers, links or rights of files",
+    "computer": "limits or the processors of this computer, or its user",
+    "names": "the name of a folder or file that is made for the run",
 }
 BY_ITSELF = "addresses in memory or something else that changes by itself"
 _TOGETHER = "its surroundings"

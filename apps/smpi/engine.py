@@ -49,6 +49,14 @@ PARTS: dict[str, tuple[str, ...]] = {
     "host": ("gethostname", "uname"),
     "clock": ("MPI_Wtime", "smpi_gettimeofday", "smpi_clock_gettime"),
     "layout": (),
+    "marks": ("stat",),
+    "computer": (
+        *("getrlimit", "getrlimit64", "get_nprocs", "get_nprocs_conf", "sched_getaffinity", "sysconf"),
+        *("getuid", "geteuid", "getgid", "getlogin"),
+    ),
+    "names": (
+        *("getcwd", "get_current_dir_name", "mkstemp", "mkstemp64", "mkdtemp", "tmpnam", "tempnam"),  # in every run
+    ),
 }
 
 

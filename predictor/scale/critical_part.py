@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from predictor.graph.dates import Step
 
 _INSIDE_NODES = "messages inside nodes"
+_MOST_DATES = 1 << 27  # ranks times the most instructions of one: their dates would take 1 GB, and are then left out
 
 
 @dataclass(frozen=True)
@@ -72,6 +73,8 @@ def _of_graph(model: HasGraph, target: Target) -> CriticalPart | None:
 
     sections, network = model.sections(target), model.network(target)
     program = sections.program()
+    if program.nranks * max(program.first[1:] - program.first[:-1]) > _MOST_DATES:
+        return None
     hosts = [target.platform.host(host) for host in target.placement]
     speeds, cores = [1 / host.speed_flops for host in hosts], [host.cores for host in hosts]
     steps = critical_path(program, network, target.placement, speeds, cores, timed_rank=sections.timed_rank)

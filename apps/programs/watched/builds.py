@@ -70,7 +70,13 @@ def opened_by_build(executable: Path) -> dict[str, str] | None:
     packages are left out, except libraries that are linked statically.  The list is empty for an executable that was
     not built by ``compile_once``.  None: the build could not be watched.
     """
-    return _kept(executable) if _list_of(executable).exists() else {}
+    files = _kept(executable) if _list_of(executable).exists() else {}
+    return None if files is None else {name: known for name, known in files.items() if not _is_usual(name, known)}
+
+
+def _is_usual(name: str, known: str) -> bool:
+    """Return whether every program of a compiler has this: what it links and looks for by itself."""
+    return name.endswith(".gch") or (name.startswith(_LOCAL) and known.startswith("folder "))
 
 
 def watching_library() -> Path:
@@ -92,7 +98,8 @@ def _kept(executable: Path) -> dict[str, str] | None:
 
 
 def _of_package(name: str) -> bool:
-    return is_system(Path(name)) and not name.startswith(_LOCAL) and not name.endswith(".a")
+    of_compiler = Path(name).name.startswith(("libgcc", "libc_nonshared")) or not os.path.exists(name)
+    return is_system(Path(name)) and not name.startswith(_LOCAL) and (of_compiler or not name.endswith(".a"))
 
 
 def _absent(name: str) -> str:

@@ -2,9 +2,12 @@
  * include SimGrid but not the recorder.  Therefore this file binds the calls of loaded objects by name to the recorder,
  * before the program starts; all other symbols are looked up as usual. */
 #define _GNU_SOURCE
+#include "constructors.h"
 #include "inputs.h"
+#include "own.h"
 #include "recorder.h"
 #include "surroundings.h"
+#include "under.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -55,12 +58,6 @@ static bool is_environ(const char *name)
   return !strcmp(name, "environ") || !strcmp(name, "__environ") || !strcmp(name, "_environ");
 }
 
-/* Returns whether a library is the user's own, not the system's. */
-static bool is_users(const char *path)
-{
-  return *path && strncmp(path, "/usr/lib", 8) && strncmp(path, "/lib", 4) && !strstr(path, "/libsimgrid.so");
-}
-
 /* In place of the C library's exit: STOP in Fortran, and std::exit in C++, end the calling rank alone. */
 static _Noreturn void end_of_rank(int status)
 {
@@ -84,6 +81,8 @@ static void bind_table(const ElfW(Rela) * table, size_t bytes, const ElfW(Sym) *
     void *function = recorders(names + symbol->st_name);
     if (!function && (users || fortran))
       function = inputs_clock(names + symbol->st_name, fortran);
+    if (!function && own_function && (users || fortran))
+      function = own_function(names + symbol->st_name);
     if ((users || fortran) && !strcmp(names + symbol->st_name, "exit"))
       function = (void *)end_of_rank;
     if (function)
@@ -110,7 +109,7 @@ static void bind_object(const struct link_map *object)
   if (!symbols || !names || strstr(object->l_name, "vdso")) /* the vdso has other addresses, and no calls */
     return;
   bool fortran = !strncmp(names + own_name, "libgfortran.so", 14); /* a rank's own copy has another file name */
-  bool users = !fortran && is_users(object->l_name);
+  bool users = !fortran && inputs_of_user(object->l_name);
   bind_table(rela, rela ? rela_bytes : 0, symbols, names, object->l_addr, users, fortran);
   bind_table(calls, calls ? calls_bytes : 0, symbols, names, object->l_addr, users, fortran);
 }
@@ -194,8 +193,11 @@ void *dlopen(const char *file, int flags)
     if (!begun)
       change_layout();
     begun = true;
+    if (folder_of_rank)
+      folder_of_rank(); /* another rank may have changed it before this one begins */
     inputs_begin();
   }
+  Constructors taken = by_simgrid && constructors_take ? constructors_take(file) : (Constructors){0, 0};
   void *handle = opened(file, flags);
   if (by_simgrid)
     give_arguments(handle);
@@ -206,7 +208,12 @@ void *dlopen(const char *file, int flags)
   for (object = object ? object->l_next : start->l_next; object; object = object->l_next) {
     bind_object(object);
     inputs_library(object->l_name);
+    if (variables_of_library)
+      variables_of_library(object->l_name);
     last = object;
   }
+  struct link_map *of_rank;
+  if (taken.count && !dlinfo(handle, RTLD_DI_LINKMAP, &of_rank))
+    constructors_run(taken, of_rank, arguments.count, arguments.words);
   return handle;
 }

@@ -114,6 +114,29 @@ AS("std::chrono::system_clock", long, system, "_ZNSt6chrono3_V212system_clock3no
    made = told_ns(CLOCK_REALTIME))
 AS("std::random_device", unsigned, random, "_ZNSt13random_device9_M_getvalEv", (void *device), (device),
    draw(&made, sizeof made))
+/* What differs between computers and their users */
+#define LIMITS (is_other("computer") ? 3 : 0)
+ANSWER(int, getrlimit, "getrlimit", (int what, struct rlimit *to), (what, to),
+       if (!made && LIMITS) to->rlim_cur = to->rlim_cur / 2 + 1)
+ANSWER(int, getrlimit64, "getrlimit64", (int what, struct rlimit64 *to), (what, to),
+       if (!made && LIMITS) to->rlim_cur = to->rlim_cur / 2 + 1)
+ANSWER(int, get_nprocs, "get_nprocs", (void), (), made += LIMITS)
+ANSWER(int, get_nprocs_conf, "get_nprocs_conf", (void), (), made += LIMITS)
+ANSWER(int, sched_getaffinity, "sched_getaffinity", (int process, size_t bytes, unsigned char *to), (process, bytes, to),
+       if (!made && bytes && LIMITS) to[bytes / 2] = 7)
+ANSWER(unsigned, getuid, "getuid", (void), (), made += (unsigned)LIMITS)
+ANSWER(unsigned, geteuid, "geteuid", (void), (), made += (unsigned)LIMITS)
+ANSWER(unsigned, getgid, "getgid", (void), (), made += (unsigned)LIMITS)
+ANSWER(char *, getlogin, "getlogin", (void), (), if (LIMITS) made = (char *)"other")
+ANSWER(long, sysconf, "sysconf", (int what), (what), if (made > 0) made += LIMITS)
+/* Names of folders and files that are others in every run */
+ANSWER(char *, getcwd, "getcwd", (char *to, size_t room), (to, room), )
+ANSWER(char *, get_current_dir_name, "get_current_dir_name", (void), (), )
+ANSWER(int, mkstemp, "mkstemp", (char *name), (name), )
+ANSWER(int, mkstemp64, "mkstemp64", (char *name), (name), )
+ANSWER(char *, mkdtemp, "mkdtemp", (char *name), (name), )
+ANSWER(char *, tmpnam, "tmpnam", (char *to), (to), )
+ANSWER(char *, tempnam, "tempnam", (const char *folder, const char *name), (folder, name), )
 /* What no other surroundings change. */
 ANSWER(unsigned, alarm, "alarm", (unsigned seconds), (seconds), )
 ANSWER(int, setitimer, "setitimer", (int which, const void *set, void *before), (which, set, before), )
@@ -175,6 +198,20 @@ TIMED(int, getrusage, (int who, struct rusage *to), (who, to), 0,
 TIMED(long, steady, (void), (), 1e-9 * (double)made, made = (long)(1e9 * s))
 TIMED(long, system, (void), (), 1e-9 * (double)made, made = (long)(1e9 * s))
 
+/* Returns whether a library is the user's own, not the system's. */
+bool inputs_of_user(const char *path)
+{
+  return *path && strncmp(path, "/usr/lib", 8) && strncmp(path, "/lib", 4) && !strstr(path, "/libsimgrid.so");
+}
+
+/* The libraries of C++ and Fortran ask for marks of the files that they open, and give none of them to the program. */
+void marks_asked(const void *code)
+{
+  Dl_info caller;
+  if (dladdr(code, &caller) && inputs_of_user(caller.dli_fname))
+    inputs_by_clock("stat");
+}
+
 void *inputs_clock(const char *name, bool quiet)
 {
   static const struct {
@@ -186,7 +223,9 @@ void *inputs_clock(const char *name, bool quiet)
       BOTH(timespec_get), BOTH(getpid), BOTH(getppid), BOTH(gettid), BOTH(gethostname), BOTH(uname), BOTH(getrandom),
       BOTH(getentropy), BOTH(arc4random), BOTH(arc4random_uniform), BOTH(arc4random_buf), BOTH(alarm),
       BOTH(setitimer), BOTH(sysinfo), BOTH(statvfs), BOTH(statfs), BOTH(getloadavg),
-      BOTH(getauxval),
+      BOTH(getauxval), BOTH(getrlimit), BOTH(getrlimit64), BOTH(get_nprocs), BOTH(get_nprocs_conf),
+      BOTH(sched_getaffinity), BOTH(getuid), BOTH(geteuid), BOTH(getgid), BOTH(getlogin), BOTH(sysconf), BOTH(getcwd),
+      BOTH(get_current_dir_name), BOTH(mkstemp), BOTH(mkstemp64), BOTH(mkdtemp), BOTH(tmpnam), BOTH(tempnam),
       {"_ZNSt6chrono3_V212steady_clock3nowEv", noted_steady, quiet_steady},
       {"_ZNSt6chrono3_V212system_clock3nowEv", noted_system, quiet_system},
       {"_ZNSt13random_device9_M_getvalEv", noted_random, quiet_random}};

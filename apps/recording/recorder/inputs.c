@@ -60,7 +60,7 @@ static long kernel(long number, long a, long b, long c, long d, long e)
 }
 
 /* Returns whether the code at this return address may act for the program. */
-static bool for_program(const void *code)
+bool inputs_for_program(const void *code)
 {
   static const void *bases[8];
   static int nbases;
@@ -68,7 +68,7 @@ static bool for_program(const void *code)
     return false;
   Dl_info info;
   if (!nbases) {
-    const void *codes[] = {(void *)&for_program, code_of_library(), next("strtol"), next("dlopen")};
+    const void *codes[] = {(void *)&inputs_for_program, code_of_library(), next("strtol"), next("dlopen")};
     const void *found[8];
     int count = 0;
     for (size_t i = 0; i < sizeof codes / sizeof *codes; i++)
@@ -86,7 +86,7 @@ static bool for_program(const void *code)
   name = name ? name + 1 : info.dli_fname;
   return strncmp(name, "first-", 6) && strcmp(name, "smpimain") && strncmp(name, "ld-linux", 8);
 }
-#define FOR_PROGRAM for_program(__builtin_return_address(0))
+#define FOR_PROGRAM inputs_for_program(__builtin_return_address(0))
 
 /* Returns whether it is new. */
 static bool remember(char letter, const char *text)
@@ -145,7 +145,7 @@ static void write_note(char letter, const char *text, const struct statx *now)
 }
 
 /* Notes a file by its absolute name; `how` is W, P, L, D, or F for what is only read. */
-static void note_file(char how, int folder, const char *name)
+void inputs_file(char how, int folder, const char *name)
 {
   if (!name || !*name)
     return;
@@ -184,18 +184,19 @@ static void note_open(int folder, const char *name, int flags)
     how = 'W';
   else if ((flags & O_ACCMODE) == O_WRONLY)
     how = 'P';
-  note_file(how, folder, name);
+  inputs_file(how, folder, name);
 }
 
 static void note_stream(const char *name, const char *mode)
 {
   bool also = strchr(mode, '+') != NULL;
-  note_file(mode[0] == 'w' ? 'W' : mode[0] == 'a' && !also ? 'P' : 'F', AT_FDCWD, name);
+  inputs_file(mode[0] == 'w' ? 'W' : mode[0] == 'a' && !also ? 'P' : 'F', AT_FDCWD, name);
 }
 
-static void hides(const char *what)
+void inputs_hidden(const char *what)
 {
-  write_note('X', what, NULL);
+  if (noting)
+    write_note('X', what, NULL);
 }
 
 /* --- called by attach.c --- */
@@ -230,13 +231,18 @@ void inputs_end(void)
 void inputs_library(const char *path)
 {
   if (noting && path && path[0] == '/')
-    note_file('L', AT_FDCWD, path);
+    inputs_file('L', AT_FDCWD, path);
 }
 
 void inputs_environ(void)
 {
+  inputs_hidden("the program reads the environment as a whole (environ)");
+}
+
+void inputs_variable(const char *name)
+{
   if (noting)
-    hides("the program reads the environment as a whole (environ)");
+    write_note('E', name, NULL);
 }
 
 /* Programs that ask SimGrid itself, or MPI, on which hosts they run, or for the time, may do something else on other
@@ -289,7 +295,9 @@ bool inputs_watched(const char *name)
       "faccessat", "stat", "stat64", "lstat", "lstat64", "fstatat", "fstatat64", "statx", "__xstat", "__xstat64",
       "__lxstat", "__lxstat64", "__fxstatat", "__fxstatat64", "getenv", "secure_getenv", "__secure_getenv", "system",
       "popen", "fork", "vfork", "posix_spawn", "posix_spawnp", "socket", "syscall", "fdopendir",
-      "glob", "glob64", "ftw", "ftw64", "nftw", "nftw64", "fts_open"};
+      "glob", "glob64", "ftw", "ftw64", "nftw", "nftw64", "fts_open", "realpath", "readlink", "canonicalize_file_name", "shmget", "shm_open", "semget", "sem_open",
+      "msgget", "mq_open", "getxattr", "lgetxattr", "listxattr", "llistxattr", "setlocale", "localtime", "localtime_r",
+      "mktime", "tzset", "strftime", "ctime", "ctime_r"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++)
     if (!strcmp(name, names[i]))
       return true;
@@ -350,7 +358,7 @@ OPEN_2(__open64_2)
   WATCH(int, function, (int folder, const char *name, int flags), (folder, name, flags), note_open(folder, name, flags))
 OPENAT_2(__openat_2)
 OPENAT_2(__openat64_2)
-#define CREAT(function) WATCH(int, function, (const char *name, unsigned mode), (name, mode), note_file('W', AT_FDCWD, name))
+#define CREAT(function) WATCH(int, function, (const char *name, unsigned mode), (name, mode), inputs_file('W', AT_FDCWD, name))
 CREAT(creat)
 CREAT(creat64)
 #define FOPEN(function)                                                                                                \
@@ -361,43 +369,32 @@ FOPEN(fopen64)
   WATCH(FILE *, function, (const char *name, const char *mode, FILE *file), (name, mode, file), note_stream(name, mode))
 FREOPEN(freopen)
 FREOPEN(freopen64)
-WATCH(void *, opendir, (const char *name), (name), note_file('D', AT_FDCWD, name))
+WATCH(void *, opendir, (const char *name), (name), inputs_file('D', AT_FDCWD, name))
 #define SCANDIR(function)                                                                                              \
   WATCH(int, function, (const char *name, void *list, void *filter, void *order), (name, list, filter, order),         \
-        note_file('D', AT_FDCWD, name))
+        inputs_file('D', AT_FDCWD, name))
 SCANDIR(scandir)
 SCANDIR(scandir64)
-#define ACCESS(function) WATCH(int, function, (const char *name, int mode), (name, mode), note_file('F', AT_FDCWD, name))
+#define ACCESS(function) WATCH(int, function, (const char *name, int mode), (name, mode), inputs_file('F', AT_FDCWD, name))
 ACCESS(access)
 ACCESS(eaccess)
 ACCESS(euidaccess)
 WATCH(int, faccessat, (int folder, const char *name, int mode, int flags), (folder, name, mode, flags),
-      note_file('F', folder, name))
-#define STAT(function) WATCH(int, function, (const char *name, void *to), (name, to), note_file('F', AT_FDCWD, name))
-STAT(stat)
-STAT(stat64)
-STAT(lstat)
-STAT(lstat64)
-#define FSTATAT(function)                                                                                              \
-  WATCH(int, function, (int folder, const char *name, void *to, int flags), (folder, name, to, flags),                 \
-        note_file('F', folder, name))
-FSTATAT(fstatat)
-FSTATAT(fstatat64)
-WATCH(int, statx, (int folder, const char *name, int flags, unsigned mask, void *to), (folder, name, flags, mask, to),
-      note_file('F', folder, name))
-#define XSTAT(function)                                                                                                \
-  WATCH(int, function, (int version, const char *name, void *to), (version, name, to), note_file('F', AT_FDCWD, name))
-XSTAT(__xstat)
-XSTAT(__xstat64)
-XSTAT(__lxstat)
-XSTAT(__lxstat64)
-#define FXSTATAT(function)                                                                                             \
-  WATCH(int, function, (int version, int folder, const char *name, void *to, int flags),                               \
-        (version, folder, name, to, flags), note_file('F', folder, name))
-FXSTATAT(__fxstatat)
-FXSTATAT(__fxstatat64)
-
-#define GETENV(function) WATCH(char *, function, (const char *name), (name), write_note('E', name, NULL))
+      inputs_file('F', folder, name))
+#define GETENV(function)                                            \
+  char *function(const char *name)                                  \
+  {                                                                 \
+    static char *(*theirs)(const char *);                           \
+    char *value;                                                    \
+    if (!theirs)                                                    \
+      theirs = (char *(*)(const char *))next(#function);            \
+    if (FOR_PROGRAM) {                                              \
+      if (variable_of_rank && variable_of_rank(name, &value))                           \
+        return value;                                               \
+      write_note('E', name, NULL);                                  \
+    }                                                               \
+    return theirs(name);                                            \
+  }
 GETENV(getenv)
 GETENV(secure_getenv)
 GETENV(__secure_getenv)
@@ -407,7 +404,7 @@ int system(const char *command)
 {
   bool programs = FOR_PROGRAM;
   if (programs)
-    hides(others);
+    inputs_hidden(others);
   /* SimGrid's commands (sed, for each rank's own libraries) would load this library and SimGrid's in vain. */
   const char *first = programs ? NULL : THEIRS(getenv)("LD_PRELOAD");
   char *kept = first ? strdup(first) : NULL;
@@ -419,38 +416,38 @@ int system(const char *command)
   free(kept);
   return status;
 }
-WATCH(FILE *, popen, (const char *command, const char *mode), (command, mode), hides(others))
-WATCH(int, fork, (void), (), hides(others))
+WATCH(FILE *, popen, (const char *command, const char *mode), (command, mode), inputs_hidden(others))
+WATCH(int, fork, (void), (), inputs_hidden(others))
 #define SPAWN(function)                                                                                                \
   WATCH(int, function,                                                                                                 \
         (int *pid, const char *path, const void *actions, const void *attributes, char *const argv[],                  \
          char *const environment[]),                                                                                   \
-        (pid, path, actions, attributes, argv, environment), hides(others))
+        (pid, path, actions, attributes, argv, environment), inputs_hidden(others))
 SPAWN(posix_spawn)
 SPAWN(posix_spawnp)
 int vfork(void) /* a function that calls the real one must not return before the child is gone */
 {
   if (FOR_PROGRAM)
-    hides(others);
+    inputs_hidden(others);
   return fork();
 }
 
 static const char searches[] = "the program searches folders by functions within the C library";
 #define GLOB(function)                                                                                                 \
   WATCH(int, function, (const char *pattern, int flags, void *failed, void *found), (pattern, flags, failed, found),   \
-        hides(searches))
+        inputs_hidden(searches))
 GLOB(glob)
 GLOB(glob64)
 #define FTW(function)                                                                                                  \
-  WATCH(int, function, (const char *name, void *visit, int files), (name, visit, files), hides(searches))
+  WATCH(int, function, (const char *name, void *visit, int files), (name, visit, files), inputs_hidden(searches))
 FTW(ftw)
 FTW(ftw64)
 #define NFTW(function)                                                                                                 \
   WATCH(int, function, (const char *name, void *visit, int files, int flags), (name, visit, files, flags),             \
-        hides(searches))
+        inputs_hidden(searches))
 NFTW(nftw)
 NFTW(nftw64)
-WATCH(void *, fts_open, (char *const *names, int flags, void *order), (names, flags, order), hides(searches))
+WATCH(void *, fts_open, (char *const *names, int flags, void *order), (names, flags, order), inputs_hidden(searches))
 
 static void note_listed(int folder)
 {
@@ -459,13 +456,13 @@ static void note_listed(int folder)
   long length = kernel(SYS_readlinkat, AT_FDCWD, (long)link, (long)path, sizeof path - 1, 0);
   if (length > 0) {
     path[length] = '\0';
-    note_file('D', AT_FDCWD, path);
+    inputs_file('D', AT_FDCWD, path);
   }
 }
 WATCH(void *, fdopendir, (int folder), (folder), note_listed(folder))
 
 WATCH(int, socket, (int domain, int type, int protocol), (domain, type, protocol),
-      hides("the program uses sockets"))
+      inputs_hidden("the program uses sockets"))
 
 long syscall(long number, ...)
 {
@@ -486,7 +483,7 @@ long syscall(long number, ...)
   opens = opens || number == SYS_openat2;
 #endif
   if (opens && FOR_PROGRAM)
-    hides("the program opens files by raw system calls");
+    inputs_hidden("the program opens files by raw system calls");
   static const long varying[] = {SYS_getpid, SYS_gettid, SYS_getppid, SYS_getrandom, SYS_clock_gettime, SYS_gettimeofday,
                                  SYS_times, SYS_getrusage, SYS_sysinfo, SYS_uname};
   for (size_t i = 0; i < sizeof varying / sizeof *varying; i++)

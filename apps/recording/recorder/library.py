@@ -12,7 +12,7 @@ from apps.errors import check_still
 from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
-_ADD_ONS = ("timing", "windows", "neighbours")  # folders with more of its files
+_ADD_ONS = ("timing", "windows", "neighbours", "own")  # folders with more of its files
 _COMMON, _HARNESS = (_HERE.parents[1] / place for place in ("common", "kernels/harness"))
 _FLAGS = ("-O2", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
 

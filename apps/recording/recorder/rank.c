@@ -165,6 +165,8 @@ void leave(Rank *r)
   r->inside = r->looked = false;
   if (r->measured) /* excludes the recorder's own work from the program's computation */
     time_computation();
+  if (folder_of_rank)
+    folder_of_rank();
   if (r->work)
     work_restarts(r);
 }

@@ -27,6 +27,9 @@ bool clocks_are_watched(void);    /* readings of this computer's clocks and rand
 void threads_begin(void);         /* MPI has begun: other threads of the process may compute from now on */
 void threads_end(int rank);       /* writes how long they did, where the recorder's time leaves it out */
 void library_works(bool begins);  /* MPI begins or ends to work, before there is a rank or after its end */
+__attribute__((weak)) void folder_of_rank(void);        /* a rank goes on: the current folder becomes its own */
+__attribute__((weak)) bool variable_of_rank(const char *name, char **value); /* the rank has changed this environment variable; NULL: unset */
+void marks_asked(const void *code); /* this code asks for marks of a file (metadata.c) */
 int cart_split(MPI_Comm comm, const int *remain, int color, MPI_Comm *made); /* the work of MPI_Cart_sub */
 
 #endif

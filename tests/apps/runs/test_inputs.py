@@ -316,7 +316,7 @@ def test_results_without_inputs_are_shown_but_not_used(kept, here, tmp_path, cap
     assert kept.time_s(spec.target.problem.program.path) == pytest.approx(0.1)
     folder = tmp_path / "store"
     with Store(folder) as store:
-        (entry,) = store.entries()
+        (entry,) = (entry for entry in store.entries() if entry.kind == "record")
         payload = store.get("record", entry.key)
         old = {name: value for name, value in entry.identity.items() if name != "inputs"}
         store.put("record", entry.key, old, payload, summary="old")

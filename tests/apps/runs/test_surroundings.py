@@ -17,6 +17,8 @@ from platforms.read.read import materialise
 
 FRAME = """#include <mpi.h>
 #include <sys/random.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,3 +144,49 @@ def test_an_unknown_function_is_refused(tmp_path):
     (tmp_path / "p.c").write_text("int main(void) { return 0; }")
     with pytest.raises(UserError, match=r"no such function: 'tim'.*Did you mean time"):
         own_problem_from_request(ProgramOptions(program=str(tmp_path / "p.c"), assume_repeatable="tim"))
+
+
+# Each asks for what is another on another computer, or on another day, and does as much as that says.
+ASKED = {
+    "dates, numbers, links or rights of files": "struct stat of; stat(argv[0], &of); more = of.st_mtime % 97;",
+    "limits or the processors of this computer, or its user": "more = sysconf(_SC_NPROCESSORS_ONLN);",
+    "addresses in memory or something else that changes by itself": (
+        'char name[] = "tXXXXXX"; close(mkstemp(name)); unlink(name); more = name[1] + 3 * name[2] + 5 * name[3];'
+    ),
+    "this computer's clock": "more = early;",
+}
+
+
+@pytest.mark.parametrize("part", ASKED)
+def test_what_another_computer_or_day_answers_otherwise_is_named_where_it_matters(part, tmp_path):
+    spec = spec_of(tmp_path, ASKED[part])
+    source = spec.target.problem.program.path
+    source.write_text(
+        "#include <sys/stat.h>\n#include <time.h>\n"
+        "static int early;\n__attribute__((constructor)) static void begin(void) { early = time(0) % 97; }\n"
+        f"{source.read_text()}"
+    )
+    program = read_program(source, "{iterations}", 40)
+    spec = RunSpec(Target(own_problem(program), spec.target.platform, spec.target.placement), iterations="full")
+    inputs = simulate(spec, store=Store(tmp_path / "store")).inputs
+    assert part in inputs.depends and inputs.hidden
+
+
+def test_a_file_of_which_only_the_length_matters_is_harmless(tmp_path):
+    inputs = simulate(spec_of(tmp_path, "struct stat of; stat(argv[0], &of); more = of.st_size > 0;")).inputs
+    assert inputs.hidden == () and inputs.depends == ()
+
+
+def test_variables_that_the_program_asks_for_before_main_or_by_its_libraries_are_inputs(tmp_path):
+    spec = spec_of(tmp_path, 'setlocale(LC_ALL, ""); time_t now = 0; localtime(&now);')
+    source = spec.target.problem.program.path
+    early = 'char *asked;\n__attribute__((constructor)) static void early(void) { asked = getenv("EARLY"); }'
+    source.write_text(f"#include <locale.h>\n#include <stdlib.h>\n{early}\n{source.read_text()}")
+    program = read_program(source, "{iterations}", 40, flags="-fopenmp -Wl,--no-as-needed")
+    spec = RunSpec(Target(own_problem(program), spec.target.platform, spec.target.placement), iterations="full")
+    assert {"EARLY", "LC_ALL", "TZ", "OMP_NUM_THREADS"} <= simulate(spec).inputs.environment.keys()
+
+
+def test_memory_of_several_programs_hides_inputs(tmp_path):
+    inputs = simulate(spec_of(tmp_path, "shmget(IPC_PRIVATE, 4096, 0600);")).inputs
+    assert any("memory or queues" in reason for reason in inputs.hidden)

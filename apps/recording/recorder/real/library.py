@@ -22,8 +22,8 @@ READINGS = "readings"  # that of a rank with its readings of the clock, where th
 INPUTS = "inputs"  # that of all ranks with what they have read
 # Files that know simulation alone, as the folders do; those beside this module stand in their place.
 _SIMULATION = (
-    "attach.c", "cartesian.c", "clocks.c", "compute.c", "files.c", "graphs.c", "lacking.c", "matched.c", "power.c",
-    "smpi.c", "surroundings.c", "thread_clock.c",
+    "attach.c", "cartesian.c", "clocks.c", "compute.c", "files.c", "graphs.c", "lacking.c",
+    "matched.c", "power.c", "smpi.c", "surroundings.c", "thread_clock.c",
 )  # fmt: skip
 
 

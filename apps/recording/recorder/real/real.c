@@ -159,6 +159,16 @@ void power_write(const char *path) { (void)path; }
 /* A real network does not tell what it has left to do; nobody asks. */
 InFlight in_flight(void) { return (InFlight){0, 0, 0}; }
 
+/* Each rank is a process. */
+void folder_of_rank(void) {}
+
+bool variable_of_rank(const char *name, char **value) { return (void)name, (void)value, false; }
+
+/* A run under a real MPI is not compared with others. */
+void marks_asked(const void *code) { (void)code; }
+
+bool is_other(const char *what) { return (void)what, false; }
+
 /* Windows and graphs are refused (refused.c), so there are none. */
 void windows_synchronised(Rank *r, MPI_Comm comm) { (void)r, (void)comm; }
 
