@@ -41,10 +41,10 @@ def libraries(binary: Path) -> dict[str, str]:
             timeout=_TIME_LIMIT_S, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise KernelError(where, "its shared libraries cannot be listed: ldd does not end", "Build it anew") from None
+        raise KernelError(where, "its shared libraries cannot be listed: ldd does not end", "Build it again") from None
     if done.returncode != 0:
         said = (done.stderr.strip() or done.stdout.strip() or "ldd says nothing").splitlines()[0]
-        raise KernelError(where, f"its shared libraries cannot be listed: {said}", "Build it anew")
+        raise KernelError(where, f"its shared libraries cannot be listed: {said}", "Build it again")
     needed_libraries = {}
     for line in _LINE.finditer(done.stdout):
         if line["path"] == "not found":
@@ -86,7 +86,7 @@ def _dynamic_names(binary: Path) -> DynamicNames:
     try:
         return dynamic_names(binary)
     except (OSError, ValueError) as err:
-        raise KernelError(f"--program {binary}", f"cannot be read: {err}", "Build it anew") from err
+        raise KernelError(f"--program {binary}", f"cannot be read: {err}", "Build it again") from err
 
 
 def private_libraries(binary: Path) -> tuple[str, ...]:

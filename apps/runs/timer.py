@@ -1,6 +1,6 @@
 """The program's own timer: which readings of a clock bound the time that it prints.
 
-The program runs a few times on a network that costs next to nothing, and is told other times there: between any two
+The program runs a few times on a network that costs next to nothing, and gets other times there: between any two
 readings of a clock pass thousands of seconds, drawn by rank and number (recorder/timer.c).  The printed time is
 then the difference of two readings that no other two have.  With other numbers of iterations the numbers of these
 readings grow evenly, or the timer is refused.
@@ -57,7 +57,7 @@ class _Candidate:
 
 
 class _Probe:
-    """In the place of a timer that is not known yet: the program is told other times."""
+    """In the place of a timer that is not known yet: the program gets other times."""
 
     rank = None
 
@@ -144,7 +144,7 @@ def _refused(program: UserProgram, problem: str, remedy: str = _REMEDY) -> Kerne
 def _probe(
     spec: RunSpec, iterations: int, time_limit_s: float | None, stop: threading.Event | None
 ) -> tuple[tuple[npt.NDArray[np.void], ...], str, Inputs | None]:
-    """Return the readings of each rank in a run in which the program is told other times, and what it prints."""
+    """Return the readings of each rank in a run in which the program gets other times, and what it prints."""
     problem, nranks = spec.target.problem, spec.target.nranks
     if spec.engine == REPLAY:
         return _probe_here(spec, iterations, time_limit_s, stop)

@@ -86,7 +86,7 @@ def compile_once(
         included: Instead of headers, all files that the sources include, with their fingerprints (``includes.py``).
             The executable is then used for sources of these paths only, because they may ask for their own names.
         folder: Where executables are kept; None: in the cache folder.
-        watch: Knows the other files that the build opens, whose change has the program compiled anew; None: there are
+        watch: Knows the other files that the build opens, whose change has the program compiled again; None: there are
             none but files of the system.
 
     Raises:

@@ -20,7 +20,7 @@ NO_MEMORY, BAD_INPUT = -1, -2  # results of the functions, as in the headers
 class Library:
     """The C files of a folder, as one library.
 
-    It is compiled when it is first needed and kept in the cache folder; it is compiled anew when a file, the compiler
+    It is compiled when it is first needed and kept in the cache folder; it is compiled again when a file, the compiler
     or its flags change.
     """
 

@@ -1,4 +1,4 @@
-"""Names of a binary: as the linker was told to make them."""
+"""Names of a binary: as the linker makes them."""
 
 import subprocess
 

@@ -1,4 +1,4 @@
-"""What a build opens decides the program: it is compiled anew when any of it changes or appears."""
+"""What a build opens decides the program: it is compiled again when any of it changes or appears."""
 
 import os
 import subprocess
