@@ -42,7 +42,10 @@ static Own *own(void)
     memset(owns + nowns, 0, (room - nowns) * sizeof *owns);
     nowns = room;
   }
-  if (!owns[slot] && !(owns[slot] = calloc(1, sizeof **owns)))
+  if (owns[slot])
+    return owns[slot];
+  owns[slot] = calloc(1, sizeof **owns);
+  if (!owns[slot])
     fail("out of memory");
   return owns[slot];
 }
