@@ -124,6 +124,7 @@ def test_a_program_that_is_no_benchmark_is_not_timed():
         kernel_flops("sendmodes")
 
 
+@pytest.mark.slow
 def test_a_wheel_installed_elsewhere_runs(tmp_path):
     site, elsewhere = tmp_path / "site packages", tmp_path / "else where"
     pip = [sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"]

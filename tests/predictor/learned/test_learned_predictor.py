@@ -30,6 +30,7 @@ def test_a_learned_program_takes_the_time_of_the_recorded_one(capsys):
     assert any("exact" in remark for remark in learned["prediction"]["remarks"])
 
 
+@pytest.mark.slow
 def test_iterations_that_end_without_a_collective_are_learned(capsys):
     # Where an iteration ends, the text begins again; the mark of the end is the last place of the body.
     halo = str(Path(__file__).parent / "data" / "halo3d.c")
@@ -86,6 +87,7 @@ def test_sizes_are_those_that_the_user_knows_and_those_of_the_problem():
     assert numbers_of(problem("cg", "S"), {"rows": 12})[:2] == (12, 1400)
 
 
+@pytest.mark.slow
 def test_a_doubtful_answer_says_which_further_recording_may_settle_it(capsys):
     made = predicted(capsys, "--predictor", "learned:known", "--recorded", "4,8,16")
     assert made["prediction"]["low_s"] <= made["prediction"]["time_s"] <= made["prediction"]["high_s"]

@@ -47,6 +47,7 @@ def test_a_halo_along_three_axes_is_that_of_more_ranks():
     check_exact(of_program("halo3d.c", "10 3"), (4, 8, 12, 18, 27), [10], 48)
 
 
+@pytest.mark.slow
 def test_conjugate_gradients_exchange_with_the_ranks_of_other_bits():
     check_exact(problem("cg", "S"), (4, 8, 16, 32), [1400], 64)
 
