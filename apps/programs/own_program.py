@@ -49,7 +49,7 @@ class Timer(Protocol):
 
     @property
     def rank(self) -> int | None:
-        """The rank whose time is printed; None: the longest of all ranks."""
+        """The rank whose time is printed, or None for the longest time of all ranks."""
 
     def settings(self, iterations: int) -> dict[str, str]:
         """Return the recorder's settings for a run of so many iterations."""
