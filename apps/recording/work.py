@@ -73,13 +73,18 @@ class Work:
     def of(self, iterations: int) -> tuple[npt.NDArray[np.void], ...]:
         """Return the steps of a run of fewer iterations.
 
+        Where iterations vary, those that are left have the mean of all but the first: they stand for the others too.
+
         Raises:
             Irregular: The iterations do not consist of equal calls.
         """
         fewer = self.iterations - iterations
         if not fewer:
             return self.steps
-        return tuple(_without(steps, repeat, fewer, self.iterations) for steps, repeat in self._by_rank())
+        rows = self._by_rank()
+        if not self.uniform:
+            rows = [(_mean(steps, repeat, self.iterations), repeat) for steps, repeat in rows]
+        return tuple(_without(steps, repeat, fewer, self.iterations) for steps, repeat in rows)
 
     def _by_rank(self) -> Sequence[tuple[npt.NDArray[np.void], Repeat]]:
         return list(zip(self.steps, self.repeats, strict=True))
@@ -88,6 +93,23 @@ class Work:
     def total_s(self) -> float:
         """Computation of all ranks."""
         return float(sum(steps["time_s"].sum() for steps in self.steps))
+
+
+def _mean(steps: npt.NDArray[np.void], repeat: Repeat, iterations: int) -> npt.NDArray[np.void]:
+    """Return the steps in which every iteration but the first takes the mean time of these."""
+    if repeat.count < 2:
+        return steps
+    row, second, end = steps.copy(), repeat.first + repeat.lag, repeat.first + repeat.count * repeat.lag
+    mean_s = steps["time_s"][second:end].reshape(repeat.count - 1, repeat.lag).mean(axis=0)
+    row["time_s"][second:end] = np.tile(mean_s, repeat.count - 1)
+    if _begins_later(repeat, iterations):
+        row["time_s"][repeat.first : second] = mean_s
+    return row
+
+
+def _begins_later(repeat: Repeat, iterations: int) -> bool:
+    """Return whether the first iteration, the warm-up, is not among those that repeat: all of these are alike."""
+    return _whole(repeat, iterations) % iterations > 0
 
 
 def _without(steps: npt.NDArray[np.void], repeat: Repeat, fewer: int, iterations: int) -> npt.NDArray[np.void]:
@@ -152,6 +174,8 @@ def measured_work(
         if simulated:
             _unfold([places[rank] for rank in ranks], [steps[rank] for rank in ranks], [rows[rank] for rank in ranks])
         for rank in ranks:
+            if _begins_later(repeats[rank], iterations):
+                places[rank].settle(rows[rank])
             off_s[rank] = places[rank].off_s(rows[rank], folded=shared or (simulated and len(rows) > 1))
         _share(ranks, rows, errors, off_s)
     totals_s = [float(row["time_s"].sum()) for row in rows]
@@ -187,6 +211,12 @@ class _Places:
             times = self.repeat.count - 1
             row["time_s"][self.later] = np.tile(self.middle_s, times)
             error[self.later] = np.tile(1.2533 * self.scatter_s / np.sqrt(times), times)
+
+    def settle(self, row: npt.NDArray[np.void]) -> None:
+        """Give the first of the iterations that repeat the time of the second, if the iterations are alike."""
+        if self.alike and len(self.middle_s):
+            begin, second = self.repeat.first, self.repeat.first + self.repeat.lag
+            row["time_s"][begin:second] = row["time_s"][second : second + self.repeat.lag]
 
     def unfold(self, row: npt.NDArray[np.void], place: int, ratios: npt.NDArray[np.float64]) -> None:
         """Make the computation at a place as much shorter as those that were timed apart, by their ratios to others."""

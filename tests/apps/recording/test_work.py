@@ -28,6 +28,22 @@ def test_each_place_of_the_iteration_has_its_median_and_the_first_iteration_stay
     assert work.steps[0]["time_s"].tolist() == [3.0, 9.0, 5.0, *[1.0, 2.0] * 37, 4.0]
 
 
+def test_where_the_first_iteration_is_not_among_those_that_repeat_all_of_these_have_the_median():
+    times_s = [[9.0, 5.0], *[[1.0, 2.0], [1.1, 2.1], [0.9, 1.9]] * 12]
+    work = measured_work([looped(times_s, before=[3.0, 8.0, 6.0])], 38)  # the iteration before them took 14 s
+    assert work.repeats == (Repeat(3, 37, 2),)
+    assert work.steps[0]["time_s"].tolist() == [3.0, 8.0, 6.0, *[1.0, 2.0] * 37]
+
+
+def test_a_shorter_run_of_iterations_that_vary_has_their_mean():
+    shrinking = [[float(64 - iteration), 1.0] for iteration in range(64)]
+    work = measured_work([looped(shrinking)], 64)
+    # By hand: the mean of 1 to 63 is 32.
+    assert work.of(3)[0]["time_s"].reshape(3, 2).tolist() == [[64.0, 1.0], [32.0, 1.0], [32.0, 1.0]]
+    later = measured_work([looped(shrinking, before=[70.0, 1.0])], 65)
+    assert later.of(3)[0]["time_s"].reshape(3, 2).tolist() == [[70.0, 1.0], [32.0, 1.0], [32.0, 1.0]]
+
+
 def test_iterations_whose_computation_changes_stay_as_they_were_measured():
     shrinking = [[float(64 - iteration), 1.0] for iteration in range(64)]
     work = measured_work([looped(shrinking)], 64)
