@@ -67,7 +67,8 @@ mutation: setup
 	$(PYTHON) tests/mutation/report.py
 
 # Tries N programs drawn at random, extrapolated against simulated in full; 100 take a minute and a half
-# (docs/validation/steady-state.md), and N whose messages may pile up.  Then 300 that are learned on few ranks (docs/validation/extrapolation.md).
+# (docs/validation/steady-state.md), and N whose messages may pile up.  Then 300 that are learned on few ranks
+# (docs/validation/extrapolation.md).
 N ?= 1000
 adversary: setup
 	$(PYTHON) -m tests.adversary.main $(N)
