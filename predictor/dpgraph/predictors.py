@@ -153,8 +153,7 @@ class GraphModel:
         # Imported here for a quick start: it is slow to import.
         from predictor.dpgraph.known import known_network
 
-        pairs = {(target.placement[a], target.placement[b]) for a, b in self.sections(target).partners}
-        routes = routes_between(target.platform, sorted(pairs | {pair[::-1] for pair in pairs}))
+        routes = routes_between(target.platform, sorted(self.sections(target).host_pairs(target.placement)))
         try:
             return estimated(known_network(routes, dict(target.platform.options))).time_s
         except OutOfRange:
