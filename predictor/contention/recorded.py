@@ -113,6 +113,5 @@ def _factor(graph: Sections, run: Target, time_s: float) -> tuple[float, bool]:
 
 @lru_cache(maxsize=64)
 def _network(graph: Sections, target: Target) -> NetworkModel:
-    pairs = {(target.placement[a], target.placement[b]) for a, b in graph.partners}
-    routes = routes_between(target.platform, sorted(pairs | {pair[::-1] for pair in pairs}))
+    routes = routes_between(target.platform, sorted(graph.host_pairs(target.placement)))
     return known_network(routes, dict(target.platform.options))

@@ -312,8 +312,7 @@ def _unmeasured(target: Target, recording: Recording, network: NetworkModel) -> 
 
 
 def _routes(target: Target, sections: Sections) -> list[Route]:
-    pairs = {(target.placement[a], target.placement[b]) for a, b in sections.partners}
-    return routes_between(target.platform, sorted(pairs | {pair[::-1] for pair in pairs}))
+    return routes_between(target.platform, sorted(sections.host_pairs(target.placement)))
 
 
 def _said_of(recording: Recording, places: tuple[str | None, ...]) -> tuple[str, ...]:

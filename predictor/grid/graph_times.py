@@ -176,8 +176,7 @@ class GraphTimes:
         return _recorded_target(program, self._platform, ranks)
 
     def _network(self, sections: Sections, grid: Grid, placement: tuple[str, ...]) -> NetworkModel:
-        pairs = {(placement[a], placement[b]) for a, b in sections.partners}
-        routes = grid.routes(sorted(pairs | {pair[::-1] for pair in pairs}))
+        routes = grid.routes(sorted(sections.host_pairs(placement)))
         try:
             return known_network(routes, self._options(grid.options))
         except OutOfRange as err:
