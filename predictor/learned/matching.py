@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from apps.recording.events import Kind, Mark, Op, Recording
+from predictor.learned.any_source import by_source
 from predictor.learned.errors import CannotContinue
 
 _KEY = ("source", "destination", "tag", "comm", "size_bytes")
@@ -112,7 +113,7 @@ def _canonical(recording: Recording) -> dict[int, tuple[int, ...]]:
 
 
 def _events(recording: Recording, rank: int) -> np.ndarray:
-    events: np.ndarray = recording.events[rank]
+    events = by_source(recording.events[rank])
     stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
     events = events[: stop[0] + 1] if len(stop) else events
     events = events[(events["kind"] != Kind.COMPUTE) | (events["amount"] > 0)]

@@ -333,9 +333,12 @@ def _learned(recordings: _Recordings, numbers: tuple[int, ...]) -> Structure | C
     """Return what is learned, or why nothing is; both are remembered."""
     # Imported here for a quick start: it is slow to import.
     from predictor.learned.learn import learn
+    from predictor.learned.naming import with_calls_merged
 
+    made = [piece.recording for piece in recordings.evidence]
     try:
-        return learn([piece.recording for piece in recordings.evidence], numbers)
+        merged, text = with_calls_merged(made, recordings.evidence[0].request.target.problem)
+        return learn(merged, numbers, text)
     except CannotContinue as err:
         return err
 
