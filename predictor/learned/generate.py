@@ -11,7 +11,7 @@ from apps.recording.events import EVENT, Kind, Recording
 from predictor.learned.errors import CannotContinue
 from predictor.learned.grids import GRIDS, coordinates, rivals
 from predictor.learned.learn import by_member
-from predictor.learned.matching import check_matched
+from predictor.learned.matching import AS_SENT, check_matched, take_sizes_as_sent
 from predictor.learned.models import Fitted, Notes, NumberModel, evaluate
 from predictor.learned.nest import Node
 from predictor.learned.rows import Rows
@@ -198,6 +198,8 @@ class _Walk:
             raise CannotContinue("a partner would not exist there", self._name(leaf))
         part["peer"] = partner
         part["size_bytes"] = self._number(learned.size, rows, leaf, "its size")
+        if isinstance(learned.size, Fitted) and part["kind"][0] == Kind.RECV:
+            part["size_bytes"] = AS_SENT
         self.notes.call = self._name(leaf)
         self._doubt_sizes(learned, part["size_bytes"])
         part["tag"] = evaluate(learned.tag, self.structure.space, rows, self.notes)
@@ -244,6 +246,7 @@ class _Walk:
         order = np.argsort(rank, kind="stable")
         bounds = np.searchsorted(rank[order], np.arange(self.nranks + 1))
         events = events[order]
+        take_sizes_as_sent(events, rank[order])
         check_matched(events, rank[order])
         counts: list[list[np.ndarray]] = [[] for _ in range(self.nranks)]
         for ranks, values in self.vectors.values():

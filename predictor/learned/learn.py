@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from apps.recording.events import Kind, Op, Recording
-from predictor.learned.branches import Branches, fitted
+from predictor.learned.branches import Branches
 from predictor.learned.communicators import Communicators
 from predictor.learned.confirming import Learned
 from predictor.learned.errors import CannotContinue
@@ -18,6 +18,7 @@ from predictor.learned.models import NumberModel, constant, features_of, stateme
 from predictor.learned.naming import Text
 from predictor.learned.neighbours import listed_loops
 from predictor.learned.nest import Node, loop_nest
+from predictor.learned.noisy import fitted
 from predictor.learned.order import positions
 from predictor.learned.parsing import Parse, parse
 from predictor.learned.partner_search import PartnerSearch
@@ -143,6 +144,7 @@ class _Learner:
         self._first = np.cumsum([0, *(len(trace.events) for trace in traces)])  # of each trace
         self._events = np.concatenate([trace.events for trace in traces])
         self._flops = np.concatenate([trace.flops for trace in traces])
+        self._measured = any(recording.measured for recording in recordings)
         self._waited = np.concatenate([trace.waited for trace in traces])
         self._waited_alike = np.concatenate([trace.waited_alike for trace in traces])
         seen = tuple(sorted({recording.nranks for recording in recordings}))
@@ -246,7 +248,7 @@ class _Learner:
         made.unit = int(np.gcd.reduce(np.append(values["size_bytes"].astype(np.int64), _DOUBLE)))
         vector = symbol.kind == Kind.COLLECTIVE and bool((values["request"] >= 0).any())
         if symbol.kind != Kind.COLLECTIVE:
-            made.size = self._needed(rows, values["size_bytes"], "the sizes of its messages follow no rule", leaf)
+            made.size = self._amount(rows, values["size_bytes"], f"bytes of {symbol}")
             self._space.learn_numbers(sorted(features_of(made.size)))
         else:
             made.size = self._amount(rows, values["size_bytes"], f"bytes of {symbol}")
@@ -287,11 +289,12 @@ class _Learner:
         return found.model
 
     def _amount(self, rows: Rows, values: np.ndarray, what: str) -> NumberModel:
-        found = self._branches.number(rows, values)
+        noisy = self._measured and what.startswith("flops") and bool(np.ptp(values) > 0)
+        found = Learned[NumberModel](None) if noisy else self._branches.number(rows, values)
         if not found.confirmed:
             self._doubt(what)
         if found.model is None:
-            fit = fitted(rows, values)
+            fit = fitted(self._space, rows, values)
             self._made.fitted[what] = fit.low, fit.high
             return fit
         return found.model

@@ -229,6 +229,7 @@ def _cautions(structure: Structure, notes: Notes) -> tuple[str, ...]:
     for what, calls in (
         ("formulas that agree on all recordings differ", [f"{k} ({t})" for k, (_, t) in notes.differs.items()]),
         ("only fitted", [f"{call} (residuals {100 * width:.3g} %)" for call, width in notes.fitted.items()]),
+        ("a step, as where a share begins to fit into a cache", [f"{k}: {t}" for k, t in notes.steps.items()]),
         ("not confirmed by a recording on more ranks", unsure),
         ("assumed", [f"{call}: {what}" for call, what in notes.assumed.items()]),
     ):
