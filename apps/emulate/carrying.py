@@ -1,4 +1,4 @@
-"""What one processor can compute for all nodes of a grid, measured before a counted emulation begins."""
+"""Speed that one processor carries for all nodes of a grid, measured before a counted emulation begins."""
 
 from __future__ import annotations
 
