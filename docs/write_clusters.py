@@ -2,8 +2,8 @@
 
 Usage: python docs/write_clusters.py
 
-A part of a page between ``<!-- made: NAME -->`` and ``<!-- end -->`` is replaced; the rest of the page is written by
-hand.  Running the script again changes nothing.
+The table after ``<!-- made: NAME -->`` is replaced; the rest of a page is written by hand.  Running the script again
+changes nothing.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "docs")) if path not in 
 from clusters import published  # noqa: E402 (found by the line above)
 
 PAGES = ROOT / "docs" / "validation"
-_PART = re.compile(r"(<!-- made: (?P<name>[\w-]+) -->\n).*?(\n<!-- end -->)", re.DOTALL)
+_PART = re.compile(r"(?P<mark><!-- made: (?P<name>[\w-]+) -->\n)\n(?:\|.*\n)*")
 
 
 def filled(text: str, parts: Mapping[str, Callable[[], str]]) -> str:
     """Return the text of a page with its made parts made again."""
-    return _PART.sub(lambda found: f"{found[1]}\n{parts[found['name']]()}\n{found[3]}", text)
+    return _PART.sub(lambda found: f"{found['mark']}\n{parts[found['name']]()}\n", text)
 
 
 def write_pages() -> None:

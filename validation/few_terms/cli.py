@@ -75,7 +75,7 @@ def _answer(request: FewTermsRequest) -> Reply:
 
 
 COMMAND = Command(
-    "series measured",
+    "series measured --terms",
     FewTermsRequest,
     _answer,
     "Predict runs of any programs on many nodes from runs on few, without their structure or a platform: work that is "
