@@ -24,7 +24,7 @@ _POINTS = 400
 
 @dataclass(frozen=True)
 class Size:
-    """How large a run is."""
+    """The size of a run."""
 
     nodes: float
     processes: float  # among which the work is divided

@@ -1,4 +1,4 @@
-"""What is known of scaling before a program is seen: how large each part of the model usually is."""
+"""Knowledge of scaling before a program is seen: how large each part of the model usually is."""
 
 from __future__ import annotations
 
