@@ -19,12 +19,12 @@ sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "docs")) if path not in 
 from clusters import league, published  # noqa: E402 (found by the line above)
 
 PAGES = ROOT / "docs" / "validation"
-_PART = re.compile(r"(?P<mark><!-- made: (?P<name>[\w-]+) -->\n)\n(?:\|.*\n)*")
+_PART = re.compile(r"(?P<mark><!-- made: (?P<name>[\w-]+) -->\n)\n*(?:\|.*\n)*\n*")
 
 
 def filled(text: str, parts: Mapping[str, Callable[[], str]]) -> str:
     """Return the text of a page with its made parts made again."""
-    return _PART.sub(lambda found: f"{found['mark']}\n{parts[found['name']]()}\n", text)
+    return _PART.sub(lambda found: f"{found['mark']}\n{parts[found['name']]()}\n\n", text)
 
 
 def write_pages() -> None:

@@ -126,6 +126,11 @@ def _dahu() -> Iterator[Row]:
         yield Row("Dahu", "HPL", FOLLOWED, float(cells["error"].removesuffix(" %")) / 100)
 
 
+def kept() -> tuple[Row, ...]:
+    """Return the rows that other pages have kept."""
+    return (*_emulated(), *_dahu())
+
+
 def _taurus() -> Iterator[Row]:
     """Yield the calls of many nodes, replayed on links whose sharing was fitted to calls of up to four nodes."""
     measured = read_pattern_rows([str(TAURUS)], "taurus")
@@ -141,7 +146,7 @@ def _taurus() -> Iterator[Row]:
 @cache
 def rows() -> tuple[Row, ...]:
     """Return all rows, by cluster and program."""
-    found = [*_emulated(), *_dahu(), *_taurus(), *_raspberry_pi(), *_published()]
+    found = [*kept(), *_taurus(), *_raspberry_pi(), *_published()]
     order = list(COLOURS)
     return tuple(sorted(found, key=lambda row: (row.cluster.lower(), row.program.lower(), order.index(row.predictor))))
 
@@ -234,19 +239,21 @@ def _costs() -> Any:
     axes = figure.subplots()
     seen: set[str] = set()
     places: list[tuple[float, float]] = []
-    for (cluster, name), some in _grouped(lambda row: (row.cluster, row.predictor), rows()).items():
-        costs = [row.cost for row in some if row.cost is not None]
-        if not costs:
-            continue
-        at = 100 * float(np.median(costs)), _shown(_median([row for row in some if row.cost is not None]))
+    costed = _grouped(lambda row: (row.cluster, row.predictor), [row for row in rows() if row.cost is not None])
+    points = {
+        key: (100 * float(np.median([row.cost for row in some if row.cost is not None])), _shown(_median(some)))
+        for key, some in costed.items()
+    }
+    for (cluster, name), at in points.items():
         label = None if name in seen else name
         seen.add(name)
         axes.plot(*[[value] for value in at], MARKERS[name], color=COLOURS[name], markersize=7, label=label)
         near = any(abs(at[0] - x) < 35 and abs(np.log(at[1] / y)) < 0.15 for x, y in places)
         places.append(at)
         aside: dict[str, Any] = {"xytext": (-6, -3), "ha": "right"} if near else {"xytext": (6, -3)}
-        if name == NAIVE:  # many, close together: above and below in turn
-            aside = {"xytext": (0, 7 if len(places) % 4 else -13), "ha": "center"}
+        if name == NAIVE:
+            axes.plot(*zip(at, points[cluster, FEW], strict=True), color=PALE, linewidth=1, zorder=0)
+            continue
         axes.annotate(cluster, at, textcoords="offset points", fontsize=NOTE, color=COLOURS[name], **aside)
     axes.set_xlim(0, 230)
     axes.set_yscale("log")
