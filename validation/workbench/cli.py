@@ -15,7 +15,10 @@ from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 
 PORT = 8765
-_NEEDED = {"starlette": "starlette", "uvicorn": "uvicorn", "multipart": "python-multipart", "tomlkit": "tomlkit"}
+_NEEDED = {
+    **{name: name for name in ("filelock", "starlette", "tomlkit", "uvicorn")},
+    "multipart": "python-multipart",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
