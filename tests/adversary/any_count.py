@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import random
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -27,6 +28,7 @@ from predictor.learned.structure import Structure
 COUNTS, TARGETS = (4, 8, 12, 18, 27), (45, 60, 64)
 POWERS, POWER_TARGETS = (4, 8, 16, 32), (64, 128)
 ITERATIONS = 3
+PATIENCE_S = 60.0  # of processor time for each program
 
 
 @dataclass
@@ -351,11 +353,26 @@ def outcome(seed: int) -> tuple[str, str]:
     return "exact" if not doubtful else "right, called doubtful", ""
 
 
+class _TooLong(Exception):
+    """A program took longer than PATIENCE_S."""
+
+
+def _too_long(number: int, frame: object) -> None:
+    raise _TooLong
+
+
 def main(number: int, first: int) -> bool:
     """Print what comes of the programs, and return whether one is silently wrong."""
     outcomes: Counter[str] = Counter()
+    signal.signal(signal.SIGPROF, _too_long)
     for seed in range(first, first + number):
-        what, why = outcome(seed)
+        signal.setitimer(signal.ITIMER_PROF, PATIENCE_S)
+        try:
+            what, why = outcome(seed)
+        except _TooLong:
+            what, why = f"not learned within {PATIENCE_S:.0f} s", ""
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
         outcomes[what] += 1
         if what == "WRONG":
             print(f"WRONG: seed {seed} ({', '.join(drawn(seed).names)}): {why}", flush=True)
