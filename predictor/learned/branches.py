@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
@@ -14,7 +13,7 @@ from predictor.learned.bits import model_bits
 from predictor.learned.cell_search import is_square
 from predictor.learned.confirming import Learned, fitting_number, learned
 from predictor.learned.features import Space, holds
-from predictor.learned.models import Cases, Fitted, NumberModel, Numeric, Split, constant
+from predictor.learned.models import Cases, NumberModel, Numeric, Split, constant
 from predictor.learned.rows import Rows, reduced
 from predictor.learned.search import Search
 
@@ -28,6 +27,9 @@ _MOST_TURNS = 24  # of a loop, that get a model each
 _FEW_TURNS = 12  # of a loop, that get a model of the longer search each
 _MOST_REST = 3  # statements whose other side is searched for further cases
 _MOST_ROWS = 3000  # that cases are searched on
+# Numbers look like drawn ones if they differ by less than so much of their mean, at least so many are different, and so
+# large a share of all; in several iterations they may be nearly the same.
+_NEAR, _MANY, _UNLIKE = 0.5, 12, 0.2
 
 
 class Branches:
@@ -93,9 +95,11 @@ class Branches:
 
     def _number(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
         """Return the shortest of the models that the cheaper searches find, or what the expensive ones find."""
-        short = self._shortest([self.search.numeric(rows, values, quick=True)])
+        short = self._quick(rows, values)
         if short is not None and model_bits(short, self.space) < _SHORT:
             return short
+        if short is None and _irregular(rows, values):
+            return self._cells(rows, values)
         models = [short, self.split(rows, values, self._quick)]
         best = self._shortest(models) or self.search.numeric(rows, values) or self._cells(rows, values)
         if best is None:
@@ -232,18 +236,6 @@ class Branches:
         return [(name, true) for name, true in made if true.any() and not true.all()]
 
 
-def fitted(rows: Rows, values: np.ndarray) -> Fitted:
-    """Return a power of the number of ranks through the means."""
-    values = np.asarray(values, float)
-    means = np.array([values[rows.nranks == nranks].mean() for nranks in rows.counts])
-    if (means <= 0).any() or len(rows.counts) < 2:
-        a, b = math.log(max(float(values.mean()), 1e-9)), 0.0
-    else:
-        b, a = np.polyfit(np.log(rows.counts), np.log(means), 1).tolist()
-    ratio = values / (math.exp(a) * rows.nranks.astype(float) ** b)
-    return Fitted(a, b, float(ratio.min()), float(ratio.max()))
-
-
 def _same(rows: Rows, values: np.ndarray) -> Numeric | None:
     return constant(float(values[0])) if bool((values == values[0]).all()) else None
 
@@ -252,6 +244,13 @@ def turns_vary(rows: Rows, loop: int) -> bool:
     """Return whether a loop has different numbers of turns on different numbers of ranks, or was seen on one alone."""
     most = [int(rows.index[rows.nranks == nranks, loop].max()) for nranks in rows.counts]
     return len(most) < 2 or len(set(most)) > 1
+
+
+def _irregular(rows: Rows, values: np.ndarray) -> bool:
+    """Return whether the numbers look like drawn ones: near each other, and nearly all different on most ranks."""
+    last = values[rows.nranks == rows.counts[-1]]
+    near = float(np.ptp(last)) < _NEAR * float(np.abs(last).mean())
+    return near and len(np.unique(last)) >= max(_MANY, _UNLIKE * len(last))
 
 
 def _seen_enough(rows: Rows, values: np.ndarray) -> bool:

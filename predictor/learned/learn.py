@@ -8,7 +8,7 @@ from typing import NamedTuple, TypeVar
 import numpy as np
 
 from apps.recording.events import Kind, Op, Recording
-from predictor.learned.branches import Branches, fitted
+from predictor.learned.branches import Branches
 from predictor.learned.communicators import Communicators
 from predictor.learned.confirming import Learned
 from predictor.learned.errors import CannotContinue
@@ -21,6 +21,7 @@ from predictor.learned.order import positions
 from predictor.learned.parsing import Parse, parse
 from predictor.learned.partner_search import PartnerSearch
 from predictor.learned.rows import Rows
+from predictor.learned.scatter import fitted
 from predictor.learned.skeleton import Symbol, traces_of
 from predictor.learned.structure import Leaf, Structure
 
@@ -269,7 +270,7 @@ class _Learner:
         long = by_member(rows, np.array(lengths))
         if vector == "split":
             return self._needed(long, values, "its colors and keys follow no rule", leaf)
-        return self._amount(long, values, f"bytes by member of {self._made.symbols[leaf.symbol]}")
+        return self._amount(long, values, f"bytes by member of {self._made.symbols[leaf.symbol]}", by_member=True)
 
     def _needed(self, rows: Rows, values: np.ndarray, reason: str, leaf: Node) -> NumberModel:
         return self._sure(self._branches.number(rows, values), reason, leaf)
@@ -281,12 +282,12 @@ class _Learner:
             self._doubt(self._name(leaf))
         return found.model
 
-    def _amount(self, rows: Rows, values: np.ndarray, what: str) -> NumberModel:
+    def _amount(self, rows: Rows, values: np.ndarray, what: str, *, by_member: bool = False) -> NumberModel:
         found = self._branches.number(rows, values)
         if not found.confirmed:
             self._doubt(what)
         if found.model is None:
-            fit = fitted(rows, values)
+            fit = fitted(rows, values, by_member=by_member)
             self._made.fitted[what] = fit.low, fit.high
             return fit
         return found.model

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -11,6 +10,7 @@ import numpy as np
 
 from predictor.learned.features import Space, holds
 from predictor.learned.rows import Rows
+from predictor.learned.scatter import Fitted
 
 EXACT = 1e-9  # relative
 Term: TypeAlias = tuple[str, ...]  # the product of these features
@@ -85,16 +85,6 @@ class Cases:
     no: NumberModel
 
 
-@dataclass(frozen=True)
-class Fitted:
-    """A fit e^a P^b for all rows, with the least and the largest ratio of what was recorded to it."""
-
-    a: float
-    b: float
-    low: float
-    high: float
-
-
 NumberModel: TypeAlias = Numeric | Linear | Split | Cases | Fitted
 
 
@@ -163,9 +153,7 @@ def evaluate(model: NumberModel, space: Space, rows: Rows, notes: Notes) -> np.n
         return values
     if isinstance(model, Fitted):
         notes.fitted[notes.call] = max(notes.fitted.get(notes.call, 0.0), model.high - model.low)
-        lean = {0: 1.0, -1: model.low, 1: model.high}[notes.lean]
-        fit: np.ndarray = lean * math.exp(model.a) * rows.nranks.astype(float) ** model.b
-        return fit
+        return model.values(rows, notes.lean)
     out = np.full(len(rows), np.nan)
     if isinstance(model, Split):
         index = model.index(rows)
