@@ -15,6 +15,7 @@ from predictor.learned.confirming import Learned, fitting_number, learned
 from predictor.learned.features import Space, holds
 from predictor.learned.models import Cases, NumberModel, Numeric, Split, constant
 from predictor.learned.rows import Rows, reduced
+from predictor.learned.scatter import looks_drawn
 from predictor.learned.search import Search
 
 _M = TypeVar("_M")
@@ -27,9 +28,6 @@ _MOST_TURNS = 24  # of a loop, that get a model each
 _FEW_TURNS = 12  # of a loop, that get a model of the longer search each
 _MOST_REST = 3  # statements whose other side is searched for further cases
 _MOST_ROWS = 3000  # that cases are searched on
-# Numbers look like drawn ones if they differ by less than so much of their mean, at least so many are different, and so
-# large a share of all; in several iterations they may be nearly the same.
-_NEAR, _MANY, _UNLIKE = 0.5, 12, 0.2
 
 
 class Branches:
@@ -98,7 +96,7 @@ class Branches:
         short = self._quick(rows, values)
         if short is not None and model_bits(short, self.space) < _SHORT:
             return short
-        if short is None and _irregular(rows, values):
+        if short is None and looks_drawn(rows, values):
             return self._cells(rows, values)
         models = [short, self.split(rows, values, self._quick)]
         best = self._shortest(models) or self.search.numeric(rows, values) or self._cells(rows, values)
@@ -244,13 +242,6 @@ def turns_vary(rows: Rows, loop: int) -> bool:
     """Return whether a loop has different numbers of turns on different numbers of ranks, or was seen on one alone."""
     most = [int(rows.index[rows.nranks == nranks, loop].max()) for nranks in rows.counts]
     return len(most) < 2 or len(set(most)) > 1
-
-
-def _irregular(rows: Rows, values: np.ndarray) -> bool:
-    """Return whether the numbers look like drawn ones: near each other, and nearly all different on most ranks."""
-    last = values[rows.nranks == rows.counts[-1]]
-    near = float(np.ptp(last)) < _NEAR * float(np.abs(last).mean())
-    return near and len(np.unique(last)) >= max(_MANY, _UNLIKE * len(last))
 
 
 def _seen_enough(rows: Rows, values: np.ndarray) -> bool:

@@ -14,7 +14,7 @@ from predictor.learned.grids import as_in_smpi, most_cubic, rivals
 from predictor.learned.matching import check_matched, difference
 from predictor.learned.models import Notes, evaluate
 from predictor.learned.rows import Rows
-from predictor.learned.scatter import fitted
+from predictor.learned.scatter import scatter_of
 
 
 def rows_of(*counts):
@@ -182,11 +182,12 @@ def test_shares_that_fall_to_ranks_at_random_keep_their_sum_and_spread():
     few = [drawn(nranks, 7) for nranks in (4, 8, 16, 32, 64)]
     names = ("nranks", "rank", "index", "turns", "turn")
     rows = Rows(*(np.concatenate([getattr(some, name) for some, _ in few]) for name in names))
-    fit = fitted(rows, np.concatenate([values for _, values in few]))
+    values = np.concatenate([values for _, values in few])
+    scatter = scatter_of(rows, values, values * rows.nranks / (1 << 20), by_member=False)
     many, _ = drawn(256, 8)
-    made = fit.values(many, 0)
-    assert made.mean() == pytest.approx((1 << 20) / 256, rel=1e-9)
-    ends = [float(fit.values(many, lean).std()) for lean in (-1, 1)]
-    assert ends[0] < made.std() < ends[1]
-    assert ends[0] / 1.5 < (4096 * (1 - 1 / 256)) ** 0.5 < ends[1]  # of a binomial distribution, by hand
+    made = scatter.ratios(many, 0)
+    assert made.mean() == pytest.approx(1, rel=1e-9)
+    ends = [float(scatter.ratios(many, lean).std()) for lean in (-1, 1)]
+    assert ends[0] <= made.std() <= ends[1]
+    assert ends[0] / 1.5 < (1 - 1 / 256) ** 0.5 / 64 < ends[1]  # of a binomial distribution of 4,096 items, by hand
     assert (made.reshape(256, 3) == made.reshape(256, 3)[:, :1]).all()  # the iterations are alike
