@@ -21,7 +21,9 @@ ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE = "|".join(PACKAGES)
 _DOTTED_IMPORT = re.compile(rf"^(\s*)import (({_PACKAGE})\.[\w.]+)$", re.MULTILINE)
 _IMPORT_IN_TEXT = re.compile(rf"(\bfrom |(?:^|[;\"'])\s*import )(?=(?:{_PACKAGE})[.\s])", re.MULTILINE)
+_STARTED = re.compile(rf"(?<=-m )(?=(?:{_PACKAGE})\.)")  # in what commands print
 _ATTRIBUTE = re.compile(rf"""(?<=["'])(?=(?:{_PACKAGE})(?:\.\w+){{2,}}["'])""")  # as for monkeypatch.setattr
+_TESTS = "not (checkout or slow or browser or machine)"
 
 
 def rewritten_test(source: str, modules: frozenset[str]) -> str:
@@ -29,6 +31,7 @@ def rewritten_test(source: str, modules: frozenset[str]) -> str:
     source = _DOTTED_IMPORT.sub(rf"\1import {TOP}.\2; from {TOP} import (\3)", source)
     source = rewritten(source, modules)
     source = _IMPORT_IN_TEXT.sub(rf"\1{TOP}.", source)
+    source = _STARTED.sub(f"{TOP}.", source)
     return _ATTRIBUTE.sub(f"{TOP}.", source).replace(f"{TOP}.validation.{TOP}", TOP)
 
 
@@ -61,7 +64,7 @@ def main(words: list[str]) -> int:
         capture_output=True, text=True, check=True, cwd=folder,
     ).stdout.strip()  # fmt: skip
     path = os.pathsep.join([str(python.parent), str(Path(found).parent / "bin"), os.environ["PATH"]])
-    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", *words[2:]]
+    command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", _TESTS, *words[2:]]
     return subprocess.run(command, cwd=folder, env={**os.environ, "PATH": path}, check=False).returncode
 
 

@@ -89,7 +89,7 @@ def answer(request: EmulateRequest) -> int:
     _write(request, grid)
     if not command:
         return 0
-    report = run_on_grid(grid, settings, command)
+    report = run_on_grid(grid, settings, command, lambda text: print(f"caution: {text}.", file=sys.stderr, flush=True))
     checked_gates = gates(report, settings.pace)
     sys.stdout.flush()
     print(summary(report), file=sys.stderr)

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from apps.emulate.carrying import overload
 from apps.emulate.links import description
 from apps.emulate.processors import own_processor
 from apps.emulate.report import Report, read_report
 from apps.emulate.requirements import check_command, check_machine
-from apps.emulate.settings import Settings
+from apps.emulate.settings import COUNTED, Settings
 from apps.errors import SimulationError
 from platforms.errors import UserError
 from platforms.grids.grid import Grid
@@ -24,8 +25,10 @@ _ENTER = f"{SPACES}/emulated enter"  # runs a command in a node, as ssh would
 PACER = f"{SPACES}/pacer.so"
 
 
-def run_on_grid(grid: Grid, settings: Settings, command: Sequence[str]) -> Report:
+def run_on_grid(grid: Grid, settings: Settings, command: Sequence[str], caution: Callable[[str], None]) -> Report:
     """Run a command in the front node of an emulated grid, and return what router and pacers report.
+
+    In counted mode ``caution`` gets a sentence before the run begins if one processor cannot carry the grid.
 
     mpirun of Open MPI starts its ranks on the nodes without further options.  Nothing of the grid is left when this
     function returns or raises, nor when the calling process is killed.
@@ -39,6 +42,9 @@ def run_on_grid(grid: Grid, settings: Settings, command: Sequence[str]) -> Repor
     check_command(command[0])
     emulator, pacer = emulator_program(), pacer_library()
     with own_processor(settings.cpu) as processor, os.fdopen(os.memfd_create("grid"), "wb") as described:
+        too_much = overload(grid, processor) if settings.pace == COUNTED else None
+        if too_much:
+            caution(too_much)
         described.write(f"pacer {pacer}\n{description(grid, processor, settings.queues)}".encode())
         described.flush()
         os.lseek(described.fileno(), 0, os.SEEK_SET)

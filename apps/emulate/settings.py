@@ -21,8 +21,8 @@ WINDOW_BYTES = 1 << 20  # of TCP
 QUEUE_BYTES = 64_000_000  # may wait for a link: more than the windows of the largest grids let through
 LEAST_EAGER_BYTES, MOST_EAGER_BYTES = 1024, 1 << 30  # of MPI
 DISTURBED = 75  # exit status of a run that a gate refuses: another one may be valid (EX_TEMPFAIL)
+MOST_SHARE = 0.9  # of the processor, that all nodes together may take; the rest is the router's
 TICK_S = 200e-6  # between two looks of the router at the devices
-_MOST_SHARE = 0.9  # of the processor, that all nodes together may take in free mode
 
 
 @dataclass(frozen=True)
@@ -75,9 +75,9 @@ class Settings:
         if self.core_flops is not None:
             share = sum(cluster.nodes * cluster.cores * cluster.speed_flops for cluster in grid.clusters)
             share /= self.core_flops
-            if share > _MOST_SHARE:
-                problem = f"all its cores together need {share:.3g} of one processor, at most {_MOST_SHARE} may be used"
-                raise PlatformError(where, problem, f"Slow the grid down: --slowdown {share / _MOST_SHARE:.2g} or more")
+            if share > MOST_SHARE:
+                problem = f"all its cores together need {share:.3g} of one processor, at most {MOST_SHARE} may be used"
+                raise PlatformError(where, problem, f"Slow the grid down: --slowdown {share / MOST_SHARE:.2g} or more")
 
 
 def _numbers(values: list[int]) -> str:

@@ -10,6 +10,8 @@ from apps.emulate.settings import COUNTED
 from platforms.wording import number_of
 
 MOST_SHORT = 0.01  # of a rank's wall time
+_MOST_KNOWN_SHORT = 0.9  # of a rank's wall time; beyond it the next emulation will say more
+_MARGIN = 1.1  # of the slowdown that would just do
 MOST_VERY_LATE = 0.01  # of all packets
 FEW_LATE = 20  # packets that may be late in any run: mpirun starts many processes at once
 
@@ -37,7 +39,7 @@ def gates(report: Report, pace: str) -> list[Gate]:
         short = max(rank.short_s / max(rank.wall_s, 1e-9) for rank in report.ranks)
         text = f"a rank fell behind its node by {100 * short:.2g} % of its time, because this machine was too slow"
         checked_gates.append(
-            Gate("short", short, MOST_SHORT, f"{text} (gate {100 * MOST_SHORT:g} %). Take --slowdown F")
+            Gate("short", short, MOST_SHORT, f"{text} (gate {100 * MOST_SHORT:g} %). {_slower(short)}")
         )
         if pace == COUNTED:
             untold = float(sum(not rank.operations_told for rank in report.ranks))
@@ -52,6 +54,11 @@ def gates(report: Report, pace: str) -> list[Gate]:
         lost = f"{number_of(report.router.lost, 'packet')} lost, which no simulation of the grid knows"
         checked_gates.append(Gate("lost", float(report.router.lost), 0, lost))
     return checked_gates
+
+
+def _slower(short: float) -> str:
+    """Return the advice for a rank that fell behind by a share of its time."""
+    return f"Take a --slowdown that is {_MARGIN / (1 - min(short, _MOST_KNOWN_SHORT)):.2g} times as large"
 
 
 def summary(report: Report) -> str:

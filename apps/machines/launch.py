@@ -102,13 +102,14 @@ def launch(
     links: bool = False,
     time_limit_s: float | None = None,
     stop: threading.Event | None = None,
+    retries: int = _MOST_RETRIES,
 ) -> Launched:
     """Run a program on the machine, rank r on ``hosts_of_ranks[r]``, and wait for its end.
 
     The launcher must place the ranks by the file {hostfile}, which has the host of every rank in rank order, one per
     line; ``gridval doctor --machine`` tells whether it does.  Nothing that the launcher has started on this computer
     outlives the call, and a job that it has left with a batch system is ended by the machine's ``cancel``.  A run that
-    ends with the launcher's ``retry_status`` was disturbed: it is made again, at most twice.
+    ends with the launcher's ``retry_status`` was disturbed: it is made again, at most ``retries`` times.
 
     Args:
         machine: The machine.
@@ -122,6 +123,7 @@ def launch(
         links: Run in a folder with links to everything in the current folder; otherwise in an empty one.
         time_limit_s: Wall time of the run; the machine's limit holds too.
         stop: Another thread sets it to end the run.
+        retries: Number of times that a disturbed run is made again.
 
     Raises:
         KernelError: A host is unknown, there are too many ranks, or a name cannot be passed.
@@ -153,7 +155,7 @@ def launch(
             environment=launcher_environment(folder),
             stop=stop,
         )
-        done = _made_again(machine, values, run, [folder / name for name in ("output", "errors", *collect)])
+        done = _made_again(machine, values, run, retries, [folder / name for name in ("output", "errors", *collect)])
         output, errors = (_text(folder / name) for name in ("output", "errors"))
         files = {name: (folder / name).read_bytes() for name in collect if (folder / name).is_file()}
     output, errors = done.output + output, done.log + errors
@@ -162,11 +164,11 @@ def launch(
 
 
 def _made_again(
-    machine: Machine, values: Mapping[str, str], run: Callable[[], Finished], written: Sequence[Path]
+    machine: Machine, values: Mapping[str, str], run: Callable[[], Finished], retries: int, written: Sequence[Path]
 ) -> Finished:
     """Return the run after its end, made again without the files it has written while the launcher says so."""
     done = _ended(machine, values, run)
-    for _ in range(_MOST_RETRIES):
+    for _ in range(retries):
         if done.timed_out or done.status != machine.launcher.retry_status:
             break
         for file in written:

@@ -56,7 +56,7 @@ def solo_times(
 
     Raises:
         UserError: The kernel cannot be compiled or started.
-        SimulationError: The run does not succeed.
+        SimulationError: The run does not succeed, or the machine calls it disturbed.
     """
     target = Target(solo_problem(name), platform, tuple(hosts[:1]))
     spec = Settings(machine=machine).spec(target)
@@ -69,6 +69,7 @@ def solo_times(
         preload=[layer_library(machine)],
         collect=[FILE],
         time_limit_s=_LIMIT_S,
+        retries=0,
     )
     told = printed_json(done) if done.succeeded else None
     if told is None:

@@ -1,8 +1,11 @@
-# A Spack package of a checkout, with Spack's own SimGrid.  Spack has not built it yet: only its syntax and its list of
-# requirements are checked (tests/packaging/test_recipes.py).
+# A Spack package of a checkout, with Spack's own SimGrid.  In a Spack repository that has it as packages/gridval:
+#   spack dev-build gridval@0.1.0
+# Spack itself has not built it yet.  The packages, versions and variants that it asks for are in Spack's repository of
+# July 2026; tests/packaging/test_recipes.py compares it with pyproject.toml.
 
 # ruff: noqa: F403, F405
 from spack.package import *
+from spack_repo.builtin.build_systems.python import PythonPackage
 
 
 class Gridval(PythonPackage):
@@ -21,6 +24,5 @@ class Gridval(PythonPackage):
     depends_on("py-rich@13.7:", type=("build", "run"))
     depends_on("py-scipy@1.15:", type=("build", "run"))
     depends_on("py-jinja2@3.1:", type=("build", "run"))
-    depends_on("py-platformdirs@4.14:", type=("build", "run"))
-    depends_on("py-filelock@3.30:", type=("build", "run"))
+    depends_on("py-platformdirs@4.3:", type=("build", "run"))
     depends_on("py-argcomplete@3:", type=("build", "run"))

@@ -11,7 +11,7 @@ from tests.adversary.trial import Report, tried
 FIRST = 100_005  # none of those of `make adversary`
 
 
-@pytest.mark.parametrize("number", [12, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("number", [7, pytest.param(30, marks=pytest.mark.slow)])
 def test_no_drawn_program_is_silently_wrong(number, tmp_path):
     report = Report()
     with ThreadPoolExecutor(2) as pool:
@@ -19,7 +19,7 @@ def test_no_drawn_program_is_silently_wrong(number, tmp_path):
     assert not [trial.seed for trial in report.trials if trial.wrong], report.text()
     repeating = [trial for trial in report.trials if trial.program.repeats]
     assert sum(trial.extrapolated for trial in repeating) >= 0.8 * len(repeating), report.text()
-    assert len(repeating) >= 5 and not all(trial.extrapolated for trial in report.trials)
+    assert len(repeating) >= 4 and not all(trial.extrapolated for trial in report.trials)
 
 
 def test_a_seed_always_draws_the_same_program():

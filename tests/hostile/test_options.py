@@ -137,6 +137,7 @@ def test_all_commands_are_there():
     assert {*all_commands(), *WITHOUT_VERB} == {*COMMANDS}
 
 
+@pytest.mark.checkout
 def test_every_command_has_a_verb_except_those_for_maintainers():
     declared = {
         ".".join(file.relative_to(ROOT).with_suffix("").parts)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.checkout
 ROOT = Path(__file__).parents[2]
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.checkout
 ROOT = Path(__file__).parents[2]
 SCRIPT = """#!/usr/bin/env sh
 export LD_LIBRARY_PATH="/usr/lib/x/y${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}"

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.checkout
 ROOT = Path(__file__).parents[2]
 TOOLS = ("sh", "find", "head", "uname", "id", "grep", "true")
 

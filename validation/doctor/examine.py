@@ -19,6 +19,7 @@ from apps.store import Store, StoreError
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder
 from platforms.files.commands import find_command
+from platforms.files.scratch import scratch_file
 from platforms.simgrid.compiling import shipped_programs
 from platforms.simgrid.installed import (
     INSTALL,
@@ -218,17 +219,17 @@ def _folders() -> Iterator[Finding]:
     kind, options = file_system(folder)
     text = f"{folder}, {_size(_bytes_in(folder))}, {_size(free)} free"
     elsewhere = "Set GRID_VALIDATOR_CACHE to a folder of a local disk"
+    full = _refusal(folder)
     if "noexec" in options:
         text += "; programs in it cannot run (noexec)"
         yield Finding("cache folder", False, text, needed=not shipped_programs(), remedy=elsewhere)
+    elif full:
+        yield Finding("cache folder", False, f"{text}; it takes no file of 1 MB: {full}", remedy=elsewhere)
     elif kind in _SLOW:
         yield Finding("cache folder", True, f"{text}; on a file system of the network ({kind}), slow", remedy=elsewhere)
     else:
         yield Finding("cache folder", True, text)
-    scratch = Path(tempfile.gettempdir())
-    if "noexec" in file_system(scratch)[1]:
-        text = f"{scratch}: programs in it cannot run (noexec); programs of your own are copied to it"
-        yield Finding("temporary folder", False, text, needed=False, remedy="Set TMPDIR to another folder")
+    yield from _scratch()
     if not (folder / "store").exists():
         yield Finding("store", True, "no runs are stored yet")
         return
@@ -240,6 +241,33 @@ def _folders() -> Iterator[Finding]:
     else:
         size = _size(sum(entry.size_bytes for entry in entries))
         yield Finding("store", True, f"{len(entries)} entries, {size}")
+
+
+def _scratch() -> Iterator[Finding]:
+    """Say what is wrong with the folder of temporary files, if anything is."""
+    try:
+        # As scratch_folder: gettempdir would pass over a TMPDIR that is full.
+        scratch = Path(os.environ.get("TMPDIR") or tempfile.gettempdir())
+    except FileNotFoundError as err:
+        yield Finding("temporary folder", False, err.strerror or str(err), remedy="Set TMPDIR to a writable folder")
+        return
+    refusal = _refusal(scratch)
+    if refusal:
+        text = f"{scratch}: it takes no file of 1 MB: {refusal}"
+        yield Finding("temporary folder", False, text, remedy="Make room there, or set TMPDIR to another folder")
+    elif "noexec" in file_system(scratch)[1]:
+        text = f"{scratch}: programs in it cannot run (noexec); programs of your own are copied to it"
+        yield Finding("temporary folder", False, text, needed=False, remedy="Set TMPDIR to another folder")
+
+
+def _refusal(folder: Path) -> str:
+    """Return why a folder takes no file of 1 MB, quotas included; empty if it takes one."""
+    try:
+        with scratch_file(folder) as (handle, _), os.fdopen(handle, "wb", closefd=False) as file:
+            file.write(bytes(10**6))
+    except OSError as err:
+        return err.strerror or str(err)
+    return ""
 
 
 def file_system(folder: Path, mounts: Path = Path("/proc/self/mounts")) -> tuple[str, frozenset[str]]:

@@ -13,6 +13,7 @@ from apps.calibrate.machine.kernels import efficiencies, memory_Bps
 from apps.calibrate.machine.routes import Routes, routes_of
 from apps.calibrate.machine.rows import Rows
 from apps.calibrate.machine.speeds import Speeds, remarks, speeds_of
+from apps.calibrate.machine.unseen import unseen
 from apps.calibrate.platform_file import smpi_options
 from apps.calibrate.points import held_out_sizes, points_of
 from platforms.read.read import kept_file, read_platform
@@ -66,7 +67,7 @@ def calibrated(request: CalibrationInput) -> MachineCalibration:
     options = smpi_options(network.model, request.collectives)
     content = grid_file(nodes, request.clusters, network, sharing, options, request.provenance)
     judgement = judge(read_platform(kept_file(content), request.name), rows, routes, [int(size) for size in held_out])
-    told = (*request.notes, *remarks(rows, speeds), *above, *network.notes, *sharing.notes)
+    told = (*request.notes, *unseen(rows), *remarks(rows, speeds), *above, *network.notes, *sharing.notes)
     told = (*told, *all_to_all_notes(judgement, network.model.thresholds.detached_bytes))
     return MachineCalibration(
         request, routes, network, sharing, speeds, nodes, options, content, judgement, told

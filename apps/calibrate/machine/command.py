@@ -10,10 +10,11 @@ from pathlib import Path
 
 from apps.calibrate.machine.calibrate import CalibrationInput, MachineCalibration
 from apps.calibrate.machine.calibrate import calibrated as calibrated_rows
-from apps.calibrate.machine.kernels import kernel_rows
+from apps.calibrate.machine.kept import Kept, kept_of, together
+from apps.calibrate.machine.kernels import TimedKernels, timed_kernels
 from apps.calibrate.machine.page import machine_page
 from apps.calibrate.machine.picture import machine_figure
-from apps.calibrate.machine.rows import ALONE, BUSY, MachineTime, Rows, read_rows, written
+from apps.calibrate.machine.rows import ALONE, BUSY, Rows, checked_rows, read_rows, written
 from apps.calibrate.request import CalibrateRequest
 from apps.errors import KernelError
 from apps.machines.launch import launch
@@ -26,10 +27,12 @@ from platforms.command.request import given
 from platforms.errors import UserError, known_names, printable
 from platforms.files.reading import input_bytes, input_text
 from platforms.files.writing import write_picture, write_text
+from platforms.wording import number_of
 
 _PLACING = "The launcher has to place ranks by {hostfile}"
 ALL, NONE = "all", "none"  # words of --kernels
 _SHARE_OF_KERNELS = 1 / 3  # of the budget
+_LEAST_S = 1.0  # of measuring, if rows of an earlier command have used up the budget
 _EXTRA_S = 300.0  # beside the budget, for the start of the machine's job and what a pass takes longer
 
 
@@ -41,8 +44,15 @@ def calibrated(request: CalibrateRequest, files: Mapping[str, str]) -> MachineCa
         KernelError: The measurement failed.
         SimulationError: The replay does not succeed.
     """
-    calibration = calibrated_rows(_of_machine(request) if request.machine else _of_file(request))
+    if not request.machine:
+        calibration = calibrated_rows(_of_file(request))
+        _write(calibration, files)
+        return calibration
+    machine = read_machine(request.machine)
+    kept = kept_of(machine)
+    calibration = calibrated_rows(_of_machine(request, machine, kept))
     _write(calibration, files)
+    kept.clear()
     return calibration
 
 
@@ -92,13 +102,13 @@ def _given_speeds(gflops: Sequence[float] | None, clusters: int) -> list[float] 
     return [1e9 * gflops[cluster if len(gflops) > 1 else 0] for cluster in range(clusters)]
 
 
-def _of_machine(request: CalibrateRequest) -> CalibrationInput:
+def _of_machine(request: CalibrateRequest, machine: Machine, kept: Kept) -> CalibrationInput:
     """Measure a machine and return the request."""
-    machine = read_machine(given(request.machine))
     names = kernels_from(given(request.kernels))
     for_kernels_s = _SHARE_OF_KERNELS * given(request.budget) if names else 0.0
-    kernels = kernel_rows(machine, names, _ranks(machine)[0], for_kernels_s)
-    rows = measured(machine, given(request.budget) - for_kernels_s).renamed(machine.hosts).beside(kernels)
+    kernels = timed_kernels(machine, names, _ranks(machine)[0], for_kernels_s, kept)
+    messages, notes = measured(machine, given(request.budget) - for_kernels_s, kept)
+    rows = messages.renamed(machine.hosts).beside(kernels.rows)
     return CalibrationInput(
         rows, machine.name, [cluster.name for cluster in machine.clusters],
         cores=[cluster.cores for cluster in machine.clusters],
@@ -113,19 +123,24 @@ def _of_machine(request: CalibrateRequest) -> CalibrationInput:
             f"Launcher: {printable(shlex.join(machine.launcher.command))}; speeds of cores: nominal",
             _passes(rows),
         ],
-        notes=_missing(names, kernels),
+        notes=[*_missing(names, kernels), *notes],
     )  # fmt: skip
 
 
-def _missing(names: Sequence[str], rows: Sequence[MachineTime]) -> list[str]:
-    """Return a sentence about the kernels for which the budget had no time, if there are any."""
-    told = []
+def _missing(names: Sequence[str], kernels: TimedKernels) -> list[str]:
+    """Return sentences about the kernels that were not timed."""
+    sentences = []
     for experiment, how in ((ALONE, "alone"), (BUSY, "with all cores busy")):
-        made = {row.second for row in rows if row.experiment == experiment}
-        left = [name for name in names if name not in made]
-        if left and (experiment == ALONE or any(row.experiment == BUSY for row in rows)):
-            told.append(f"the budget ended before these kernels were timed {how}: {', '.join(left)}")
-    return told
+        made = {row.second for row in kernels.rows if row.experiment == experiment}
+        for name in names:
+            if (experiment, name) in kernels.refused:
+                sentences.append(
+                    f"{name} could not be timed {how} and is left out: {kernels.refused[experiment, name]}"
+                )
+        left = [name for name in names if name not in made and (experiment, name) not in kernels.refused]
+        if left and (experiment == ALONE or any(row.experiment == BUSY for row in kernels.rows)):
+            sentences.append(f"the budget ended before these kernels were timed {how}: {', '.join(left)}")
+    return sentences
 
 
 def kernels_from(text: str) -> tuple[str, ...]:
@@ -145,29 +160,49 @@ def kernels_from(text: str) -> tuple[str, ...]:
 
 
 def _passes(rows: Rows) -> str:
-    return f"Measured in {rows.rows[-1].at_s:.0f} s, {rows.passes} passes, {len(rows.rows)} rows"
+    return f"Measured in {rows.rows[-1].at_s:.0f} s, {number_of(rows.passes, 'pass', 'passes')}, {len(rows.rows)} rows"
 
 
-def measured(machine: Machine, budget_s: float) -> Rows:
+def measured(machine: Machine, budget_s: float, kept: Kept) -> tuple[Rows, list[str]]:
     """Run the measuring program on all hosts of a machine, with a rank on each core as far as its limits allow.
 
+    Rows of an interrupted command count, and shorten the measurement.  A measurement that ends early counts as far as
+    it has come, which the returned sentences say.
+
     Raises:
-        UserError: The program cannot be compiled or started, or the budget is too small.
-        KernelError: It failed.
+        UserError: The program cannot be compiled or started.
+        KernelError: It failed before there was enough for a platform.
     """
+    where = f"machine {machine.name}"
+    earlier = kept.begin()
+    if earlier and earlier[-1].experiment == "end":
+        return _placed(machine, checked_rows(earlier, where)), [f"{len(earlier)} rows of an earlier command were used"]
     program = machine_program(machine.compilers.c, machine.compilers.flags, machine.compiled_folder)
     hosts, clusters = _ranks(machine)
-    words = [str(program), f"budget={budget_s:g}", f"clusters={','.join(map(str, clusters))}"]
+    left_s = max(budget_s - max((row.at_s for row in earlier), default=0.0), _LEAST_S)
+    words = [str(program), f"budget={left_s:g}", f"clusters={','.join(map(str, clusters))}", f"rows={kept.running}"]
     with alone_on(machine):
-        done = launch(machine, words, hosts, time_limit_s=budget_s + _EXTRA_S)
-    where = f"machine {machine.name}"
-    if not done.succeeded:
+        done = launch(machine, words, hosts, time_limit_s=left_s + _EXTRA_S, retries=0)
+    notes = [f"{len(earlier)} rows of an earlier command were used too"] if earlier else []
+    if done.succeeded:
+        rows = read_rows(done.stdout, where)
+    else:
         why = "its time limit ended it" if done.timed_out else _last_words(done.stderr) or f"status {done.status}"
-        raise KernelError(where, f"measuring failed: {why}", "Try gridval doctor --machine with this file")
-    rows = read_rows(done.stdout, where)
+        try:
+            rows = checked_rows(kept.written_now(), where)
+        except UserError:
+            raise KernelError(
+                where, f"measuring failed: {why}", "Try gridval doctor --machine with this file"
+            ) from None
+        notes.append(f"measuring was disturbed or ended early, and its {len(rows.rows)} rows are used: {why}")
+    return _placed(machine, together(earlier, rows)), notes
+
+
+def _placed(machine: Machine, rows: Rows) -> Rows:
+    """Return the rows; raise KernelError unless they are those of the machine's hosts in their order."""
     if len(rows.nodes) != len(machine.hosts):
         problem = f"{len(machine.hosts)} hosts, but the ranks ran on {len(rows.nodes)}"
-        raise KernelError(where, problem, _PLACING)
+        raise KernelError(f"machine {machine.name}", problem, _PLACING)
     _check_places(machine, rows)
     return rows
 

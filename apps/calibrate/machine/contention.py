@@ -19,11 +19,12 @@ from apps.calibrate.machine.rows import Rows
 from apps.calibrate.model import HEADER_BYTES
 
 Flows: TypeAlias = tuple[Pair, ...]
-LONE, BOTH_WAYS, THROUGH, APART, TOGETHER, OPPOSED, COMMON, DISJOINT, LOCAL = (
-    "one flow", "both ways, two nodes", "both ways, one link", "two in a cluster", "between two clusters",
-    "both ways, clusters", "a common cluster", "no common cluster", "on one node",
+LONE, BOTH_WAYS, THROUGH, APART, RING, LEFT_RING, TOGETHER, OPPOSED, COMMON, DISJOINT, LOCAL = (
+    "one flow", "both ways, two nodes", "both ways, one link", "two in a cluster", "ring in a cluster",
+    "ring and another cluster", "between two clusters", "both ways, clusters", "a common cluster", "no common cluster",
+    "on one node",
 )  # fmt: skip
-FLOWS = (LONE, BOTH_WAYS, THROUGH, APART, TOGETHER, OPPOSED, COMMON, DISJOINT, LOCAL)
+FLOWS = (LONE, BOTH_WAYS, THROUGH, APART, RING, LEFT_RING, TOGETHER, OPPOSED, COMMON, DISJOINT, LOCAL)
 _NOTABLE = 1.05  # a slowdown below it counts as none
 _UNEVEN = 1.1  # ratio of slowdowns of different sizes that is told
 _SHARED = 1.2  # two flows that are slowed so much share a link
@@ -43,6 +44,7 @@ class Sharing:
 
     nodes_both_ways_Bps: Mapping[int, float]  # by cluster whose nodes' links do not carry both ways at full rate
     switches_Bps: Mapping[int, float]  # by cluster whose switch limits flows between different nodes
+    outside: frozenset[int]  # of these, the ones whose switch flows to and from other clusters cross too
     arrangement: str  # "pairs": a link for each two clusters; "uplinks": one for each cluster; "backbone": one for all
     links: Mapping[Kind, Capacity]  # by two clusters; of uplinks (c, c); of a backbone (0, 0)
     notes: tuple[str, ...]
@@ -60,27 +62,36 @@ def label(rows: Rows, flows: Flows) -> str:
     if len(flows) == 2 and (flows[0][0] == flows[1][1] or flows[0][1] == flows[1][0]):
         return THROUGH
     if all(end == other for end, other in ends):
-        return APART
+        return APART if len(flows) == 2 else RING
+    if any(end == other for end, other in ends):
+        return LEFT_RING
     if len(set(ends)) == 1:
         return TOGETHER
-    if len(flows) == 2 and ends[0] == ends[1][::-1]:
+    if {end[::-1] for end in ends} == set(ends):
         return OPPOSED
     return COMMON if set(ends[0]) & set(ends[1]) else DISJOINT
 
 
 def flow_times(rows: Rows) -> Mapping[tuple[Flows, int], float]:
-    """Return the time in s until all flows have ended, by flows and size in bytes.
+    """Return the time in s until all flows have ended, by flows and size in bytes."""
+    return {key: max(times_s) for key, times_s in rows_of_flows(rows).items()}
 
-    Of repeats the median counts, of an even number the lower one of the middle: what disturbs a flow delays it.
+
+def rows_of_flows(rows: Rows) -> Mapping[tuple[Flows, int], Sequence[float]]:
+    """Return the time in s of each of the flows, by flows and size in bytes.
+
+    Of repeats that with the median end counts, of an even number the lower one of the middle: what disturbs a flow
+    delays it.
     """
     groups = defaultdict(list)
     for row in rows.of("flow"):
         groups[row.group].append(row)
-    times: dict[tuple[Flows, int], list[float]] = defaultdict(list)
+    times: dict[tuple[Flows, int], list[tuple[float, tuple[float, ...]]]] = defaultdict(list)
     for same in groups.values():
         flows = tuple((row.first, row.second) for row in same)
-        times[flows, same[0].amount].append(max(row.time_s for row in same))
-    return {key: median_low(values) for key, values in times.items()}
+        times_s = tuple(row.time_s for row in same)
+        times[flows, same[0].amount].append((max(times_s), times_s))
+    return {key: median_low(values)[1] for key, values in times.items()}
 
 
 def sharing_of(rows: Rows, wires: Mapping[Kind, Wire]) -> Sharing:
@@ -88,20 +99,57 @@ def sharing_of(rows: Rows, wires: Mapping[Kind, Wire]) -> Sharing:
     seen = _slowdowns(rows, wires)
     # A link that is shared slows all sizes alike.  More than that is due to windows and queues, which SMPI has not.
     slowdowns = {key: min(values) for key, values in seen.items()}
-    switches = {
-        kinds[0][0]: flows * wires[kinds[0]].bandwidth_Bps / slowdown
-        for (what, kinds, flows), slowdown in slowdowns.items()
-        if what == APART and slowdown > _NOTABLE
-    }
     both_ways, notes = _nodes_both_ways(slowdowns, wires, rows)
+    switches = _switches(slowdowns, wires, both_ways)
+    outside = frozenset(c for c, rate in switches.items() if _crossed_from_outside(rows, c, rate, wires))
     notes += _uneven(seen)
     between = {kind: _capacity(kind, wire, slowdowns) for kind, wire in wires.items() if kind[0] != kind[1]}
     arrangement = _arrangement(slowdowns, rows.clusters)
-    if rows.clusters > 1 and not any(key[0] == TOGETHER for key in slowdowns):
+    sizes = sorted(len(rows.members(cluster)) for cluster in range(rows.clusters))
+    if len(sizes) > 1 and sizes[-2] < 2:
         notes.append("no two clusters have two nodes each: how flows between clusters share links is not measured")
     elif rows.clusters > 2 and not any(key[0] in (COMMON, DISJOINT) for key in slowdowns):
         notes.append("whether a third cluster shares the link of two others is not measured: each two have their own")
-    return Sharing(both_ways, switches, arrangement, _arranged(arrangement, between, rows.clusters), tuple(notes))
+    return Sharing(
+        both_ways, switches, outside, arrangement, _arranged(arrangement, between, rows.clusters), tuple(notes)
+    )
+
+
+def _switches(
+    slowdowns: Mapping[_Key, float], wires: Mapping[Kind, Wire], both_ways: Mapping[int, float]
+) -> dict[int, float]:
+    """Return what the switch of a cluster carries, where flows are slowed more than their nodes' links slow them.
+
+    Two flows tell it, and rings of more and more nodes: the largest ring has most to carry.
+    """
+    seen: dict[int, tuple[int, float]] = {}
+    for (what, kinds, flows), slowdown in slowdowns.items():
+        if what not in (APART, RING):
+            continue
+        cluster, lone_Bps = kinds[0][0], wires[kinds[0]].bandwidth_Bps
+        usual = 2 * lone_Bps / both_ways[cluster] if what == RING and cluster in both_ways else 1.0
+        if slowdown > _NOTABLE * max(1.0, usual) and flows >= seen.get(cluster, (0, 0.0))[0]:
+            seen[cluster] = flows, flows * lone_Bps / slowdown
+    return {cluster: rate for cluster, (_, rate) in seen.items()}
+
+
+def _crossed_from_outside(rows: Rows, cluster: int, switch_Bps: float, wires: Mapping[Kind, Wire]) -> bool:
+    """Tell whether flows to and from other clusters cross the switch too.
+
+    In a ring of k nodes one sends to another cluster and one receives from there.  The k - 1 other flows take longer
+    than with the switch to themselves if these two cross it: how much longer depends on the latencies.
+    """
+    votes = []
+    for (flows, size), times_s in rows_of_flows(rows).items():
+        inner = [
+            time_s
+            for (first, second), time_s in zip(flows, times_s, strict=True)
+            if rows.cluster_of(first) == rows.cluster_of(second) == cluster
+        ]
+        if label(rows, flows) == LEFT_RING and inner and size not in held_out_flows(rows):
+            alone_Bps = min(wires[cluster, cluster].bandwidth_Bps, switch_Bps / len(inner))
+            votes.append(max(inner) > _UNEVEN * (size / alone_Bps + wires[cluster, cluster].latency_s))
+    return sum(votes) * 2 > len(votes)
 
 
 _Key: TypeAlias = tuple[str, tuple[Kind, ...], int]  # kind of flows, the routes' kinds, number of flows
@@ -118,7 +166,7 @@ def _slowdowns(rows: Rows, wires: Mapping[Kind, Wire]) -> dict[_Key, list[float]
         what = label(rows, flows)
         kinds = tuple(kind_of(rows, pair) for pair in flows)
         alone = [lone.get((kind, size)) for kind in kinds]
-        if what in (LONE, LOCAL) or size in held_out_flows(rows) or None in alone:
+        if what in (LONE, LOCAL, LEFT_RING) or size in held_out_flows(rows) or None in alone:
             continue
         moving = [(size + HEADER_BYTES) / wires[kind].bandwidth_Bps for kind in kinds]
         still = [(time or 0.0) - moved for time, moved in zip(alone, moving, strict=True)]
@@ -180,9 +228,17 @@ def _capacity(kind: Kind, wire: Wire, slowdowns: Mapping[_Key, float]) -> Capaci
         for (what, kinds, flows), slowdown in slowdowns.items()
         if what == TOGETHER and kinds == (kind,)
     ]
-    opposed = slowdowns.get((OPPOSED, (kind,), 2), 1.0)
-    both = 2 * wire.bandwidth_Bps / opposed if opposed > _NOTABLE else None
-    return Capacity(max(rates, default=wire.bandwidth_Bps), both)
+    one_way = {
+        flows: max(1.0, slowdown)
+        for (what, kinds, flows), slowdown in slowdowns.items()
+        if what == TOGETHER and kinds == (kind,)
+    }
+    both = [
+        flows * wire.bandwidth_Bps / slowdown
+        for (what, kinds, flows), slowdown in slowdowns.items()
+        if what == OPPOSED and kinds == (kind,) and slowdown > _NOTABLE * one_way.get(flows // 2, 1.0)
+    ]
+    return Capacity(max(rates, default=wire.bandwidth_Bps), max(both, default=None))
 
 
 def _arrangement(slowdowns: Mapping[_Key, float], clusters: int) -> str:

@@ -74,6 +74,7 @@ class _Ends:
     lone_Bps: float  # rate of a lone flow between two nodes
     both_ways_Bps: float | None  # of a node's link, both ways together
     switch_Bps: float | None  # of all flows between different nodes
+    outside: bool  # whether flows to and from other clusters cross the switch too
 
 
 def _ends(cluster: int, wires: Mapping[Kind, Wire], sharing: Sharing) -> _Ends:
@@ -81,7 +82,9 @@ def _ends(cluster: int, wires: Mapping[Kind, Wire], sharing: Sharing) -> _Ends:
     fastest_Bps = max(wire.bandwidth_Bps for kind, wire in wires.items() if cluster in kind)
     local_wire = wires.get((cluster, cluster), Wire(0.0, fastest_Bps))
     limits = sharing.nodes_both_ways_Bps.get(cluster), sharing.switches_Bps.get(cluster)
-    return _Ends(Wire(local_wire.latency_s / 2, fastest_Bps), local_wire.bandwidth_Bps, *limits)
+    return _Ends(
+        Wire(local_wire.latency_s / 2, fastest_Bps), local_wire.bandwidth_Bps, *limits, cluster in sharing.outside
+    )
 
 
 def _add_cluster(
@@ -118,7 +121,8 @@ def _add_cluster(
     for member in members:
         if local is not None:
             _route(zone, "route", member.node.name, member.node.name, [(f"{member.node.name}-local", None)])
-        _route(zone, "route", member.node.name, router, [(f"{member.node.name}-link", "UP")])
+        crossed = [(f"{name}-switch", None)] if ends.outside else []
+        _route(zone, "route", member.node.name, router, [(f"{member.node.name}-link", "UP"), *crossed])
     both = ends.both_ways_Bps is not None
     for first, other in combinations(members, 2):
         links = [*_node_links(first, "UP", both), *switch, *_node_links(other, "DOWN", both)]

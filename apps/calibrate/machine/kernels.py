@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
 
+from apps.calibrate.machine.kept import Kept
 from apps.calibrate.machine.rows import ALONE, BUSY, MachineTime, Rows
+from apps.errors import SimulationError
 from apps.machines.machine_file import Machine
 from apps.machines.machine_platform import machine_platform
 from apps.machines.turns import alone_on
 from apps.measuring.solo import solo_problem, solo_times
+from platforms.errors import UserError
 from platforms.model.platform import KernelEfficiency
 
 _SLOWED = 1.05  # a kernel that takes so many times as long with all cores busy tells the memory bus
 _MOVING = 1.0  # bytes of an operation from which on a kernel tells it
 _FEWEST = 2  # kernels that tell it
+_MOST_FAILURES = 2  # of a kernel's runs, after which it is left out
 
 
 @dataclass(frozen=True)
@@ -31,37 +35,66 @@ class KernelSpeed:
 Kernels = Mapping[str, Mapping[str, KernelSpeed]]  # by kernel and node
 
 
-def kernel_rows(
-    machine: Machine, names: Sequence[str], hosts: Sequence[str], budget_s: float
-) -> tuple[MachineTime, ...]:
+@dataclass(frozen=True)
+class TimedKernels:
+    """Kernels that were run on a machine."""
+
+    rows: tuple[MachineTime, ...]
+    refused: Mapping[tuple[str, str], str]  # why a kernel has no rows of an experiment, by experiment and kernel
+
+
+def timed_kernels(
+    machine: Machine, names: Sequence[str], hosts: Sequence[str], budget_s: float, kept: Kept
+) -> TimedKernels:
     """Run the kernels on the machine until the budget is used up, and return a row for every rank of every run.
 
     A run has one rank on each node, or all of ``hosts``; each rank works for itself.  All kernels run once before one
-    runs again.
+    runs again.  A kernel whose runs fail twice is left out.
 
     Args:
         machine: The machine.
         names: Of the kernels.
         hosts: The host of every rank if all cores are busy.
         budget_s: Time that it may take; the run that exceeds it is the last.
-
-    Raises:
-        UserError: A kernel cannot be compiled or started.
-        SimulationError: A run does not succeed.
+        kept: Where rows are kept; those of an interrupted command count.
     """
-    platform = machine_platform(machine)
-    times: list[MachineTime] = []
+    times = [row for row in kept.kernel_rows() if row.second in names and row.first in machine.hosts]
+    group = 1 + max((row.group for row in times), default=-1)
+    spent_s = max((row.at_s for row in times), default=0.0)
+    made = Counter((what, name) for what, name, _ in {(row.experiment, row.second, row.group) for row in times})
+    failures: Counter[tuple[str, str]] = Counter()
+    refused: dict[tuple[str, str], str] = {}
     with alone_on(machine):
-        start_s = time.monotonic()
-        for group, (experiment, name) in enumerate(_turns(names, several=len(hosts) > len(machine.hosts))):
-            if group and time.monotonic() - start_s > budget_s:
+        start_s = time.monotonic() - spent_s
+        for what, name in _turns(names, several=len(hosts) > len(machine.hosts)):
+            if (group or refused) and time.monotonic() - start_s > budget_s:
                 break
-            where = machine.hosts if experiment == ALONE else hosts
-            operations, times_s = solo_times(machine, platform, name, where)
-            at_s = time.monotonic() - start_s
-            for host, time_s in zip(where, times_s, strict=True):
-                times.append(MachineTime(experiment, group, host, name, round(operations), max(time_s, 1e-9), at_s))
-    return tuple(times)
+            if made[what, name] > 0:
+                made[what, name] -= 1
+            elif failures[what, name] < _MOST_FAILURES:
+                try:
+                    rows = _run(machine, what, name, machine.hosts if what == ALONE else hosts, group, start_s)
+                except (SimulationError, UserError) as err:
+                    failures[what, name] += 1
+                    refused[what, name] = str(err)
+                    continue
+                group += 1
+                kept.add_kernels(rows)
+                times += rows
+            elif all(failures[ALONE, other] >= _MOST_FAILURES for other in names):
+                break
+    timed = {(row.experiment, row.second) for row in times}
+    return TimedKernels(tuple(times), {run: why for run, why in refused.items() if run not in timed})
+
+
+def _run(machine: Machine, what: str, name: str, hosts: Sequence[str], group: int, start_s: float) -> list[MachineTime]:
+    """Run a kernel once and return its rows."""
+    operations, times_s = solo_times(machine, machine_platform(machine), name, hosts)
+    at_s = time.monotonic() - start_s
+    return [
+        MachineTime(what, group, host, name, round(operations), max(time_s, 1e-9), at_s)
+        for host, time_s in zip(hosts, times_s, strict=True)
+    ]
 
 
 def _turns(names: Sequence[str], *, several: bool) -> Iterator[tuple[str, str]]:

@@ -9,6 +9,7 @@ from html import escape
 from typing import TYPE_CHECKING
 
 from apps.calibrate.machine.calibrate import MachineCalibration
+from apps.calibrate.machine.experiments import EXPERIMENTS, experiment_rows
 from apps.calibrate.machine.report import KERNELS, REPLAY, error_rows, kernel_rows, wire_rows
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ def machine_page(calibration: MachineCalibration, figure: Figure) -> str:
         _table(error_rows(calibration)),
         "<h2>Network</h2>",
         _table(wire_rows(calibration)),
+        "<h2>Experiments</h2>",
+        f"<p>{escape(EXPERIMENTS)}</p>",
+        _table(experiment_rows(calibration)),
         "<h2>Nodes</h2>",
         _table([("node", "cluster", "cores", "Gflop/s"), *_node_rows(calibration)]),
         *(

@@ -6,6 +6,7 @@ from statistics import median
 from typing import Any
 
 from apps.calibrate.machine.calibrate import MachineCalibration
+from apps.calibrate.machine.experiments import ARRANGEMENTS, experiment_rows
 from apps.calibrate.machine.judge import median_error, worst
 from apps.calibrate.machine.kernels import spread
 from apps.calibrate.machine.routes import Kind
@@ -19,11 +20,6 @@ KERNELS = (
     "the fastest, over the median; share of a core's speed in the platform:"
 )
 REPLAY = "Replay of the measurement in SMPI; sizes, pairs and flows that were not fitted:"
-_ARRANGEMENTS = {
-    "pairs": "every two clusters have a link of their own",
-    "uplinks": "every cluster has one link to all others",
-    "backbone": "all clusters share one link",
-}
 
 
 def as_text(calibration: MachineCalibration, files: dict[str, str], *, wide: bool = False) -> str:
@@ -36,7 +32,7 @@ def as_text(calibration: MachineCalibration, files: dict[str, str], *, wide: boo
         f"messages travel at once below {_size_text(thresholds.async_bytes)} ({thresholds.async_reason})",
     ]
     if len(clusters) > 1:
-        notes.append(_ARRANGEMENTS[calibration.sharing.arrangement])
+        notes.append(ARRANGEMENTS[calibration.sharing.arrangement])
     notes += [f"note: {remark}" for remark in calibration.remarks]
     lines = [
         *folded_lines(head),
@@ -159,6 +155,7 @@ def as_json(calibration: MachineCalibration, files: dict[str, str]) -> dict[str,
             },
             "nodes_both_ways_Bps": {names[c]: rate for c, rate in calibration.sharing.nodes_both_ways_Bps.items()},
             "switches_Bps": {names[c]: rate for c, rate in calibration.sharing.switches_Bps.items()},
+            "switches_crossed_from_outside": [names[c] for c in sorted(calibration.sharing.outside)],
         },
         "thresholds": {
             "async_small_bytes": _threshold(thresholds.async_bytes),
@@ -173,6 +170,10 @@ def as_json(calibration: MachineCalibration, files: dict[str, str]) -> dict[str,
             }
             for what, judged in calibration.judgement.by_what.items()
         },
+        "experiments": [
+            {"experiment": name, "values": int(values), "found": result}
+            for name, values, result in experiment_rows(calibration)[1:]
+        ],
         "notes": list(calibration.remarks),
         "options": dict(calibration.options),
         "files": files,

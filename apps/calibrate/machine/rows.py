@@ -92,8 +92,8 @@ class Rows:
 
     @property
     def passes(self) -> int:
-        """Number of passes that were begun."""
-        return self.of("end")[0].amount
+        """Number of passes that were completed; 0 where the measurement ended in the first one."""
+        return sum(row.amount for row in self.of("end"))
 
     def renamed(self, names: Sequence[str]) -> Rows:
         """Return the same with other names of the nodes, in their order."""
@@ -116,16 +116,34 @@ def read_rows(text: str, where: str) -> Rows:
     """Return the rows in the output of the measuring program; lines before its header are left out.
 
     Raises:
-        UserError: There is no header or no end, a line is wrong, or the budget did not reach for what is needed.
+        UserError: There is no header or no end, a line is wrong, or what a platform needs was not measured.
+    """
+    rows = parsed_rows(text, where)
+    if not rows or rows[-1].experiment != "end":
+        raise UserError(where, "the measurement did not end", "Measure again, and let the program finish")
+    return checked_rows(rows, where)
+
+
+def parsed_rows(text: str, where: str) -> tuple[MachineTime, ...]:
+    """Return the rows behind the header, whatever they measure.
+
+    Raises:
+        UserError: There is no header, or a line is wrong.
     """
     header = ",".join(COLUMNS)
     _, head, body = text.partition(header)
     if not head:
         raise UserError(where, f"no line {header}", "Give what the measuring program prints")
     lines = enumerate(body.splitlines(), text[: text.index(header)].count("\n") + 1)
-    rows = [_row(f"{where}:{number}", line) for number, line in lines if line.strip() and not line.startswith("#")]
-    if not rows or rows[-1].experiment != "end":
-        raise UserError(where, "the measurement did not end", "Measure again, and let the program finish")
+    return tuple(_row(f"{where}:{number}", line) for number, line in lines if line.strip() and line[0] != "#")
+
+
+def checked_rows(rows: Sequence[MachineTime], where: str) -> Rows:
+    """Return the rows of a measurement, which may have ended early.
+
+    Raises:
+        UserError: Nodes or rows contradict each other, or there is too little for a platform.
+    """
     nodes = tuple(Node(row.first, row.group, row.amount) for row in rows if row.experiment == "node")
     if sum(node.ranks for node in nodes) < 2:
         raise UserError(where, "fewer than two ranks", "Measure with at least two")
@@ -141,10 +159,14 @@ def read_rows(text: str, where: str) -> Rows:
 
 def written(rows: Rows) -> str:
     """Return the rows as CSV, in the form that ``read_rows`` takes."""
+    return ",".join(COLUMNS) + "\n" + written_rows(rows.rows)
+
+
+def written_rows(rows: Sequence[MachineTime]) -> str:
+    """Return lines of CSV, without a header."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for row in rows.rows:
+    for row in rows:
         values = (row.experiment, row.group, row.first, row.second, row.amount)
         writer.writerow((*values, f"{row.time_s:.9g}", f"{row.at_s:.6f}"))
     return out.getvalue()
@@ -174,12 +196,12 @@ def _row(where: str, line: str) -> MachineTime:
 
 
 def _check_enough(rows: Rows, where: str) -> None:
-    """Refuse a measurement whose budget ended before every pair was seen."""
+    """Refuse a measurement that has too little for a platform."""
     remedy = "Measure with a larger budget"
     if set(range(rows.clusters)) != {node.cluster for node in rows.nodes}:
         raise UserError(where, "clusters are not numbered from 0 on", "Correct the rows of the nodes")
     sizes = rows.medians("pingpong")
     if not sizes or max(map(len, sizes.values())) < 16:
         raise UserError(where, "fewer than 16 sizes of ping-pongs", remedy)
-    if rows.passes < 1:
-        raise UserError(where, "the budget ended in the first pass", remedy)
+    if not rows.of("alone"):
+        raise UserError(where, "no time of computing", remedy)

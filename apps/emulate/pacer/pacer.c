@@ -151,6 +151,14 @@ void pace_operations(double operations)
   pacer_leave();
 }
 
+void pacer_section(void)
+{
+  if (!pacer_enter())
+    return;
+  late = late > 0 ? 0 : late;
+  pacer_leave();
+}
+
 /* Returns the speed of the node in which this process runs; 0: it runs in none. */
 static double own_speed(void)
 {

@@ -23,6 +23,9 @@ void pacer_stop(void);
 /* The rank has done so many operations since it last called MPI or the system. */
 void pace_operations(double operations);
 
+/* The timed section begins: what the rank has computed before, without counting it, delays nothing in it. */
+void pacer_section(void);
+
 /* Around every call that shows: pacer_enter() is false if the thread is not paced, or is in such a call already. */
 bool pacer_enter(void);
 void pacer_leave(void);

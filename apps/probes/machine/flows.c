@@ -4,29 +4,62 @@
 #include "rows.h"
 #include <stdlib.h>
 
-enum { MOST_FLOWS = 32 };
-static const double WORK_S = 0.02; /* of computing at once */
+enum { MOST_FLOWS = 128 };
+static const double WORK_S = 0.02;  /* of computing at once */
+static const double GROWTH = 1.05;  /* of the rate of all flows, below which more of them are not tried */
 
-/* Has flows begin at once, unless one of their ranks does not exist. */
-static void measure_flows(Plan *plan, int count, const int from[], const int to[], int bytes)
+/* Has flows begin at once, unless one of their ranks does not exist; returns the bytes per second of all, or 0. */
+static double measure_flows(Plan *plan, int count, const int from[], const int to[], int bytes)
 {
-  double times_s[MOST_FLOWS], go_s[MOST_FLOWS];
+  double times_s[MOST_FLOWS], go_s[MOST_FLOWS], longest_s = 0;
   Flows flows = {.from = from, .to = to, .go_s = go_s, .bytes = bytes};
   for (int i = 0; i < count; i++) {
     if (from[i] < 0 || to[i] < 0 || from[i] == to[i])
-      return;
+      return 0;
     go_s[i] = plan->latency_s[plan->node_of[from[i]]]; /* from node 0, which is rank 0's */
   }
   if (time_is_up(plan))
-    return;
+    return 0;
   carry_out_flows(plan->me, count, &flows, times_s);
   plan->group++;
-  for (int i = 0; i < count; i++)
+  for (int i = 0; i < count; i++) {
     print_row(plan, "flow", from[i], to[i], bytes, times_s[i]);
+    longest_s = times_s[i] > longest_s ? times_s[i] : longest_s;
+  }
+  return longest_s > 0 ? count * (double)bytes / longest_s : 0;
 }
 
-/* Flows within a cluster: alone, both ways between two nodes, both ways on the link of one node, and two that meet at the
- * switch only. */
+/* The number of nodes to try after k of n. */
+static int more_nodes(int k, int n) { return k < n && k + k / 2 > n ? n : k + (k > 2 ? k / 2 : 1); }
+
+static int at_most(int a, int b) { return a < b ? a : b; }
+
+/* A ring of the first k nodes of a cluster, each of which sends to the next: more and more, until all together carry no
+ * more.  The last of them is repeated with one node that sends to another cluster, and one that receives from there. */
+static void rings_within(Plan *plan, int c, int bytes)
+{
+  int from[MOST_FLOWS], to[MOST_FLOWS], n = at_most(size_of(plan, c), MOST_FLOWS - 1), last = 0;
+  double rate = 0, before = 0;
+  for (int k = 3; k <= n && rate >= GROWTH * before; k = more_nodes(k, n)) {
+    for (int i = 0; i < k; i++) {
+      from[i] = member(plan, c, i);
+      to[i] = member(plan, c, (i + 1) % k);
+    }
+    before = rate;
+    rate = measure_flows(plan, k, from, to, bytes);
+    last = k;
+  }
+  int d = c ? 0 : 1;
+  if (last && d < plan->clusters && size_of(plan, d) > 1) {
+    to[last - 1] = member(plan, d, 0);
+    from[last] = member(plan, d, 1);
+    to[last] = from[0];
+    measure_flows(plan, last + 1, from, to, bytes);
+  }
+}
+
+/* Flows within a cluster: alone, both ways between two nodes, both ways on the link of one node, two that meet at the
+ * switch only, and as many as there are nodes. */
 static void flows_within(Plan *plan, int c, int bytes)
 {
   int a = member(plan, c, 0), b = member(plan, c, 1), y = member(plan, c, 2), z = member(plan, c, 3);
@@ -37,22 +70,35 @@ static void flows_within(Plan *plan, int c, int bytes)
   measure_flows(plan, 2, (int[]){a, y}, (int[]){b, z}, bytes);
   measure_flows(plan, 1, (int[]){a}, (int[]){beside}, bytes);
   measure_flows(plan, 2, (int[]){a, beside}, (int[]){beside, a}, bytes);
+  rings_within(plan, c, bytes);
 }
 
-/* Flows between two clusters: alone, two and as many as there are nodes, and both ways between four nodes. */
+/* Flows between two clusters: alone, two, both ways between four nodes, and more and more until all together carry no more,
+ * these last ones both ways too. */
 static void flows_between(Plan *plan, int c, int d, int bytes)
 {
   int a = member(plan, c, 0), a2 = member(plan, c, 1), b = member(plan, d, 0), b2 = member(plan, d, 1);
-  int from[MOST_FLOWS], to[MOST_FLOWS], count = 0;
+  int from[MOST_FLOWS], to[MOST_FLOWS], last = 2;
+  int n = at_most(at_most(size_of(plan, c), size_of(plan, d)), MOST_FLOWS / 2);
   measure_flows(plan, 1, (int[]){a}, (int[]){b}, bytes);
-  measure_flows(plan, 2, (int[]){a, a2}, (int[]){b, b2}, bytes);
+  double before = 0, rate = measure_flows(plan, 2, (int[]){a, a2}, (int[]){b, b2}, bytes);
   measure_flows(plan, 2, (int[]){a, b2}, (int[]){b, a2}, bytes);
-  for (; count < MOST_FLOWS && count < size_of(plan, c) && count < size_of(plan, d); count++) {
-    from[count] = member(plan, c, count);
-    to[count] = member(plan, d, count);
+  for (int k = 3; k <= n && rate >= GROWTH * before; k = more_nodes(k, n)) {
+    for (int i = 0; i < k; i++) {
+      from[i] = member(plan, c, i);
+      to[i] = member(plan, d, i);
+    }
+    before = rate;
+    rate = measure_flows(plan, k, from, to, bytes);
+    last = k;
   }
-  if (count > 2)
-    measure_flows(plan, count, from, to, bytes);
+  if (last == 2)
+    return;
+  for (int i = 0; i < last; i++) { /* the other way from the next node, so that no connection carries both */
+    from[last + i] = member(plan, d, (i + 1) % last);
+    to[last + i] = member(plan, c, i);
+  }
+  measure_flows(plan, 2 * last, from, to, bytes);
 }
 
 /* Two flows that have one cluster in common, and two that have none: they tell which links clusters share. */
@@ -88,11 +134,11 @@ void pass_of_all_to_all(Plan *plan)
   }
 }
 
-void pass_of_work(Plan *plan, double operations)
+void pass_of_work(Plan *plan, double operations, bool needed)
 {
   int *ranks = checked(malloc((size_t)plan->me->nranks * sizeof *ranks));
   double *times_s = checked(malloc((size_t)plan->me->nranks * sizeof *times_s));
-  for (int node = 0; node < plan->nodes && !time_is_up(plan); node++) {
+  for (int node = 0; node < plan->nodes && (needed || !time_is_up(plan)); node++) {
     int count = 0;
     for (int rank = 0; rank < plan->me->nranks; rank++)
       if (plan->node_of[rank] == node)

@@ -1,8 +1,8 @@
-/* Measures a machine: mpirun ... measure [budget=SECONDS] [largest=BYTES] [passes=N] [seed=N] [clusters=0,0,1,...]
+/* Measures a machine: mpirun ... measure [budget=SECONDS] [largest=BYTES] [passes=N] [seed=N] [clusters=0,0,1,...] [rows=FILE]
  *
  * Rank 0 prints CSV, whose columns are described by print_row.  The first rank of each node exchanges messages; nodes
  * whose latency is small form a cluster, unless the cluster of every rank is given.  Everything is repeated, each time
- * in another order, until the budget is used up or all passes are done. */
+ * in another order, until the budget is used up or all passes are done.  FILE gets the rows too, pass by pass. */
 #include "plan.h"
 #include "../../common/checked.h"
 #include <mpi.h>
@@ -90,7 +90,13 @@ int main(int argc, char **argv)
     plan.most_passes = (int)number(argc, argv, "passes", 1000);
     plan.seed = (unsigned long long)number(argc, argv, "seed", 1);
     plan.given = clusters ? given_clusters(clusters, me.nranks) : NULL;
+    const char *kept = argument(argc, argv, "rows");
+    plan.kept = kept ? fopen(kept, "w") : NULL; /* without it nothing is kept of an interrupted measurement */
+    if (plan.kept)
+      setvbuf(plan.kept, NULL, _IOLBF, 0);
     carry_out_plan(&plan);
+    if (plan.kept)
+      fclose(plan.kept);
     free(plan.given);
   } else
     serve(&me);

@@ -13,7 +13,8 @@ from platforms.simgrid.compiling import compile_once
 _HERE = Path(__file__).parent
 SOURCES = tuple(_HERE / name for name in ("measure.c", "plan.c", "flows.c", "nodes.c", "rows.c", "orders.c"))
 _COMMON = _HERE.parents[1] / "common"
-HEADERS = (_HERE / "plan.h", _HERE / "orders.h", _COMMON / "checked.h", _COMMON / "work.h")
+_HEADERS = ("plan.h", "flows.h", "nodes.h", "rows.h", "orders.h")
+HEADERS = (*(_HERE / name for name in _HEADERS), _COMMON / "checked.h", _COMMON / "work.h")
 
 
 def machine_program(compiler: str, flags: Sequence[str] = ("-O2",), folder: Path | None = None) -> Path:

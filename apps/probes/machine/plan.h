@@ -3,6 +3,7 @@
 #define APPS_PROBES_MACHINE_PLAN_H
 
 #include "orders.h"
+#include <stdio.h>
 
 typedef struct {
   const Process *me;
@@ -11,6 +12,7 @@ typedef struct {
   double budget_s;
   unsigned long long seed;
   int *given; /* the cluster of every rank, or NULL */
+  FILE *kept; /* gets the rows too, whatever becomes of the standard output; or NULL */
   /* Made by carry_out_plan: */
   double start, *latency_s; /* latency_s[i * nodes + j]: half the median round trip of a byte */
   int nodes, clusters, group, largest; /* largest: bytes of a message that the budget has room for */

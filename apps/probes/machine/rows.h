@@ -11,6 +11,11 @@ const char *name_of(const Plan *plan, int rank);
  * receiver; amount: bytes of a message, or operations of computing; time_s: the time; at_s: when, since the start. */
 void print_row(const Plan *plan, const char *experiment, int first, int second, double amount, double time_s);
 
+void print_header(const Plan *plan);
+
+/* Writes what has been printed until now. */
+void flush_rows(const Plan *plan);
+
 bool time_is_up(const Plan *plan);
 
 int compare_times(const void *a, const void *b);

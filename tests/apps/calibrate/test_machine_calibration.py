@@ -12,11 +12,14 @@ import pytest
 from apps.calibrate.cli import main
 from apps.calibrate.machine import command
 from apps.calibrate.machine.calibrate import CalibrationInput, calibrated
+from apps.calibrate.machine.contention import LEFT_RING, OPPOSED, RING, rows_of_flows
+from apps.calibrate.machine.experiments import experiment_rows
 from apps.calibrate.machine.judge import ALL_TO_ALL, Judged, Judgement, all_to_all_notes, median_error, worst
+from apps.calibrate.machine.kept import kept_of
 from apps.calibrate.machine.page import machine_page
 from apps.calibrate.machine.picture import machine_figure
 from apps.calibrate.machine.report import as_json, as_text, error_rows
-from apps.calibrate.machine.rows import MachineTime, Rows, read_rows, written
+from apps.calibrate.machine.rows import MachineTime, Rows, checked_rows, read_rows, written
 from apps.calibrate.machine.speeds import remarks, speeds_of
 from apps.errors import KernelError
 from apps.machines.launch import Launched
@@ -167,6 +170,33 @@ def test_links_that_do_not_carry_both_ways_at_once_are_found(tmp_path):
     assert median_error(made.judgement.by_what["both ways, two nodes"]) < 0.01
 
 
+def test_a_switch_and_a_link_that_two_flows_do_not_fill_are_found_by_more(tmp_path):
+    # By hand: two flows of 100 Mbit/s fit into a switch of 250 Mbit/s, four do not, and those to the other cluster
+    # cross it too; the link between the clusters carries 150 Mbit/s, both ways together.
+    clusters = {"a": (4, 'speed="1Gf" bb_bw="250Mbps" bb_lat="0us"'), "b": (3, 'speed="1Gf"')}
+    wan = '<link id="wan" bandwidth="150Mbps" latency="2ms" sharing_policy="SHARED"/>'
+    made = calibrated(request(rows_of(machine(tmp_path, clusters, wan, zone_route("a", "b", ("wan", "NONE"))))))
+    assert made.sharing.switches_Bps == pytest.approx({0: 31.25e6}, rel=0.01)
+    assert made.sharing.outside == {0}
+    link = made.sharing.links[0, 1]
+    assert (link.each_way_Bps, link.both_ways_Bps) == pytest.approx((18.75e6, 18.75e6), rel=0.01)
+    for what in (RING, LEFT_RING, OPPOSED):
+        assert abs(worst(made.judgement.by_what[what]).error) < 0.01, what
+    lines = {line[0]: line[2] for line in experiment_rows(made)}
+    assert lines[RING] == "c0: 31.26 MB/s for all flows together; up to 4 flows"
+    assert lines[LEFT_RING].startswith("flows to other clusters cross the switch of c0")
+
+
+def test_what_the_budget_left_out_of_the_first_pass_is_said_and_the_platform_made(measured):
+    cut = tuple(row for row in measured.rows if row.experiment not in ("flow", "alltoall", "end"))
+    rows = checked_rows(cut, "rows")
+    made = calibrated(request(rows))
+    assert made.network.wires[0, 1].latency_s == pytest.approx(2500e-6, rel=1e-3)
+    note = next(remark for remark in made.remarks if remark.startswith("the budget ended in the first pass"))
+    assert "one flow, both ways, two nodes" in note and "MPI_Alltoall" in note and "on one node" not in note
+    assert ("one flow", "0", "not measured") in experiment_rows(made)
+
+
 @pytest.mark.parametrize("arrangement", ["uplinks", "backbone", "pairs"])
 def test_the_arrangement_of_links_between_clusters_is_found(tmp_path, arrangement):
     names, links, routes = "abcd", "", ""
@@ -242,7 +272,7 @@ def test_the_rows_that_are_written_are_read_again(measured):
         (lambda text: text.replace("\nend,", "\nsend,1,a0,a1,x,1,1\nend,"), "not numbers: 1, x, 1, 1"),
         (lambda text: text.replace("\nend,", "\nsend,1,a0,a1,5\nend,"), "5 values"),
         (lambda text: text.replace("\nend,", "\nsend,1,a0,zz,5,1,1\nend,"), "node 'zz' has no row of its own"),
-        (lambda text: text.rpartition("end,")[0] + "end,1,a0,,0,0,1\n", "the budget ended in the first pass"),
+        (lambda text: re.sub(r"\nalone,.*", "", text), "no time of computing"),
     ],
 )
 def test_wrong_rows_are_refused(measured, change, said):
@@ -304,7 +334,8 @@ def test_wrong_options_are_one_line(tmp_path, measured, capsys, words, said):
 def test_nodes_in_another_order_than_the_hosts_are_refused(tmp_path, measured, monkeypatch, renamed, refused):
     names = [node.name for node in measured.nodes]
     (tmp_path / "m.toml").write_text(
-        f'[launcher]\ncommand = ["mpirun", "{{program}}"]\n[[clusters]]\nname = "all"\nhosts = {json.dumps(names)}\n'
+        f'folder = "{tmp_path}"\n[launcher]\ncommand = ["mpirun", "{{program}}"]\n[[clusters]]\n'
+        f'name = "all"\nhosts = {json.dumps(names)}\n'
         "gflops = 1\n[network]\nbandwidth_gbit_s = 1\nlatency_us = 1\n"
     )
     rows = written(measured.renamed([renamed.get(name, name) for name in names]))
@@ -314,9 +345,58 @@ def test_nodes_in_another_order_than_the_hosts_are_refused(tmp_path, measured, m
     machine = read_machine(tmp_path / "m.toml")
     if refused:
         with pytest.raises(KernelError, match="ranks for a0 ran on a1: the launcher does not keep to its host file"):
-            command.measured(machine, 60.0)
+            command.measured(machine, 60.0, kept_of(machine))
     else:
-        assert len(command.measured(machine, 60.0).nodes) == len(names)
+        assert len(command.measured(machine, 60.0, kept_of(machine))[0].nodes) == len(names)
+
+
+@pytest.fixture
+def lab(tmp_path, measured, monkeypatch):
+    """A machine whose launches end as the test says: status and the rows that were written until then."""
+    names = [node.name for node in measured.nodes]
+    (tmp_path / "m.toml").write_text(
+        f'folder = "{tmp_path}"\n[launcher]\ncommand = ["mpirun", "{{program}}"]\n[[clusters]]\nname = "all"\n'
+        f"hosts = {json.dumps(names)}\ngflops = 1\n[network]\nbandwidth_gbit_s = 1\nlatency_us = 1\n"
+    )
+    machine, launches = read_machine(tmp_path / "m.toml"), []
+
+    def launch(_, words, *__, **___):
+        status, text = launches.pop(0)
+        kept_of(machine).running.write_text(text)
+        if status == "interrupted":
+            raise KeyboardInterrupt
+        return Launched(status, text, "error: a rank fell behind", 1.0, False, tuple(words), {})
+
+    monkeypatch.setattr(command, "machine_program", lambda *_: tmp_path / "program")
+    monkeypatch.setattr(command, "launch", launch)
+    return machine, launches
+
+
+def test_a_disturbed_measurement_counts_as_far_as_it_has_come(lab, measured):
+    machine, launches = lab
+    launches.append((75, written(measured)))
+    rows, notes = command.measured(machine, 60.0, kept_of(machine))
+    assert len(rows.rows) == len(measured.rows)
+    assert "rows are used: a rank fell behind" in notes[0]
+
+
+def test_an_interrupted_measurement_is_gone_on_with(lab, measured):
+    machine, launches = lab
+    text = written(measured)
+    launches += [("interrupted", text[: len(text) // 2]), (0, text)]
+    with pytest.raises(KeyboardInterrupt):
+        command.measured(machine, 60.0, kept_of(machine))
+    rows, notes = command.measured(machine, 60.0, kept_of(machine))
+    pair = ("a0", "a1")
+    seen = [sum((row.first, row.second) == pair for row in made.of("pingpong")) for made in (measured, rows)]
+    assert seen[1] > seen[0] and "rows of an earlier command were used too" in notes[0]
+    assert {flows for flows, _ in rows_of_flows(rows)} == {flows for flows, _ in rows_of_flows(measured)}
+    # Now a whole measurement is kept, so that nothing is launched; it is forgotten once its platform is written.
+    assert command.measured(machine, 60.0, kept_of(machine))[0].of("flow")
+    kept_of(machine).clear()
+    launches.append((1, ""))
+    with pytest.raises(KernelError, match="measuring failed: a rank fell behind"):
+        command.measured(machine, 60.0, kept_of(machine))
 
 
 @pytest.mark.skipif(not (shutil.which("mpicc") and shutil.which("mpirun")), reason="no MPI library is installed")

@@ -1,12 +1,16 @@
 """Speeds of kernels on the nodes of a machine: fitted values that follow by hand, and platforms that carry them."""
 
+from dataclasses import replace
+
 import pytest
 
-from apps.calibrate.machine.command import kernels_from
-from apps.calibrate.machine.kernels import KernelSpeed, efficiencies, kernels_of, memory_Bps, spread
+from apps.calibrate.machine.command import _missing, kernels_from
+from apps.calibrate.machine.kept import kept_of
+from apps.calibrate.machine.kernels import KernelSpeed, efficiencies, kernels_of, memory_Bps, spread, timed_kernels
 from apps.calibrate.machine.rows import MachineTime, Node, Rows, read_rows, written
 from apps.calibrate.machine.speeds import remarks, speeds_of
-from apps.errors import OptionError
+from apps.errors import OptionError, SimulationError
+from apps.machines.machine_file import read_machine
 from apps.measuring.solo import solo_problem
 from apps.programs.problem import problem
 from apps.spec.platform_efficiency import platform_efficiency
@@ -89,6 +93,33 @@ def test_a_node_that_is_slow_in_all_kernels_is_named_and_slower_on_the_platform(
     assert speeds_of(found).share("a", "abcd") == 1.0
     assert "c computes at 80% of the median of its cluster" in remarks(found, speeds_of(found))
     assert spread(kernels_of(found), "cg", "abcd") == pytest.approx(0.21)
+
+
+def test_a_kernel_that_cannot_be_timed_is_left_out_and_the_others_are_kept(tmp_path, monkeypatch):
+    (tmp_path / "m.toml").write_text(
+        f'folder = "{tmp_path}"\n[launcher]\ncommand = ["mpirun", "{{program}}"]\n[[clusters]]\nname = "all"\n'
+        'hosts = ["a", "b"]\ngflops = 1\n[network]\nbandwidth_gbit_s = 1\nlatency_us = 1\n'
+    )
+    machine, runs = read_machine(tmp_path / "m.toml"), []
+
+    def times(_, __, name, hosts):
+        runs.append(name)
+        if len(runs) == 8:
+            raise KeyboardInterrupt
+        if name == "cg":
+            raise SimulationError("cg on machine m: a rank fell behind")
+        return 1000.0, (1.0,) * len(hosts)
+
+    monkeypatch.setattr("apps.calibrate.machine.kernels.solo_times", times)
+    names, kept = ("cg", "ep", "mg"), kept_of(machine)
+    with pytest.raises(KeyboardInterrupt):
+        timed_kernels(machine, names, machine.hosts, 60.0, kept)
+    assert runs == ["cg", "ep", "mg", "cg", "ep", "mg", "ep", "mg"]  # after two failures cg is left out
+    assert [row.second for row in kept.kernel_rows()] == ["ep", "ep", "mg", "mg"] * 2 + ["ep", "ep"]
+    done = timed_kernels(machine, names, machine.hosts, 0.0, kept)  # goes on from the kept rows
+    assert len(done.rows) == 10
+    notes = _missing(names, replace(done, refused={("kernel-alone", "cg"): "a rank fell behind"}))
+    assert notes == ["cg could not be timed alone and is left out: a rank fell behind"]
 
 
 def test_rows_of_kernels_are_read_again_and_others_refused():

@@ -132,6 +132,14 @@ def test_counted_operations_take_the_time_of_the_node(tmp_path):
 
 
 @in_one_of_three
+def test_uncounted_computing_before_the_timed_section_is_no_falling_behind(tmp_path):
+    validity = tmp_path / "validity.json"
+    run("--validity", str(validity), "--", "mpirun", compiled(tmp_path, "paced"), "2e9", "0.2")
+    short = next(gate for gate in json.loads(validity.read_text())["gates"] if gate["name"] == "short")
+    assert short["passed"]  # 8 ranks of 0.2 s in turn, before a second of counted operations
+
+
+@in_one_of_three
 def test_cpu_time_takes_the_time_of_the_node_at_the_free_pace(tmp_path):
     # By hand: 50 ms on nodes that have 2/40, 2.5/40, 3/40 and 3.5/40 of a core.
     took = run("--pace", "free", "--core-gflops", "40", "--", "mpirun", compiled(tmp_path, "busy"), "0.05").split()

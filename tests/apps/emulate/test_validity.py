@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from apps.emulate.carrying import overload_text
 from apps.emulate.report import read_report
 from apps.emulate.requirements import missing_rights
 from apps.emulate.validity import gates, summary
@@ -69,3 +70,18 @@ def test_rights_are_read_from_the_status_of_the_process():
     assert missing_rights("CapEff:\t00000000a80425fb\n") == [
         *("CAP_NET_ADMIN", "CAP_IPC_LOCK", "CAP_SYS_ADMIN", "CAP_SYS_NICE"),
     ]
+
+
+def test_a_rank_that_fell_behind_says_how_much_slower_the_grid_has_to_be():
+    # By hand: a rank that needs 1 / (1 - 0.2) of its node's time, and a tenth more.
+    short = gates(report({}, {"short_s": 2.0}), "counted")[0]
+    assert short.caution.endswith("(gate 1 %). Take a --slowdown that is 1.4 times as large")
+
+
+def test_a_grid_that_is_too_fast_for_its_processor_says_so_with_the_slowdown_to_take():
+    # By hand: 440 over 63 is 6.98, and 21.9 over 20 is 1.095; both are rounded up to two digits.
+    assert overload_text(8, 440e9, 1, 63e9) == (
+        "if all 8 cores of the grid compute at once they need 440 Gflop/s, but processor 1 carries 63: they would fall "
+        "behind. Take --slowdown 7 or more"
+    )
+    assert overload_text(8, 21.9e9, 1, 20e9).endswith("Take --slowdown 1.1 or more")

@@ -150,7 +150,10 @@ def test_skeleton_and_verify_run_alike(kernel, app, preset, ranks):
 @pytest.mark.parametrize(
     ("app", "preset", "ranks"),
     [
-        *runnable("SWABC", (5, 48)),
+        *runnable("SW", (5,)),
+        *runnable("SBC", (48,)),  # those of the memory too
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in runnable("ABC", (5,))),
+        *(pytest.param(*case, marks=pytest.mark.slow) for case in runnable("WA", (48,))),
         *(pytest.param(*case, marks=pytest.mark.slow) for case in runnable("SWA", (1, 16, 27))),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from platforms.errors import UserError
-from platforms.simgrid import compiling
+from platforms.simgrid import compiling, installed
 from platforms.simgrid.compiling import compile_once
 
 
@@ -11,6 +11,7 @@ from platforms.simgrid.compiling import compile_once
 def compiled(tmp_path, monkeypatch):
     """``compiled(script)``: the result of a compiler that is this shell script."""
     monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(installed, "wheel_prefix", lambda: None)
     source, compiler = tmp_path / "a.c", tmp_path / "cc"
     source.write_text("int main(void) { return 0; }\n")
 

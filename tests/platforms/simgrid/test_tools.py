@@ -21,6 +21,7 @@ DATA = Path(__file__).parents[1] / "data"
 @pytest.fixture
 def own_cache(tmp_path, monkeypatch):
     monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(simgrid, "wheel_prefix", lambda: None)  # the PATH decides
     simgrid.simgrid_version.cache_clear()
     yield tmp_path / "cache"
     simgrid.simgrid_version.cache_clear()
@@ -51,6 +52,7 @@ def test_a_changed_header_is_compiled_anew(own_cache, tmp_path):
 
 
 def test_no_compiler_is_one_clear_line(own_cache, tmp_path):
+    (tmp_path / "x.c").touch()
     with pytest.raises(UserError, match=r"no-such-cc: not found\. Run: apt-get install"):
         compile_once("x", [tmp_path / "x.c"], compiler=["no-such-cc"])
 
@@ -159,7 +161,7 @@ def test_a_simgrid_without_headers_beside_it_is_left_to_the_compiler(by_hand):
 
 
 @pytest.mark.skipif(not Path("/usr/bin/smpirun").is_file(), reason="the distribution's SimGrid is not installed")
-def test_the_distributions_simgrid_needs_no_flags(monkeypatch):
+def test_the_distributions_simgrid_needs_no_flags(own_cache, monkeypatch):
     monkeypatch.setenv("PATH", "/usr/bin")
     assert simgrid.compiler_flags() == []
 

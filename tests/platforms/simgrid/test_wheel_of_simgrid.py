@@ -2,6 +2,7 @@
 
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -42,7 +43,8 @@ def site(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", f"{tmp_path / 'other' / 'bin'}:{os.environ['PATH']}")
     monkeypatch.setenv("GRID_VALIDATOR_CACHE", str(tmp_path / "cache"))
     monkeypatch.delenv(installed.VARIABLE, raising=False)
-    monkeypatch.setattr(sys, "path", [str(site), *(path for path in sys.path if "dist-packages" not in path)])
+    others = [path for path in sys.path if not any(Path(path).glob("simgrid.*so"))]
+    monkeypatch.setattr(sys, "path", [str(site), *others])
     installed.simgrid_version.cache_clear()
     yield site
     installed.simgrid_version.cache_clear()

@@ -20,6 +20,7 @@ def predicted(capsys, *more):
     return made
 
 
+@pytest.mark.slow
 def test_a_learned_program_takes_the_time_of_the_recorded_one(capsys):
     learned = predicted(capsys, "--predictor", "learned:known", "--recorded", "4,8,16,32")
     known = predicted(capsys, "--predictor", "dpgraph:known")

@@ -85,18 +85,20 @@ ASKED(int, fstatat64, (int folder, const char *name, struct stat64 *to, int flag
       MARKS(folder), with_marks(theirs(folder, name, to, flags), (struct stat *)to))
 ASKED(int, statx, (int folder, const char *name, int flags, unsigned mask, struct statx *to),
       (folder, name, flags, mask, to), MARKS(folder), with_statx(theirs(folder, name, flags, mask, to), to))
-#define XSTAT(function)                                                                                  \
-  ASKED(int, function, (int version, const char *name, void *to), (version, name, to), MARKS(AT_FDCWD), \
-        with_marks(theirs(version, name, to), to))
-XSTAT(__xstat)
-XSTAT(__xstat64)
-XSTAT(__lxstat)
-XSTAT(__lxstat64)
-#define FXSTATAT(function)                                                                                            \
-  ASKED(int, function, (int version, int folder, const char *name, void *to, int flags),                              \
-        (version, folder, name, to, flags), MARKS(folder), with_marks(theirs(version, folder, name, to, flags), to))
-FXSTATAT(__fxstatat)
-FXSTATAT(__fxstatat64)
+/* What programs built with glibc before 2.33 call; its headers declare them with these types. */
+#define XSTAT(function, kind)                                                                                     \
+  ASKED(int, function, (int version, const char *name, struct kind *to), (version, name, to), MARKS(AT_FDCWD), \
+        with_marks(theirs(version, name, to), (struct stat *)to))
+XSTAT(__xstat, stat)
+XSTAT(__xstat64, stat64)
+XSTAT(__lxstat, stat)
+XSTAT(__lxstat64, stat64)
+#define FXSTATAT(function, kind)                                                              \
+  ASKED(int, function, (int version, int folder, const char *name, struct kind *to, int flags), \
+        (version, folder, name, to, flags), MARKS(folder),                                    \
+        with_marks(theirs(version, folder, name, to, flags), (struct stat *)to))
+FXSTATAT(__fxstatat, stat)
+FXSTATAT(__fxstatat64, stat64)
 
 /* --- links and attributes --- */
 

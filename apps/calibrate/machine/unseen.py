@@ -1,0 +1,45 @@
+"""Flows that a measurement could not make for lack of nodes, or did not make for lack of time."""
+
+from __future__ import annotations
+
+from apps.calibrate.machine.contention import (
+    APART,
+    BOTH_WAYS,
+    COMMON,
+    DISJOINT,
+    FLOWS,
+    LEFT_RING,
+    LOCAL,
+    LONE,
+    OPPOSED,
+    RING,
+    THROUGH,
+    TOGETHER,
+    label,
+    rows_of_flows,
+)  # fmt: skip
+from apps.calibrate.machine.rows import Rows
+
+
+def unseen(rows: Rows) -> list[str]:
+    """Return a sentence about what was not measured because the budget ended in the first pass, if it did."""
+    if rows.passes > 0:
+        return []
+    seen = {label(rows, flows) for flows, _ in rows_of_flows(rows)}
+    left = [what for what in FLOWS if what not in seen and possible(what, rows)]
+    left += ["MPI_Alltoall"] if not rows.of("alltoall") and len(rows.nodes) > 2 else []
+    if not left:
+        return ["the budget ended in the first pass: some values were measured at fewer sizes or nodes"]
+    return [f"the budget ended in the first pass: not measured, and taken to slow nothing: {', '.join(left)}"]
+
+
+def possible(what: str, rows: Rows) -> bool:
+    """Tell whether the nodes suffice for a kind of flows."""
+    sizes = sorted((len(rows.members(c)) for c in range(rows.clusters)), reverse=True)
+    needed: dict[str, bool] = {
+        LONE: len(rows.nodes) > 1, BOTH_WAYS: sizes[0] > 1, THROUGH: sizes[0] > 2, APART: sizes[0] > 3,
+        RING: sizes[0] > 2, LEFT_RING: sizes[0] > 2 and len(sizes) > 1 and sizes[1] > 1,
+        TOGETHER: len(sizes) > 1 and sizes[1] > 1, OPPOSED: len(sizes) > 1 and sizes[1] > 1,
+        COMMON: len(sizes) > 2, DISJOINT: len(sizes) > 3, LOCAL: any(node.ranks > 1 for node in rows.nodes),
+    }  # fmt: skip
+    return needed[what]
