@@ -50,7 +50,7 @@ static void find_hubs(Graph *graph, int64_t hub_paths)
   for (int64_t l = 0; l < input->links; l++) {
     graph->link[l].hub = graph->link[l].flows >= hub_paths;
     graph->link[l].flows = 0;
-    graph->link[l].alarm.bundle = NOTHING;
+    graph->link[l].alarm_bundle = NOTHING;
   }
 }
 
@@ -301,12 +301,13 @@ static int set_alarm(Graph *graph, Link *link, int32_t number)
 {
   Bundle *bundle = &graph->bundle[number];
   double share = link->capacity / link->shares;
-  const Alarm *last = &link->alarm;
-  if (last->bundle == number && last->epoch == bundle->epoch && last->share <= share)
+  if (link->alarm_bundle == number && link->alarm_epoch == bundle->epoch && link->alarm_share <= share)
     return DONE;
   if (room_for_one(&bundle->alarms, &bundle->alarms_room) != DONE)
     return NO_MEMORY;
-  link->alarm = (Alarm){share, number, bundle->epoch};
+  link->alarm_share = share;
+  link->alarm_bundle = number;
+  link->alarm_epoch = bundle->epoch;
   starts_push(&bundle->alarms, share, (int32_t)(link - graph->link), NOTHING);
   return DONE;
 }
@@ -371,7 +372,7 @@ static bool overrun(Graph *graph, int32_t number, double now_s)
   bool any = false;
   while (bundle->alarms.size > 0 && bundle->alarms.event[0].date_s < share * (1 - SAME)) {
     Link *link = &graph->link[starts_pop(&bundle->alarms).what];
-    link->alarm.bundle = NOTHING;
+    link->alarm_bundle = NOTHING;
     if (link->members == 0 || !links_over(link))
       continue;
     if (link->capacity / link->shares < share * (1 - SAME)) {
@@ -431,4 +432,14 @@ void bundles_reschedule(Graph *graph, Changed changed, double now_s)
 {
   serve(graph, changed.slot, changed.before_Bps, now_s);
   schedule(graph, changed.slot);
+}
+
+void bundles_forget_empty(Graph *graph)
+{
+  int64_t kept = 0;
+  for (int64_t i = 0; i < graph->changed_count && graph->bundles > 0; i++)
+    if (graph->changed[i].slot >= graph->bundles || graph->bundle[graph->changed[i].slot].ends.size > 0)
+      graph->changed[kept++] = graph->changed[i];
+  if (graph->bundles > 0)
+    graph->changed_count = kept;
 }

@@ -46,10 +46,7 @@ void bundles_reschedule(Graph *graph, Changed changed, double now_s);
  * have to be found again. */
 bool bundles_overrun(Graph *graph, double now_s);
 
-/* Returns whether a slot has a bundle without flows. */
-static inline bool bundles_is_empty(const Graph *graph, int32_t slot)
-{
-  return slot < graph->bundles && graph->bundle[slot].ends.size == 0;
-}
+/* Leaves bundles out of the change that have lost all their flows. */
+void bundles_forget_empty(Graph *graph);
 
 #endif

@@ -11,7 +11,7 @@
 #define bundles_pop(graph, slot) (slot)
 #define bundles_reschedule(graph, changed, now_s) ((void)0)
 #define bundles_overrun(graph, now_s) false
-#define bundles_is_empty(graph, slot) false
+#define bundles_forget_empty(graph) ((void)0)
 #endif
 
 #endif

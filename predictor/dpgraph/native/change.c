@@ -67,20 +67,10 @@ static void give_bounds(Graph *graph)
   }
 }
 
-/* Leaves bundles out of the change that have lost all their flows. */
-static void forget_empty(Graph *graph)
-{
-  int64_t kept = 0;
-  for (int64_t i = 0; i < graph->changed_count; i++)
-    if (!bundles_is_empty(graph, graph->changed[i].slot))
-      graph->changed[kept++] = graph->changed[i];
-  graph->changed_count = kept;
-}
-
 /* Finds the rates of the flows that the change concerns. */
 static int solve(Graph *graph)
 {
-  forget_empty(graph);
+  bundles_forget_empty(graph);
   if (graph->crowded || graph->reached_count > 0)
     spread(graph);
   if (is_limited(graph))

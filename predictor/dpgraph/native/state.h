@@ -43,12 +43,6 @@ typedef struct {
   int32_t receiver;  /* rank that waits until the message arrives; -2 - rank if that rank probes for it; NOBODY */
 } Posted;
 
-/* A link other than a hub is in the alarms of a bundle under the share from which on the bundle's flows may overrun it. */
-typedef struct {
-  double share;
-  int32_t bundle, epoch;
-} Alarm;
-
 typedef struct Bundle Bundle; /* predictor/bundles */
 
 typedef struct {
@@ -56,9 +50,9 @@ typedef struct {
   double limit;     /* the capacity, with tolerance */
   int64_t seen;     /* step in which the link was last reached */
   int32_t head;     /* entry of its latest flow; NOTHING: none */
-  double shares;    /* sum over its flows of weight / penalty; of others than hubs */
-  int32_t flows, members; /* on it, and of them those in a bundle; of others than hubs */
-  Alarm alarm;      /* the latest one that it has */
+  double shares;    /* sum over its flows of weight / penalty; of others than hubs, as all that predictor/bundles needs: */
+  double alarm_share; /* share of a bundle from which on its flows may overrun the link: the latest that was noted */
+  int32_t alarm_bundle, alarm_epoch, flows, members; /* its bundle; flows, and of them those in a bundle */
   bool tight;       /* it took part in the latest solution; so after each date if its flows could exceed its capacity */
   bool hub;         /* many paths cross it */
   double capacity;
