@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
@@ -14,7 +13,7 @@ from predictor.learned.bits import model_bits
 from predictor.learned.cell_search import is_square
 from predictor.learned.confirming import Learned, fitting_number, learned
 from predictor.learned.features import Space, holds
-from predictor.learned.models import Cases, Fitted, NumberModel, Numeric, Split, constant
+from predictor.learned.models import Cases, NumberModel, Numeric, Split, constant
 from predictor.learned.rows import Rows, reduced
 from predictor.learned.search import Search
 
@@ -230,18 +229,6 @@ class Branches:
             names += [name for name in sorted(self.space.roots) if int(name[5:-2]) < rows.loops]
         made = [(name, holds(name, self.space, rows)) for name in (*names, "r odd")]
         return [(name, true) for name, true in made if true.any() and not true.all()]
-
-
-def fitted(rows: Rows, values: np.ndarray) -> Fitted:
-    """Return a power of the number of ranks through the means."""
-    values = np.asarray(values, float)
-    means = np.array([values[rows.nranks == nranks].mean() for nranks in rows.counts])
-    if (means <= 0).any() or len(rows.counts) < 2:
-        a, b = math.log(max(float(values.mean()), 1e-9)), 0.0
-    else:
-        b, a = np.polyfit(np.log(rows.counts), np.log(means), 1).tolist()
-    ratio = values / (math.exp(a) * rows.nranks.astype(float) ** b)
-    return Fitted(a, b, float(ratio.min()), float(ratio.max()))
 
 
 def _same(rows: Rows, values: np.ndarray) -> Numeric | None:

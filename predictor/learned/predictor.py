@@ -229,6 +229,7 @@ def _cautions(structure: Structure, notes: Notes) -> tuple[str, ...]:
     for what, calls in (
         ("formulas that agree on all recordings differ", [f"{k} ({t})" for k, (_, t) in notes.differs.items()]),
         ("only fitted", [f"{call} (residuals {100 * width:.3g} %)" for call, width in notes.fitted.items()]),
+        ("a step, as where a share begins to fit into a cache", [f"{k}: {t}" for k, t in notes.steps.items()]),
         ("not confirmed by a recording on more ranks", unsure),
         ("assumed", [f"{call}: {what}" for call, what in notes.assumed.items()]),
     ):
@@ -333,9 +334,12 @@ def _learned(recordings: _Recordings, numbers: tuple[int, ...]) -> Structure | C
     """Return what is learned, or why nothing is; both are remembered."""
     # Imported here for a quick start: it is slow to import.
     from predictor.learned.learn import learn
+    from predictor.learned.naming import with_calls_merged
 
+    made = [piece.recording for piece in recordings.evidence]
     try:
-        return learn([piece.recording for piece in recordings.evidence], numbers)
+        merged, text = with_calls_merged(made, recordings.evidence[0].request.target.problem)
+        return learn(merged, numbers, text)
     except CannotContinue as err:
         return err
 
