@@ -83,7 +83,7 @@ CODES = (
          f"gridval program build -- {FORTRAN}", "tea_leaf", "", known=(125,),
          deck=("tea.in", ((r"([xy])_cells=\d+", r"\1_cells=125"), (r"end_step=\d+", "end_step=1"),
                           (r"test_problem \d+", ""),
-                          ("tl_use_ppcg", "tl_use_cg"), (r"tl_eps=\S+", "tl_eps=1e-6"), (r"halo_depth=\d+", "")))),
+                          ("tl_use_ppcg", "tl_use_cg"), (r"tl_eps=\S+", "tl_eps=1.0e-6"), (r"halo_depth=\d+", "")))),
     prk("stencil", "4 500", "Stencil"),
     prk("transpose", "3 1728 32", "Transpose"),
     prk("p2p", "3 500 100", "Synch_p2p"),

@@ -12,7 +12,7 @@ from predictor.learned.errors import CannotContinue
 from predictor.learned.grids import GRIDS, coordinates, rivals
 from predictor.learned.learn import by_member
 from predictor.learned.matching import AS_SENT, check_matched, take_sizes_as_sent
-from predictor.learned.models import Fitted, Notes, NumberModel, evaluate
+from predictor.learned.models import Notes, NumberModel, evaluate, parts_of_fit
 from predictor.learned.nest import Node
 from predictor.learned.rows import Rows
 from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, AllOpen, Leaf, Structure
@@ -135,7 +135,7 @@ class _Walk:
         near: np.ndarray = np.rint(values)
         if not np.isfinite(values).all():
             raise CannotContinue(f"{what} was never seen there", self._name(leaf))
-        if not isinstance(model, Fitted) and bool((np.abs(values - near) > 1e-6 * np.maximum(1, np.abs(near))).any()):
+        if not parts_of_fit(model) and bool((np.abs(values - near) > 1e-6 * np.maximum(1, np.abs(near))).any()):
             raise CannotContinue(f"{what} would not be a whole number", self._name(leaf))
         if (near < 0).any():
             raise CannotContinue(f"{what} would be negative", self._name(leaf))
@@ -210,7 +210,7 @@ class _Walk:
             raise CannotContinue("a partner would not exist there", self._name(leaf))
         part["peer"] = partner
         part["size_bytes"] = self._number(learned.size, rows, leaf, "its size")
-        if isinstance(learned.size, Fitted) and part["kind"][0] == Kind.RECV:
+        if parts_of_fit(learned.size) and part["kind"][0] == Kind.RECV:
             part["size_bytes"] = AS_SENT
         self.notes.call = self._name(leaf)
         self._doubt_sizes(learned, part["size_bytes"])
@@ -232,7 +232,7 @@ class _Walk:
 
     def _doubt_sizes(self, learned: Leaf, sizes: np.ndarray) -> None:
         """Note sizes that are unlike all recorded ones, as those of shares that are no longer even."""
-        if isinstance(learned.size, Fitted):
+        if parts_of_fit(learned.size):
             return
         if (sizes % learned.unit).any():
             self.notes.assume(f"that its sizes need not be multiples of {learned.unit} bytes, as all recorded ones are")

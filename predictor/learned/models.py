@@ -131,6 +131,14 @@ class Notes:
         self.assumed.setdefault(self.call, what)
 
 
+def parts_of_fit(model: NumberModel | None) -> tuple[Fitted, ...]:
+    """Return the fits of a model whose cases are all fitted; none of any other."""
+    if isinstance(model, Cases):
+        parts = [parts_of_fit(part) for part in (model.yes, model.no)]
+        return (*parts[0], *parts[1]) if all(parts) else ()
+    return (model,) if isinstance(model, Fitted) else ()
+
+
 def constant(value: float) -> Numeric:
     """Return the model of a number that is always the same."""
     return Numeric((Formula((), float(value)),))
@@ -185,9 +193,11 @@ def evaluate(model: NumberModel, space: Space, rows: Rows, notes: Notes) -> np.n
             nranks, factor = model.step
             notes.steps[notes.call] = f"{factor:.3g} times as much from {nranks} ranks on"
         fit: np.ndarray = model.middle(space, rows)
-        if model.scatter is not None:
-            return fit * model.scatter.ratios(rows, notes.lean)
-        return fit * {0: 1.0, -1: model.low, 1: model.high}[notes.lean]
+        if model.scatter is None:
+            fit *= {0: 1.0, -1: model.low, 1: model.high}[notes.lean]
+        else:
+            fit *= model.scatter.ratios(rows, notes.lean)
+        return fit
     out = np.full(len(rows), np.nan)
     if isinstance(model, Split):
         index = model.index(rows)

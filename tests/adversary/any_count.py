@@ -1,4 +1,6 @@
-"""``python -m tests.adversary.any_count N [FIRST]``: learn N drawn programs; status 1 if one is silently wrong.
+"""``python -m tests.adversary.any_count N [FIRST [S]]``: learn N drawn programs; status 1 if one is silently wrong.
+
+Each has S seconds of processor time.
 
 A drawn program is a recipe that makes its recording at any number of ranks, so that what was learned can be compared
 with the truth event by event.  Some have parts without a rule: these have to be refused, or told to be doubtful.
@@ -354,23 +356,23 @@ def outcome(seed: int) -> tuple[str, str]:
 
 
 class _TooLong(Exception):
-    """A program took longer than PATIENCE_S."""
+    """A program took longer than it may."""
 
 
 def _too_long(number: int, frame: object) -> None:
     raise _TooLong
 
 
-def main(number: int, first: int) -> bool:
+def main(number: int, first: int, patience_s: float) -> bool:
     """Print what comes of the programs, and return whether one is silently wrong."""
     outcomes: Counter[str] = Counter()
     signal.signal(signal.SIGPROF, _too_long)
     for seed in range(first, first + number):
-        signal.setitimer(signal.ITIMER_PROF, PATIENCE_S)
+        signal.setitimer(signal.ITIMER_PROF, patience_s)
         try:
             what, why = outcome(seed)
         except _TooLong:
-            what, why = f"not learned within {PATIENCE_S:.0f} s", ""
+            what, why = f"not learned within {patience_s:.0f} s", ""
         finally:
             signal.setitimer(signal.ITIMER_PROF, 0)
         outcomes[what] += 1
@@ -383,4 +385,5 @@ def main(number: int, first: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0))
+    NUMBERS = [*sys.argv[1:], *("0", str(PATIENCE_S))[len(sys.argv) - 2 :]]
+    sys.exit(main(int(NUMBERS[0]), int(NUMBERS[1]), float(NUMBERS[2])))
