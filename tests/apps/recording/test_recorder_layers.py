@@ -15,7 +15,7 @@ from apps.runs.record_events import record_events
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from platforms.errors import PlatformError
+from apps.store import Store
 from platforms.read.read import read_platform
 
 DATA = Path(__file__).parents[1] / "data"
@@ -167,8 +167,16 @@ def test_a_program_with_parallel_files_is_simulated_in_full_and_not_recorded(wit
         record_events(spec, 3)
 
 
+def test_a_run_with_parallel_files_is_kept_until_what_disks_hold_changes(with_files, tmp_path):
+    platform, program = with_files
+    with Store(tmp_path / "store") as store:  # other surroundings cannot be tried: recordings have no disks
+        assert store.put_record(simulate(spec_of(program, 1, "3", platform=platform), store=store))
+    (tmp_path / "content.txt").write_text("/scratch/other 20\n")
+    assert read_platform(tmp_path / "disk.xml").content_hash != platform.content_hash
+
+
 def test_parallel_files_need_disks(with_files):
-    with pytest.raises(PlatformError, match="a host without a disk"):
+    with pytest.raises(KernelError, match="a host without a disk"):
         simulate(spec_of(with_files[1], 1, "10"))
 
 
