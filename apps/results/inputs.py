@@ -33,6 +33,7 @@ class Inputs:
     # What comparing runs in other surroundings has shown (apps/runs/surroundings.py).
     depends: tuple[str, ...] = ()  # on which parts of them the course depends
     clock_is_harmless: bool = False  # the course does not depend on the simulated time
+    compared_whole: bool = False  # all iterations were compared
 
     @property
     def hidden(self) -> tuple[str, ...]:

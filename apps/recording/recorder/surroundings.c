@@ -68,7 +68,7 @@ void change_layout(void)
     environ[i] = environ[count - 1 - i];
     environ[count - 1 - i] = kept;
   }
-  for (size_t bytes = 24; bytes < 1 << 20; bytes = 2 * bytes + 8) {
+  for (size_t bytes = 24; bytes < 100 << 20; bytes = 2 * bytes + 8) { /* the last ones larger than holes between maps */
     void *never_freed = malloc(bytes); /* so that what the program allocates lies elsewhere */
     if (!never_freed)
       fail("out of memory");
