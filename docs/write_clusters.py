@@ -16,22 +16,24 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "docs")) if path not in sys.path]
 
-from clusters import published  # noqa: E402 (found by the line above)
+from clusters import league, published  # noqa: E402 (found by the line above)
 
 PAGES = ROOT / "docs" / "validation"
-_PART = re.compile(r"(?P<mark><!-- made: (?P<name>[\w-]+) -->\n)\n(?:\|.*\n)*")
+_PART = re.compile(r"(?P<mark><!-- made: (?P<name>[\w-]+) -->\n)\n*(?:\|.*\n)*\n*")
 
 
 def filled(text: str, parts: Mapping[str, Callable[[], str]]) -> str:
     """Return the text of a page with its made parts made again."""
-    return _PART.sub(lambda found: f"{found['mark']}\n{parts[found['name']]()}\n", text)
+    return _PART.sub(lambda found: f"{found['mark']}\n{parts[found['name']]()}\n\n", text)
 
 
 def write_pages() -> None:
     """Write all pages and pictures."""
-    page = PAGES / "published.md"
-    page.write_text(filled(page.read_text("utf-8"), published.PARTS), "utf-8")
-    (PAGES / "published.svg").write_text(published.picture(), "utf-8")
+    for name, parts in (("published", published.PARTS), ("clusters", league.PARTS)):
+        page = PAGES / f"{name}.md"
+        page.write_text(filled(page.read_text("utf-8"), parts), "utf-8")
+    for name, drawn in {"published": published.picture(), **league.pictures()}.items():
+        (PAGES / f"{name}.svg").write_text(drawn, "utf-8")
 
 
 if __name__ == "__main__":

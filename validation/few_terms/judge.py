@@ -12,6 +12,7 @@ from predictor.few_terms.prior import PRIOR, Prior
 from validation.few_terms.table import Name, Run, Table
 
 FEWEST = 2  # numbers of nodes that the evidence has to have
+_ALIKE = 1.5  # largest ratio of ranks per node in a group
 ENDS = (0.05, 0.5, 0.95)
 _ORDERS = 7  # seed of the orders in which the parts' times are added
 
@@ -66,21 +67,31 @@ def judged(table: Table, evidence: Sequence[int], further: Sequence[int], prior:
     predictions: list[Judged] = []
     refused: list[tuple[Name, str]] = []
     for name, runs in table.series.items():
-        chosen = [run for run in runs if run.nodes in evidence] if evidence else _smaller_half(runs)
-        most = max((run.nodes for run in chosen), default=0)
-        targets: list[tuple[Run, float | None]] = [(run, run.time_s) for run in runs if run.nodes > most]
-        if chosen and most:
-            there = {run.nodes for run in runs}
-            targets += [
-                (_enlarged(chosen[-1], nodes), None) for nodes in further if nodes > most and nodes not in there
-            ]
-        if len({run.nodes for run in chosen}) < FEWEST:
-            refused.append((name, "its evidence has runs on fewer than two numbers of nodes"))
-        elif not targets:
-            refused.append((name, "no run on more nodes than its evidence"))
+        for alike in _by_fill(runs):
+            small = [run for run in alike if run.nodes in evidence] if evidence else _smaller_half(alike)
+            most = max((run.nodes for run in small), default=0)
+            targets: list[tuple[Run, float | None]] = [(run, run.time_s) for run in alike if run.nodes > most]
+            if small:
+                beyond = [nodes for nodes in further if nodes > most and nodes not in {run.nodes for run in alike}]
+                targets += [(_enlarged(small[-1], nodes), None) for nodes in beyond]
+            if len({run.nodes for run in small}) < FEWEST:
+                refused.append((name, "its evidence has runs on fewer than two numbers of nodes, as full as others"))
+            elif not targets:
+                refused.append((name, "no run on more nodes than its evidence"))
+            else:
+                predictions += _of_series(name, small, targets, table.allreduces.get(name), prior)
+    return Outcome(tuple(predictions), tuple(dict.fromkeys(refused)))
+
+
+def _by_fill(runs: Sequence[Run]) -> list[list[Run]]:
+    """Return the runs in groups of about as many ranks per node: busy cores slow each other down."""
+    groups: list[list[Run]] = []
+    for run in sorted(runs, key=lambda run: run.ranks / run.nodes):
+        if groups and run.ranks / run.nodes <= _ALIKE * groups[-1][0].ranks / groups[-1][0].nodes:
+            groups[-1].append(run)
         else:
-            predictions += _of_series(name, chosen, targets, table.allreduces.get(name), prior)
-    return Outcome(tuple(predictions), tuple(refused))
+            groups.append([run])
+    return [sorted(group, key=lambda run: (run.nodes, run.ranks)) for group in groups]
 
 
 def _of_series(
