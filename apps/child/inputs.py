@@ -92,6 +92,8 @@ def noted_inputs(
         elif kind != "P" and (name := _name(text, folder, work, ours)) is not None:
             if kind == "W":
                 written.add(name)
+                if files.get(name) == MISSING:  # one rank may wait until another one makes it
+                    clocks[f"looking for {name}"] = None
             elif kind != "A" and not os.path.isabs(name) and not os.path.lexists(here / name):
                 written.add(name)  # in the run's folder, by mkdir or rename for example
             elif len(files) > MOST_FILES:

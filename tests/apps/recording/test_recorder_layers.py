@@ -78,7 +78,7 @@ def test_a_put_is_waited_for_by_its_target_and_a_get_by_its_origin():
 
 
 def test_many_requests_that_are_waited_for_at_once_end_as_those_in_parts():
-    # 63 at a time are waited for by SMPI's own waitall, of which 150 at a time take another way (windows/waiting.cpp).
+    # 63 at a time are waited for by SMPI's own waitall, of which 150 at a time take another way (waiting/many.cpp).
     in_parts, at_once = (simulate(spec_of(DATA / "many_requests.c", 4, f"150 {chunk}")).time_s for chunk in (63, 150))
     assert at_once == in_parts > 0
 
