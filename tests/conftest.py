@@ -62,6 +62,14 @@ def computation_is_timed_once():
         yield
 
 
+@pytest.fixture(autouse=True, scope="session")
+def simgrid_needs_no_repairs():
+    """Leave out the caution of SimGrid 4's repairs: tests count cautions with any SimGrid."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("apps.runs.cautions._repairs", lambda simgrid: ())
+        yield
+
+
 @pytest.fixture(autouse="MUTANT_UNDER_TEST" in os.environ)
 def without_processes(monkeypatch):
     """Skip tests that start a process under `make mutation`: equations must be tested without simulations."""
