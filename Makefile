@@ -9,7 +9,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Puts another SimGrid first on the PATH, with a Python of its own.
 WITH_SIMGRID4 := PATH="$(CURDIR)/.venv-simgrid4/bin:$$PATH"
 
-.PHONY: setup run test coverage mutation adversary test-machine test-slow test-browser test-extrap extrap test-simgrid4 simgrid4 lint types fuzz docs wheels test-wheels test-installed release bench bench-steady bench-graph clean
+.PHONY: setup run test coverage mutation adversary test-machine test-slow test-browser test-extrap extrap test-simgrid4 simgrid4 lint types fuzz docs wheels test-wheels test-installed release bench bench-steady bench-graph clusters clean
 setup: .venv/ready
 
 run: setup
@@ -139,6 +139,10 @@ bench-steady: setup
 # Takes half an hour: errors of the graph predictors, also with parts left out and with links that are off.
 bench-graph: setup
 	$(PYTHON) benchmarks/graph_errors.py
+
+# Writes the tables and figures of the pages on real clusters: predictions of published and measured runs.
+clusters: setup
+	$(PYTHON) docs/write_clusters.py
 
 .venv/ready: pyproject.toml setup.sh
 	sh setup.sh

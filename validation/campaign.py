@@ -24,6 +24,7 @@ from apps.programs.problem import Problem, problem, sized_problem
 from apps.results.cautions import Cautions
 from apps.runs.limits import rough_duration
 from apps.runs.plan import refusals_text, wall_s
+from apps.runs.scheduler import SchedulerOptions, open_to_strangers, scheduler_from_request
 from apps.spec.choices import AUTO
 from apps.spec.settings import Settings, parse_iterations
 from apps.spec.target import Target
@@ -286,7 +287,15 @@ def _file_help() -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class CampaignRequest(
-    DryRunOption, ProgramOptions, OutOption, WideOption, ReportOption, FailAboveOption, JsonOption, RunnerOptions
+    DryRunOption,
+    ProgramOptions,
+    OutOption,
+    WideOption,
+    ReportOption,
+    FailAboveOption,
+    JsonOption,
+    SchedulerOptions,
+    RunnerOptions,
 ):
     """Request of ``gridval series campaign``."""
 
@@ -298,14 +307,12 @@ class CampaignRequest(
         None, "A1,A2,...", lambda _: f"kernels in place of the file's programs: of {', '.join(kernel_names())}"
     )
     energy: bool = option(False, help="show energies and energy-delay products in the tables")
-    scheduler: str | None = option(
-        None, "ADDRESS", "simulate on the workers of this Dask scheduler (docs/validation/campaigns.md)"
-    )
 
 
 def run(request: CampaignRequest) -> int:
     """Predict, simulate, compare and print; return the exit status."""
     fail_above = limit_from_request(request)
+    scheduler = scheduler_from_request(request)
     campaign = read_campaign(request.file, asked=problems_in_place(request))
     size = f"{len(campaign.cases)} targets, {campaign.predictions} predictions"
     if request.dry_run:
@@ -319,6 +326,7 @@ def run(request: CampaignRequest) -> int:
     print("\n".join(prose_lines(said)), file=sys.stderr)
     text = Path(request.file).read_text("utf-8")
     cautions = Cautions()
+    cautions.say(*open_to_strangers(scheduler))
     with (
         reporter_from_request(
             request, verb=COMMAND.name, energy=request.energy, file=(request.file, text), cautions=cautions
@@ -332,7 +340,7 @@ def run(request: CampaignRequest) -> int:
             fail_above=fail_above,
             cautions=cautions,
         ) as output,
-        runner_from_request(request, scheduler=request.scheduler, cautions=cautions, saying=False) as runner,
+        runner_from_request(request, scheduler=scheduler, cautions=cautions, saying=False) as runner,
     ):
         carry_out(campaign, runner, output, report)
     return output.status

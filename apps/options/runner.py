@@ -119,7 +119,11 @@ def store_from_request(request: PoolOptions) -> Iterator[Store | None]:
 
 @contextmanager
 def runner_from_request(
-    request: RunnerOptions, *, scheduler: str | None = None, cautions: Cautions | None = None, saying: bool = True
+    request: RunnerOptions,
+    *,
+    scheduler: tuple[str, ...] | None = None,
+    cautions: Cautions | None = None,
+    saying: bool = True,
 ) -> Iterator[Runner]:
     """Yield a Runner that reports its progress, and print the cautions of its runs at the end, or on an interrupt.
 
@@ -127,7 +131,7 @@ def runner_from_request(
 
     Args:
         request: How to run.
-        scheduler: Address of a Dask scheduler whose workers simulate; None: this computer simulates.
+        scheduler: Address of a Dask scheduler whose workers simulate, and its certificates; None: this computer.
         cautions: Collects the cautions about all runs of the command; None: a new collection.
         saying: Print the cautions at the end; a command that prints its results first prints them itself.
 
@@ -153,7 +157,7 @@ def runner_from_request(
 
 
 @contextmanager
-def _quiet_runner(request: RunnerOptions, scheduler: str | None, cautions: Cautions) -> Iterator[Runner]:
+def _quiet_runner(request: RunnerOptions, scheduler: tuple[str, ...] | None, cautions: Cautions) -> Iterator[Runner]:
     """Yield a Runner that reports its progress but prints no cautions."""
     # Imported here for a quick start: they are slow to import.
     from apps.runs.runner import Runner
@@ -169,7 +173,7 @@ def _quiet_runner(request: RunnerOptions, scheduler: str | None, cautions: Cauti
         if scheduler is None:
             bounded = partial(simulate, time_limit_s=limit_s, store=store)
         else:
-            cluster = stack.enter_context(provided("apps.runs.dask_cluster:Cluster")(scheduler))
+            cluster = stack.enter_context(provided("apps.runs.dask_cluster:Cluster")(*scheduler))
             jobs = max(1, 2 * cluster.places)  # so that no place waits for the next run
             bounded = partial(cluster.simulate, time_limit_s=limit_s)
         yield stack.enter_context(

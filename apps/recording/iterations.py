@@ -32,6 +32,7 @@ class _Repeat:
     first: int
     length: int
     lag: int
+    computes_last: bool = False  # what it computes before its first call ends the iteration before
 
     @property
     def count(self) -> int:
@@ -154,15 +155,27 @@ class _Calls:
         """Return the repetition with the shortest lag that covers LEAST_SHARE of the calls, or None."""
         needed = max(LEAST_SHARE * len(self.at), 1)
         for lag in self._lags(least):
-            repeat = self._longest(lag)
+            repeat = self._from_its_call(self._longest(lag))
             if repeat.count >= least and repeat.length >= needed:
                 return repeat
         return None
 
+    def _from_its_call(self, repeat: _Repeat) -> _Repeat:
+        """Return the repetition with the call before it, if that repeats but for what was computed before it.
+
+        Before the first iteration there is other computation; without this call, iterations would end inside a call
+        that is recorded as several events, such as MPI_Sendrecv.
+        """
+        before = repeat.first - 1
+        if before < 0 or not repeat.length or self.symbols[before] != self.symbols[before + repeat.lag]:
+            return repeat
+        return replace(repeat, first=before, length=repeat.length + 1, computes_last=True)
+
     def starts(self, repeat: _Repeat, count: int) -> npt.NDArray[np.int64]:
         """Return the event indices at which the first ``count`` repeats begin, then the one at which the last ends."""
         places = repeat.first + repeat.lag * np.arange(count + 1)
-        after = np.append(self.computes, self.end)  # the last repeat may end with the timed section
+        begins = self.at if repeat.computes_last else self.computes
+        after = np.append(begins, self.end)  # the last repeat may end with the timed section
         return after[np.minimum(places, len(self.at))]
 
     def _lags(self, least: int) -> list[int]:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import socket
+import ssl
 import threading
 import time
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from apps.errors import SimulationError, Stopped
 from apps.results.record import RunRecord
@@ -19,6 +21,9 @@ from apps.spec.run_spec import RunSpec
 from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder, write_atomically
 from platforms.read.content import loadable, profiles
+
+if TYPE_CHECKING:
+    from distributed.security import Security
 
 _CONNECT_LIMIT_S = 20.0
 _LONGEST_PAUSE_S = 0.05
@@ -31,25 +36,28 @@ class Cluster:
 
     Every worker must be like this machine: the same code of this project, the same SimGrid and compiler.
 
+    Args:
+        address: Address of the scheduler.
+        tls_files: Names of the files (PEM) of the authority's certificate, of one's own, and of the key to it; none:
+            as Dask's own configuration says.
+
     Raises:
-        UserError: Dask is not installed, no scheduler answers at the address, no worker has joined it in time, or a
-            worker is not like this machine.
+        UserError: Dask is not installed, no scheduler answers at the address, no worker has joined it in time, a
+            worker is not like this machine, or certificates are missing or not accepted.
     """
 
-    def __init__(self, address: str):
+    def __init__(self, address: str, *tls_files: str):
         try:
             # Imported here for a quick start: it is slow to import.
             from distributed import Client
         except ImportError:
             raise UserError("--scheduler", "Dask is not installed", "Run pip install '.[cluster]'") from None
         _check_address(address)
+        security = _security(address, tls_files)
         try:
-            self._client = Client(address, timeout=_CONNECT_LIMIT_S, set_as_default=False)
+            self._client = Client(address, timeout=_CONNECT_LIMIT_S, set_as_default=False, security=security)
         except (OSError, ValueError) as err:
-            reason = str(err).splitlines()[0] if str(err) else type(err).__name__
-            raise UserError(
-                f"--scheduler {address}", reason.rstrip("."), "Give the address of a running scheduler"
-            ) from err
+            raise _no_answer(address, err) from err
         try:
             self._client.wait_for_workers(1, timeout=_CONNECT_LIMIT_S)  # new workers take some seconds to join
         except TimeoutError:
@@ -156,6 +164,44 @@ def _check_address(address: str) -> None:
         reason = str(err).partition("\n")[0].rstrip(".")
         remedy = "Give the address of a running scheduler, such as tcp://host:8786"
         raise UserError(f"--scheduler {printable(address)}", reason, remedy) from err
+
+
+def _security(address: str, files: tuple[str, ...]) -> Security:
+    """Return how to reach the scheduler: with these certificates, or as Dask's configuration says.
+
+    Raises:
+        UserError: A file cannot be read or is no certificate or key, or an encrypted scheduler needs some.
+    """
+    # Imported here for a quick start: it is slow to import.
+    from distributed.security import Security
+
+    more = dict(zip(("tls_ca_file", "tls_client_cert", "tls_client_key"), files, strict=False))
+    security = Security(require_encryption=address.startswith("tls://"), **more)
+    where = f"--tls {printable(','.join(files))}" if files else f"--scheduler {address}"
+    try:
+        known = security.get_connection_args("client").get("ssl_context")
+    except (OSError, ValueError) as err:  # SSLError is one of the system's
+        raise UserError(where, f"no certificates: {_reason(err)}", "Give the files CA,CERT,KEY in PEM") from err
+    if known is None and address.startswith("tls://"):
+        raise UserError(where, "it takes only who has a certificate", "Give --tls CA,CERT,KEY")
+    return security
+
+
+def _no_answer(address: str, err: Exception) -> UserError:
+    """Return what to say where the client does not reach the scheduler."""
+    causes = [err]
+    while (cause := causes[-1].__cause__ or causes[-1].__context__) is not None and len(causes) < 10:
+        causes.append(cause)  # type: ignore[arg-type]
+    refused = next((cause for cause in causes if isinstance(cause, ssl.SSLError)), None)
+    if refused is not None:
+        problem = f"the certificates of the two sides do not fit: {_reason(refused)}"
+        return UserError(f"--scheduler {address}", problem, "Give those that the scheduler's authority has signed")
+    return UserError(f"--scheduler {address}", _reason(err).rstrip("."), "Give the address of a running scheduler")
+
+
+def _reason(err: Exception) -> str:
+    """Return the first line of what an error says."""
+    return str(err).splitlines()[0] if str(err) else type(err).__name__
 
 
 def _lost() -> tuple[type[Exception], ...]:

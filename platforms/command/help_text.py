@@ -23,7 +23,7 @@ _SECTIONS = {
     MODELS: "--predictor",
     OUTPUT: "--dry-run --out --report --json --energy --fail-above --write-hostfile",
     EXPERT: "--efficiency --compute --host-speed --iterations --engine --memory-bus --bytes-per-flop --cfg --jobs "
-    "--store --no-store --wall-limit --scheduler",
+    "--store --no-store --wall-limit --scheduler --tls",
 }
 SECTION_OF = {name: title for title, names in _SECTIONS.items() for name in names.split()}
 # Options that a short help shows before a command's own ones, the most important first.

@@ -8,6 +8,7 @@ busy cores per node tell.  No target's time is used, and none is simulated.
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -18,6 +19,7 @@ from apps.programs.problem import Problem
 from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.contention.core_times import CoreTime, CoreTimes, Observed, UnknownCoreTimeError
+from predictor.contention.crowding import MANY, Crowding, Told, messages_of
 from predictor.contention.structure import Structure, operations, steps_of
 from predictor.contention.traffic import traffic_of
 from predictor.evidence.targets import in_range, one_per_platform
@@ -30,40 +32,51 @@ NAME = "contention"
 
 
 def busy_cores(target: Target) -> int:
-    """Return the number of ranks on every node.
+    """Return the number of ranks on the node that has most of them.
 
     Raises:
-        OutOfRange: The program's traffic is not known, the nodes are of several clusters or have different numbers of
-            ranks, or more than cores.
+        OutOfRange: The program's traffic is not known, the nodes are of several clusters, or have more ranks than
+            cores.
     """
     traffic_of(target.problem, target.nranks)
-    return ranks_of_nodes(target)
+    return max(ranks_beside(target))
 
 
-def ranks_of_nodes(target: Target) -> int:
-    """Return the number of ranks on every node.
+def ranks_beside(target: Target) -> list[int]:
+    """Return for every rank the number of ranks on its node.
 
     Raises:
-        OutOfRange: The nodes are of several clusters or have different numbers of ranks, or more than cores.
+        OutOfRange: The nodes are of several clusters, or have more ranks than cores.
     """
     where = f"{NAME}, {target.problem.on(target.nranks)}"
     counts = Counter(target.placement)
     cores = target.platform.host(target.placement[0]).cores
     if len({target.platform.cluster_of(host).name for host in counts}) > 1:
         raise OutOfRange(where, "the nodes are in several clusters", "Use another predictor, such as structural")
-    if len(set(counts.values())) > 1:
-        raise OutOfRange(where, "the nodes have different numbers of ranks", "Use as many on each")
-    busy = counts[target.placement[0]]
+    busy = max(counts.values())
     if busy > cores:
         raise OutOfRange(where, f"{busy} ranks share the {cores} cores of a node", "Use at most one rank per core")
-    return busy
+    return [counts[host] for host in target.placement]
+
+
+def relative_times(times: CoreTimes, target: Target) -> list[float]:
+    """Return for every rank the time of an operation over that on the node with most ranks.
+
+    Raises:
+        OutOfRange: The measured runs do not tell it.
+    """
+    beside = ranks_beside(target)
+    of = {busy: core_time(times, target, busy).s_per_op for busy in set(beside)}
+    return [of[busy] / of[max(beside)] for busy in beside]
 
 
 @dataclass(frozen=True)
 class ContentionModel:
-    """The times of an operation by platform (content hash), and the structures by problem and platform."""
+    """The times of an operation and the crowding by platform (content hash), the structures by problem and platform."""
 
     times: Mapping[str, CoreTimes]
+    crowding: Mapping[str, Crowding]
+    few: Mapping[str, int]  # most all-to-all messages on the link of a node in the measured runs, by platform
     structures: Mapping[tuple[Problem, str], Structure]
     evidence: tuple[str, ...]
     cost: Cost
@@ -75,9 +88,26 @@ class ContentionModel:
             OutOfRange: As ``busy_cores``; or the measured runs do not tell the time of an operation.
         """
         problem, platform = target.problem, target.platform.content_hash
-        core = core_time(self.times.get(platform, CoreTimes(())), target, busy_cores(target))
+        times = self.times.get(platform, CoreTimes(()))
+        core, relative = core_time(times, target, busy_cores(target)), relative_times(times, target)
         structure = self.structures.get((problem, platform)) or Structure(problem, None, None)  # one rank alone
-        made = prediction(core, lambda asked: structure.times_s(target, asked), operations(problem, target.nranks))
+        messages, crowding = messages_of(target), self.crowding.get(platform, Crowding())
+        factor, low, high = crowding.factors(messages)
+        made = prediction(
+            core,
+            lambda asked: structure.times_s(target, asked, relative, factor),
+            operations(problem, target.nranks),
+        )
+        if high > low and made.low_s is not None and made.high_s is not None:
+            ends = [structure.times_s(target, [core.s_per_op], relative, end)[0] for end in (low, high)]
+            made = replace(
+                made,
+                low_s=made.time_s - math.hypot(made.time_s - made.low_s, made.time_s - ends[0]),
+                high_s=made.time_s + math.hypot(made.high_s - made.time_s, ends[1] - made.time_s),
+            )
+        known = max(crowding.most, self.few.get(platform, 0))
+        if messages > MANY * known:
+            made = replace(made, flags=(*made.flags, _crowded_flag(messages, known)))
         return replace(made, evidence=self.evidence, cost=self.cost)
 
 
@@ -157,19 +187,79 @@ class Contention:
         structures = {
             key: Structure(key[0], networks.get(key[1]), sizes.get(key)) for key in [*sorted(problems, key=str), *sizes]
         }
-        observed: dict[str, list[Observed]] = {platform: [] for platform in platforms}
-        for item in evidence:
-            if item.request.kind == "run":
-                run = item.request.target
-                s_per_op, fits = structures[run.problem, _platform(item)].s_per_op(run, item.record.time_s)
-                observed_time = Observed(run.problem.name, run.problem.preset, busy_cores(run), s_per_op, fits)
-                observed[_platform(item)].append(observed_time)
+        runs = [item for item in evidence if item.request.kind == "run"]
+        of = {platform: [item for item in runs if _platform(item) == platform] for platform in platforms}
+        crowded = {platform: crowded_runs([item.request.target for item in items]) for platform, items in of.items()}
+        times = {
+            platform: CoreTimes(
+                tuple(_observed(item, structures) for item in items if item.request.target not in crowded[platform])
+            )
+            for platform, items in of.items()
+        }
         return ContentionModel(
-            {platform: CoreTimes(tuple(times)) for platform, times in observed.items()},
+            times,
+            {
+                platform: Crowding(
+                    tuple(
+                        _told(item, structures, times[platform], crowded[platform][item.request.target])
+                        for item in items
+                        if item.request.target in crowded[platform]
+                    )
+                )
+                for platform, items in of.items()
+            },
+            {
+                platform: max((messages_of(i.request.target) for i in items), default=0)
+                for platform, items in of.items()
+            },
             structures,
             tuple(item.id for item in evidence),
             sum((item.cost for item in evidence), Cost()),
         )
+
+
+def _crowded_flag(messages: int, known: int) -> str:
+    return (
+        f"all-to-all: {messages} messages share the link of a node, {known} in the measured runs: a switch may take "
+        "longer for so many; one such run of any program as evidence tells"
+    )
+
+
+def crowded_runs(runs: Sequence[Target]) -> dict[Target, int]:
+    """Return the runs that tell how much longer all-to-all messages take, with the most messages of those that do not.
+
+    Others of the same program with as many busy cores have at most a MANYth of their messages on the link of a node.
+    """
+    messages = {run: messages_of(run) for run in runs}
+    crowded = {}
+    for run, count in messages.items():
+        key = run.problem.name, run.problem.preset, busy_cores(run)
+        fewer = [
+            other_count
+            for other, other_count in messages.items()
+            if (other.problem.name, other.problem.preset, busy_cores(other)) == key and MANY * other_count <= count
+        ]
+        if count and fewer:
+            crowded[run] = max(fewer)
+    several = {run: fewer for run, fewer in crowded.items() if fewer}  # a run on one node has no message on a link
+    return several
+
+
+def _observed(item: Evidence, structures: Mapping[tuple[Problem, str], Structure]) -> Observed:
+    run = item.request.target
+    s_per_op, fits = structures[run.problem, _platform(item)].s_per_op(run, item.record.time_s)
+    return Observed(run.problem.name, run.problem.preset, busy_cores(run), s_per_op, fits)
+
+
+def _told(item: Evidence, structures: Mapping[tuple[Problem, str], Structure], times: CoreTimes, fewer: int) -> Told:
+    """Return what a run tells of all-to-all messages, with the time of an operation that the others tell."""
+    run, structure = item.request.target, structures[item.request.target.problem, _platform(item)]
+    core = core_time(times, run, busy_cores(run))
+    factor, low, high = (
+        structure.crowding(run, core.s_per_op, item.record.time_s * by)
+        for by in (1.0, 1.0 / (core.factor or 1.0), core.factor or 1.0)
+    )
+    return Told(messages_of(run), fewer, factor, low, high)
 
 
 def _described(targets: Sequence[Target]) -> list[Target]:

@@ -19,7 +19,7 @@ from apps.spec.target import Target
 from platforms.read.routes import routes_between
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.contention.core_times import CoreTimes, Observed
-from predictor.contention.predictor import NAME, core_time, prediction, ranks_of_nodes
+from predictor.contention.predictor import NAME, core_time, prediction, ranks_beside, relative_times
 from predictor.contention.structure import stretched
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.known import known_network
@@ -41,11 +41,13 @@ class RecordedModel:
         """Return the time of the graph, whose computations are stretched as in the measured runs.
 
         Raises:
-            OutOfRange: The measured runs do not tell the factor, or the nodes have different numbers of ranks.
+            OutOfRange: The measured runs do not tell the factor.
         """
-        core = core_time(self.times, target, ranks_of_nodes(target))
+        core, relative = core_time(self.times, target, max(ranks_beside(target))), relative_times(self.times, target)
         graph = self.graphs[target.problem, target.nranks]
-        made = prediction(core, lambda factors: graph_times_s(graph, target, factors), busiest_s(graph, target))
+        made = prediction(
+            core, lambda factors: graph_times_s(graph, target, factors, relative), busiest_s(graph, target)
+        )
         return replace(made, evidence=self.evidence, cost=self.cost)
 
 
@@ -81,15 +83,21 @@ class RecordedContention:
             if item.request.kind == "run":
                 run = item.request.target
                 factor, fits = _factor(graphs[run.problem, run.nranks], run, item.record.time_s)
-                observed.append(Observed(run.problem.name, run.problem.preset, ranks_of_nodes(run), factor, fits))
+                observed.append(Observed(run.problem.name, run.problem.preset, max(ranks_beside(run)), factor, fits))
         cost = sum((item.cost for item in evidence), Cost())
         return RecordedModel(CoreTimes(tuple(observed)), graphs, tuple(item.id for item in evidence), cost)
 
 
-def graph_times_s(graph: Sections, target: Target, factors: Sequence[float]) -> list[float]:
-    """Return the time of a graph on the target, s, with all computations stretched by each of these factors."""
+def graph_times_s(
+    graph: Sections, target: Target, factors: Sequence[float], relative: Sequence[float] | None = None
+) -> list[float]:
+    """Return the time of a graph on the target, s, with all computations stretched by each of these factors.
+
+    Those of each rank are stretched by ``relative`` besides.
+    """
     network, cores = _network(graph, target), [target.platform.host(host).cores for host in target.placement]
     s_per_flop = np.array([1 / target.platform.host(host).speed_flops for host in target.placement])
+    s_per_flop *= 1.0 if relative is None else np.array(relative)
     return [
         estimate(graph, target.iterations, network, target.placement, factor * s_per_flop, cores).time_s
         for factor in factors

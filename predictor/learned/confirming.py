@@ -84,7 +84,7 @@ def fitting_number(model: NumberModel, space: Space, rows: Rows, values: np.ndar
 def fitting_partner(model: PartnerModel, space: Space, rows: Rows, partner: np.ndarray) -> PartnerModel | None:
     """Return the rule without the formulas that do not fit; None if it does not fit at all.
 
-    Where left and right were not told apart, the one that fits is taken.
+    Where left and right were not told apart, the one that fits is taken; it is sure where a side is longer than two.
     """
     if not len(rows):
         return model
@@ -106,7 +106,10 @@ def fitting_partner(model: PartnerModel, space: Space, rows: Rows, partner: np.n
         )
         return None if yes is None or no is None else ByCase(model.atom, yes, no)
     if isinstance(model, Offset) and model.either:
-        return next((rule for rule in _either_way(model) if _fits(rule, space, rows, partner)), None)
+        way = next((rule for rule in _either_way(model) if _fits(rule, space, rows, partner)), None)
+        _, sides = space.place(rows)
+        short = tuple(axis for axis in model.either if not (sides[axis] > 2).any())
+        return None if way is None else Offset(way.steps, short)
     name = {Stride: "steps", Along: "place", Exchanged: "bit", Counted: "rank"}.get(type(model))
     inner = None if name is None else getattr(model, name)
     if name is None or not isinstance(inner, Numeric):

@@ -197,6 +197,11 @@ class _Walk:
             has = evaluate(learned.counted, self.structure.space, rows, self.notes) == 1
             part["request"] = np.where(has, 0, -1)
             self._vectors(leaf, learned, rows.take(has), part["comm"][has])
+        if learned.spread_out:
+            members = np.array([len(members) for members in self.members])[part["comm"]]
+            short = part["size_bytes"] < learned.unit * members
+            if (short & (part["size_bytes"] < learned.spread_out)).any():
+                self.notes.assume("that its blocks may have fewer entries than it has members, as no recorded one has")
 
     def _doubt_sizes(self, learned: Leaf, sizes: np.ndarray) -> None:
         """Note sizes that are unlike all recorded ones, as those of shares that are no longer even."""

@@ -221,6 +221,8 @@ class _Learner:
         made.comm = self._needed(rows, comm, "its communicators follow no rule", leaf)
         made.filled = bool((values["size_bytes"] > 0).all())
         made.unit = int(np.gcd.reduce(np.append(values["size_bytes"].astype(np.int64), _DOUBLE)))
+        if symbol.kind == Kind.COLLECTIVE and symbol.op == Op.ALLTOALL:
+            made.spread_out = self._spread_out(rows, values, made.unit)
         vector = symbol.kind == Kind.COLLECTIVE and bool((values["request"] >= 0).any())
         if symbol.kind != Kind.COLLECTIVE:
             made.size = self._needed(rows, values["size_bytes"], "the sizes of its messages follow no rule", leaf)
@@ -232,6 +234,22 @@ class _Learner:
             has = values["request"] >= 0
             made.counted = self._sure(self._branches.truth(rows, has), "which ranks have counts follows no rule", leaf)
             made.counts = self._learn_counts(leaf, rows, values["request"], made.vector)
+
+    def _spread_out(self, rows: Rows, values: np.ndarray, unit: int) -> int:
+        """Return the least block of an all-to-all that transposes data of one size; 0 where it does not.
+
+        Its blocks shrink with the square of the number of ranks: each rank has a share, and a block for each member.
+        """
+        members = np.array(
+            [
+                self._made.communicators.size(n, rank, comm)
+                for n, rank, comm in zip(*(x.tolist() for x in (rows.nranks, rows.rank, values["comm"])), strict=True)
+            ]
+        )
+        sizes = values["size_bytes"].astype(np.int64)
+        few, many = (members == of for of in (members.min(), members.max()))
+        transposes = bool(2 * (sizes * members)[many].max() <= (sizes * members)[few].min())
+        return int(sizes.min()) if transposes and bool((sizes >= unit * members).all()) else 0
 
     def _learn_counts(self, leaf: Node, rows: Rows, request: np.ndarray, vector: str) -> NumberModel:
         assert leaf.symbol is not None

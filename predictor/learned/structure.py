@@ -27,6 +27,8 @@ class Leaf:
     waited: NumberModel | None = None  # place of a WAIT's operation among the open ones, or -1: the youngest
     counts: NumberModel | None = None  # of a vector collective: bytes by member, in one more loop
     filled: bool = False  # whether no recorded size is 0
+    # Of an all-to-all that divides its data twice, the least recorded block in bytes, if each has an entry per member.
+    spread_out: int = 0
     counted: NumberModel | None = None  # whether a rank has counts, such as the root of a gather alone: 0 or 1
     vector: str = ""  # "" none, "members": one entry each, "split": color and key
 

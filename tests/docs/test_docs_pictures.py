@@ -15,6 +15,8 @@ sys.path.insert(0, str(DOCS))
 
 import draw_first_result
 import draw_predictors
+import write_clusters
+from clusters import league, published
 from pictures import measured
 from pictures.runs import case, open_runner
 from pictures.style import card, style, svg
@@ -22,7 +24,11 @@ from pictures.style import card, style, svg
 PREDICTORS = DOCS / "predictors"
 LARGEST_BYTES = 100_000
 WITHOUT = {"index", "conformance"}  # pages that are about no single predictor
-DRAWN = [draw_first_result.PICTURE, *(PREDICTORS / f"{name}.svg" for name in draw_predictors.PICTURES)]
+DRAWN = [
+    draw_first_result.PICTURE,
+    *(write_clusters.PAGES / f"{name}.svg" for name in ("published", *league.TITLES)),
+    *(PREDICTORS / f"{name}.svg" for name in draw_predictors.PICTURES),
+]
 
 
 def texts(drawn: str) -> list[str]:
@@ -126,3 +132,24 @@ def test_the_picture_of_measured_runs_finds_its_table():
 def test_a_picture_that_does_not_exist_is_refused_in_one_line():
     with pytest.raises(SystemExit, match=r"^error: hfc: no such picture\. Known: hcf, "):
         draw_predictors.main(["hfc"])
+
+
+def test_the_page_of_published_runs_is_what_the_code_gives():
+    page = write_clusters.PAGES / "published.md"
+    assert write_clusters.filled(page.read_text(), published.PARTS) == page.read_text(), "run make clusters"
+    assert texts(published.picture()) == texts((write_clusters.PAGES / "published.svg").read_text())
+
+
+def test_the_league_of_real_clusters_has_the_errors_that_other_pages_state():
+    grids = [row.error for row in league.kept() if row.cluster == "Dahu"]
+    assert (len(grids), min(grids)) == (14, pytest.approx(-0.293))  # real-dahu.md: 1 x 960
+    told = {(row.cluster, row.program): row.error for row in league.kept() if row.predictor == "simulate"}
+    assert told["emulated wan10", "CG"] == pytest.approx(0.006)  # measured-league.md
+
+
+@pytest.mark.slow
+def test_the_league_of_real_clusters_is_what_the_code_gives():
+    page = write_clusters.PAGES / "clusters.md"
+    assert write_clusters.filled(page.read_text(), league.PARTS) == page.read_text(), "run make clusters"
+    for name, drawn in league.pictures().items():
+        assert texts(drawn) == texts((write_clusters.PAGES / f"{name}.svg").read_text())

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from platforms.addons import is_there
 
-SIMULATE, BACKGROUND, WHAT_IF = "--simulate", "--background", "--what-if"
+SIMULATE, BACKGROUND, WHAT_IF, TERMS = "--simulate", "--background", "--what-if", "--terms"
 FILE = "FILE"  # stands for a first word that is no option
 
 
@@ -88,7 +88,12 @@ _SERIES = {
     "league": Verb("rank predictors by error, cost and the choices they lead to", "validation.league.cli"),
     "map": Verb("find where predictors are valid: their error by compute share", "validation.map.cli"),
     "intervals": Verb("measure how often intervals of predictions hold the truth", "validation.intervals.cli"),
-    "measured": Verb("predict measured runs of a cluster from a few of them", "validation.measured.cli"),
+    "measured": Verb(
+        "predict measured runs of a cluster from a few of them",
+        "validation.measured.cli",
+        {TERMS: "runs of any programs, by models with few terms"},
+        {frozenset({TERMS}): "validation.few_terms.cli"},
+    ),
 }
 _BLOCKS = {
     "run": _with_simulation(

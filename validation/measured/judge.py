@@ -21,6 +21,7 @@ from predictor.contention.predictor import Contention
 from predictor.contention.recorded import RecordedContention
 from validation.comparison.compare import Failure
 from validation.comparison.truth import measured_record
+from validation.measured.placements import filled_nodes
 from validation.measured.runs import Run, RunSelector, targets_of
 from validation.series.case import Case
 from validation.series.series import Series
@@ -42,6 +43,7 @@ class Judged:
     role: str  # of ROLES
     prediction: Prediction | None  # None: there is none
     reason: str = ""  # why there is none
+    filled: int | None = None  # number of nodes that its ranks fill, if it has more
 
     @property
     def error(self) -> float | None:
@@ -90,7 +92,8 @@ def judged(
         UserError: No run of a known program is evidence, or the evidence contradicts the platform.
         SimulationError: Messages on the platform cannot be simulated.
     """
-    targets, refused = targets_of(runs, platform, own)
+    filled = filled_nodes(runs, platform.hosts[0].cores)
+    targets, refused = targets_of(runs, platform, filled, own)
     known = {run: target for run, target in targets.items() if any(choice.has(run) for choice in evidence)}
     if not known:
         problem = "it has no run of a known program"
@@ -115,7 +118,8 @@ def judged(
     def keep(answer: Answer, *_: object) -> None:
         if answer.error is not None and not isinstance(answer.error, OutOfRange):
             raise answer.error
-        judgements.append(Judged(*of[answer.target], answer.prediction, answer.refusal or ""))
+        run, role = of[answer.target]
+        judgements.append(Judged(run, role, answer.prediction, answer.refusal or "", filled.get(run)))
 
     def measured(spec: RunSpec, **_: object) -> RunRecord:
         return measured_record(spec, of[spec.target][0].time_s)

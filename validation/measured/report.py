@@ -26,6 +26,11 @@ def as_text(judgements: Sequence[Judged]) -> str:
         within = "" if told.within is None else f", {told.within} in the interval"
         errors = f"median error {told.median_error:.1%}, largest {told.largest_error:.1%}"
         lines.append(f"{role}: {number_of(told.runs, 'run')}, {errors}{within}")
+    filled = {(one.run.ranks, one.run.nodes): one.filled for one in judgements if one.filled is not None}
+    lines += [
+        f"{ranks} ranks on {nodes} nodes fill {used} of them: other programs take as long on another number of nodes"
+        for (ranks, nodes), used in sorted(filled.items())
+    ]
     flags = [
         f"{judgement.run}: {flag}"
         for judgement in judgements
@@ -61,6 +66,7 @@ def _row(judgement: Judged) -> dict[str, Any]:
         "class": run.preset,
         "ranks": run.ranks,
         "nodes": run.nodes,
+        "filled_nodes": judgement.filled,
         "role": judgement.role,
         "measured_s": run.time_s,
         "predicted_s": None if made is None else made.time_s,

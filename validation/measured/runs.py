@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.programs.kernel import kernel_names
@@ -15,10 +15,10 @@ from platforms.files.commented_csv import checked_rows
 from platforms.model.platform import Platform
 from platforms.wording import number_of
 from predictor.base import OutOfRange
-from predictor.contention.predictor import busy_cores, ranks_of_nodes
+from predictor.contention.predictor import busy_cores, ranks_beside
 
 COLUMNS = ("app", "class", "ranks", "nodes", "time_s")
-_CHOICE = re.compile(r"(?:(\d{1,9})@)?(\d{1,9})")
+_CHOICE = re.compile(r"(?:([a-z][\w.-]*):)?(?:(\d{1,9})@)?(\d{1,9})", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -38,18 +38,19 @@ class Run:
 
 @dataclass(frozen=True)
 class RunSelector:
-    """A choice of runs: all on so many nodes, or only those of so many ranks there."""
+    """A choice of runs: all on so many nodes, or only those of so many ranks there, or of one program."""
 
     nodes: int
     ranks: int | None = None
+    app: str | None = None
 
     def has(self, run: Run) -> bool:
         """Return whether a run is chosen."""
-        return run.nodes == self.nodes and self.ranks in (None, run.ranks)
+        return run.nodes == self.nodes and self.ranks in (None, run.ranks) and self.app in (None, run.app)
 
 
 def choices(option: str, text: str) -> tuple[RunSelector, ...]:
-    """Return the choices of a list such as ``1,2,8@8``: nodes, or ranks @ nodes.
+    """Return the choices of a list such as ``1,2,8@8,ft:64@16``: nodes, or ranks @ nodes, of all programs or one.
 
     Raises:
         UserError: The text is something else.
@@ -59,7 +60,8 @@ def choices(option: str, text: str) -> tuple[RunSelector, ...]:
         match = _CHOICE.fullmatch(part.strip())
         if match is None:
             raise UserError(f"{option} {text}", f"{part!r} is no choice", "Write for example 1,2,8@8: ranks @ nodes")
-        selectors.append(RunSelector(int(match[2]), None if match[1] is None else int(match[1])))
+        app, ranks, nodes = match.groups()
+        selectors.append(RunSelector(int(nodes), None if ranks is None else int(ranks), app and app.lower()))
     return tuple(selectors)
 
 
@@ -80,13 +82,14 @@ def read_runs(path: str) -> list[Run]:
     return [Run(*key, statistics.median(same)) for key, same in times.items()]
 
 
-def target_of(run: Run, platform: Platform, own: Problem | None = None) -> Target:
-    """Return a run as a target: as many ranks on each of the first nodes.
+def target_of(run: Run, platform: Platform, own: Problem | None = None, filled: int | None = None) -> Target:
+    """Return a run as a target: as many ranks on each of the first nodes, or one more on some of them.
 
     Args:
         run: The run.
         platform: The cluster.
         own: The user's own program, which the runs with its name are of; None: there is none.
+        filled: Number of its nodes, the last ones, that its ranks fill; None: it uses all.
 
     Raises:
         UserError: The program or its class is not known, or its ranks do not fit.
@@ -98,13 +101,18 @@ def target_of(run: Run, platform: Platform, own: Problem | None = None) -> Targe
         raise UserError(where, "no such kernel here", f"Known: {', '.join(kernel_names())}; or give --program")
     if run.nodes > len(platform.hosts):
         raise UserError(where, f"{platform.name} has {len(platform.hosts)} nodes", "Leave it out")
-    if run.ranks % run.nodes:
-        raise UserError(where, "the nodes have different numbers of ranks", "Leave it out")
-    each = run.ranks // run.nodes
-    placement = tuple(host.name for host in platform.hosts[: run.nodes] for _ in range(each))
+    if run.ranks < run.nodes:
+        raise UserError(where, "it has fewer ranks than nodes", "Leave it out")
+    hosts = [host.name for host in platform.hosts[: run.nodes]]
+    if filled is None:
+        each, more = divmod(run.ranks, run.nodes)
+        placement = tuple(host for place, host in enumerate(hosts) for _ in range(each + (place < more)))
+    else:
+        cores = platform.hosts[0].cores
+        placement = tuple(host for host in hosts[-filled:] for _ in range(cores))[: run.ranks]
     if own is not None and is_own:
         target = Target(own, platform, placement)
-        ranks_of_nodes(target)
+        ranks_beside(target)
         return target
     target = Target(problem(run.app, run.preset), platform, placement)
     busy_cores(target)
@@ -112,14 +120,14 @@ def target_of(run: Run, platform: Platform, own: Problem | None = None) -> Targe
 
 
 def targets_of(
-    runs: Sequence[Run], platform: Platform, own: Problem | None = None
+    runs: Sequence[Run], platform: Platform, filled: Mapping[Run, int], own: Problem | None = None
 ) -> tuple[dict[Run, Target], dict[Run, str]]:
-    """Return the targets, and for the other runs the reason why they are none."""
+    """Return the targets, and for the other runs the reason why they are none; ``filled``: as ``target_of``."""
     targets: dict[Run, Target] = {}
     refused: dict[Run, str] = {}
     for run in runs:
         try:
-            targets[run] = target_of(run, platform, own)
+            targets[run] = target_of(run, platform, own, filled.get(run))
         except (UserError, OutOfRange) as err:
             refused[run] = err.problem
     return targets, refused

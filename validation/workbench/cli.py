@@ -7,8 +7,10 @@ import os
 import sys
 from dataclasses import dataclass
 
+from apps.results.cautions import print_cautions
+from apps.runs.scheduler import SchedulerOptions, open_to_strangers, scheduler_from_request
 from platforms.command.command import Command
-from platforms.command.request import Request, argument, option
+from platforms.command.request import argument, option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 
@@ -20,7 +22,7 @@ _NEEDED = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkbenchRequest(Request):
+class WorkbenchRequest(SchedulerOptions):
     """Request of ``gridval workbench``."""
 
     folder: str = argument(
@@ -38,9 +40,6 @@ class WorkbenchRequest(Request):
     jobs: int | None = option(None, "N", "runs at a time (default: the number of cores)")
     store: str | None = option(
         None, "DIR", "folder in which records are looked up and kept (default: in the cache folder)"
-    )
-    scheduler: str | None = option(
-        None, "ADDRESS", "simulate on the workers of this Dask scheduler (docs/validation/campaigns.md)"
     )
     allow_programs: bool = option(
         False, help="also run suites that name code: predictors of your own, platforms in C++"
@@ -64,8 +63,10 @@ def _run(request: WorkbenchRequest) -> int:
     from validation.workbench.project.folder import open_project
     from validation.workbench.server import serve
 
+    scheduler = scheduler_from_request(request)
+    print_cautions(open_to_strangers(scheduler))
     project = open_project(
-        request.folder, request.store, scheduler=request.scheduler, jobs=jobs, allow_programs=request.allow_programs
+        request.folder, request.store, scheduler=scheduler, jobs=jobs, allow_programs=request.allow_programs
     )
     return serve(project, address=request.address, port=request.port)
 

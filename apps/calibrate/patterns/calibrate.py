@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import os
+from collections.abc import Sequence
 
+from apps.calibrate.patterns.algorithms import ALL_TO_ALL, POWERS_ALONE, is_power, other_algorithm
 from apps.calibrate.patterns.link_rates import fitted_rows, sharing_of
 from apps.calibrate.patterns.picture import pattern_figure
 from apps.calibrate.patterns.platform_file import MOST_NODES, sharing_options, sharing_platform
-from apps.calibrate.patterns.replay import replayed
+from apps.calibrate.patterns.replay import Replayed, replayed
 from apps.calibrate.patterns.report import PatternCalibration
 from apps.calibrate.patterns.rows import PatternTime, read_rows
 from apps.calibrate.platform_file import Cluster
@@ -34,6 +36,7 @@ def calibrated(request: CalibrateRequest, files: dict[str, str]) -> PatternCalib
     rows = read_rows(request.patterns, given(request.cluster))
     fit = fitted_rows(rows, given(request.fit_ranks))
     latency_s = 1e-6 * given(request.latency_us)
+    _check_algorithm(request, rows)
     _check(request, rows, fit, latency_s)
     sharing = sharing_of(fit, latency_s)
     if sharing.pair_Bps is not None and given(request.nodes) > MOST_NODES:
@@ -48,7 +51,21 @@ def calibrated(request: CalibrateRequest, files: dict[str, str]) -> PatternCalib
     write_text("--out", files["platform"], content.decode())
     figure = pattern_figure(given(request.cluster), replays, 1 / sharing.rate_Bps)
     write_picture("--out", files["picture"], figure)
-    return PatternCalibration(cluster, sharing, latency_s, options, replays, files)
+
+    def replayed_with(algorithm: str, of: Sequence[PatternTime]) -> list[Replayed]:
+        others = sharing_options(request.collectives, algorithm)
+        other = sharing_platform(cluster, sharing, latency_s, others, [])
+        return replayed(read_platform(kept_file(other), given(request.cluster)), of, fit)
+
+    algorithm = other_algorithm(replays, replayed_with)
+    return PatternCalibration(cluster, sharing, latency_s, options, replays, files, algorithm)
+
+
+def _check_algorithm(request: CalibrateRequest, rows: list[PatternTime]) -> None:
+    odd = sorted({row.call.ranks for row in rows if row.call.pattern == ALL_TO_ALL and not is_power(row.call.ranks)})
+    if request.alltoall == POWERS_ALONE and odd:
+        problem = f"SMPI's algorithm needs a power of two of ranks, and there are rows of {', '.join(map(str, odd))}"
+        raise UserError(f"--alltoall {POWERS_ALONE}", problem, "Give another one, or leave these rows out")
 
 
 def _check(request: CalibrateRequest, rows: list[PatternTime], fit: list[PatternTime], latency_s: float) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from apps.calibrate.patterns.algorithms import OtherAlgorithm
 from apps.calibrate.patterns.link_rates import Sharing
 from apps.calibrate.patterns.replay import Replayed, median_error
 from apps.calibrate.platform_file import Cluster
@@ -23,6 +24,7 @@ class PatternCalibration:
     options: Mapping[str, str]  # SimGrid's, in the platform's <config>
     replays: Sequence[Replayed]
     files: Mapping[str, str]  # platform, picture: path
+    algorithm: OtherAlgorithm | None = None  # of MPI_Alltoall on powers of two, if it is another one
 
     @property
     def judged(self) -> list[Replayed]:
@@ -46,6 +48,12 @@ def as_json(calibration: PatternCalibration) -> dict[str, Any]:
         },
         "patterns": [_row_json(replay) for replay in calibration.replays],
         "judged": _judged_json(calibration),
+        "alltoall_of_powers": None
+        if calibration.algorithm is None
+        else {
+            "algorithm": calibration.algorithm.name,
+            "patterns": [_row_json(replay) for replay in calibration.algorithm.replays],
+        },
         "options": dict(calibration.options),
         "files": dict(calibration.files),
     }
@@ -112,7 +120,7 @@ def as_text(calibration: PatternCalibration, *, wide: bool = False) -> str:
             "",
             "Replay in SMPI against the measured medians:",
             *table_lines(rows, left={0, 6}, wide=wide),
-            *folded_lines([verdict]),
+            *folded_lines([verdict, *([f"note: {calibration.algorithm.note}"] if calibration.algorithm else [])]),
             "",
             *(f"{what}: {path}" for what, path in calibration.files.items()),
         ]

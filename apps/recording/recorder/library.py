@@ -48,7 +48,7 @@ def files_hash(flags: Sequence[str], files: Sequence[Path]) -> str:
 
 def _sources() -> list[Path]:
     return [
-        *(path for folder in _ADD_ONS for path in sorted((_HERE / folder).glob("*.c"))),
+        *(path for folder in _ADD_ONS for path in sorted((_HERE / folder).glob("*.c*"))),
         *sorted(_HERE.glob("*.c")),  # after them: SimGrid's mpi.h makes all functions of MPI weak, and the first counts
         *sorted(_HERE.glob("*.cpp")),
         _COMMON / "energy.c",

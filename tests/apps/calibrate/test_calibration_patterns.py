@@ -12,6 +12,7 @@ from apps.calibrate.patterns.rows import read_rows
 from platforms.read.read import read_platform
 
 TAURUS = Path(__file__).parents[3] / "examples" / "real" / "saturation-taurus.csv"
+MIRIEL = TAURUS.with_name("saturation-miriel.csv")
 SIZE = 4_000_000
 ONE_WAY_S = 0.004  # 1 GB/s
 
@@ -165,3 +166,22 @@ def test_a_wrong_line_is_named(tmp_path, capsys, line, said):
 def test_calls_of_two_nodes_and_patterns_do_not_go_together_and_the_reason_is_said(refused, tmp_path):
     words = ["--p2p", "a.csv", "--patterns", "b.csv", "--out", str(tmp_path / "x.xml")]
     refused(main, words, "--p2p, --patterns", "each gives a link another rate", "--machine and --measured fit both")
+
+
+def test_another_algorithm_with_powers_of_two_is_found(tmp_path, capsys):
+    # By hand: Bruck's algorithm sends n / 2 blocks log2(n) times, of 4, 8 and 16 ranks 4, 12 and 32 blocks. One takes
+    # 8 ms, both ways at once: 32, 96 and 256 ms, where 41, 99 and 231 ms were measured. A ring takes 24, 56 and 120 ms.
+    found = told(tmp_path, capsys, MIRIEL, cluster="miriel", nodes=16)
+    rows = [row for row in found["patterns"] if row["pattern"] == "alltoall"]
+    ring = {row["active_ranks"]: row["error"] for row in rows}
+    assert all(ring[ranks] < -0.4 for ranks in (4, 8, 16)) and all(ring[ranks] > -0.2 for ranks in (2, 6, 10, 12, 14))
+    assert found["alltoall_of_powers"]["algorithm"] == "bruck"
+    errors = {row["active_ranks"]: row["error"] for row in found["alltoall_of_powers"]["patterns"]}
+    assert errors == {4: pytest.approx(32 / 41.2 - 1, abs=0.02), 8: pytest.approx(96 / 98.8 - 1, abs=0.02),
+                      16: pytest.approx(256 / 231.2 - 1, abs=0.02)}  # fmt: skip
+
+
+def test_an_algorithm_for_powers_of_two_alone_is_refused_in_one_line(tmp_path, capsys):
+    assert calibrate(tmp_path, MIRIEL, "--alltoall", "pair", cluster="miriel", nodes=16)[0] == 2
+    error = capsys.readouterr().err
+    assert "needs a power of two of ranks, and there are rows of 6, 10, 12, 14" in error and error.count("\n") == 1

@@ -84,6 +84,26 @@ def pair(count, *, flops=lambda rank, i: 1e6, before=None, after=None, rarely=No
     return first, second
 
 
+def test_no_iteration_ends_inside_a_call_that_sends_and_receives():
+    ranks = Writer(), Writer()
+    for rank, writer in enumerate(ranks):
+        writer.collective(Op.BCAST)
+        for _ in range(6):  # MPI_Sendrecv, and only then computation
+            writer.add(Kind.SEND, comm=0, peer=1 - rank, tag=0, size=8, request=writer.operations)
+            writer.add(Kind.RECV, comm=0, peer=1 - rank, tag=0, size=8, request=writer.operations + 1)
+            for operation in (0, 1):
+                writer.add(Kind.WAIT, request=writer.operations + operation)
+            writer.operations += 2
+            writer.compute(1e6)
+    made = recording(*ranks)
+    found = find_iterations(made)
+    assert found.count == 6
+    parts = pieces(made.events[0], found.starts[0])
+    assert [[kind for kind, *_ in part] for part in parts] == 6 * [
+        [Kind.SEND, Kind.RECV, Kind.WAIT, Kind.WAIT, Kind.COMPUTE]
+    ]
+
+
 @pytest.mark.parametrize("count", [3, 4, 10, 1000])
 def test_plain_iterations_are_counted(count):
     made = recording(*pair(count))

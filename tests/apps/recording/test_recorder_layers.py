@@ -77,6 +77,12 @@ def test_a_put_is_waited_for_by_its_target_and_a_get_by_its_origin():
             assert np.isin(waited, accesses["request"]).all() == (way == "get")
 
 
+def test_many_requests_that_are_waited_for_at_once_end_as_those_in_parts():
+    # 63 at a time are waited for by SMPI's own waitall, of which 150 at a time take another way (windows/waiting.cpp).
+    in_parts, at_once = (simulate(spec_of(DATA / "many_requests.c", 4, f"150 {chunk}")).time_s for chunk in (63, 150))
+    assert at_once == in_parts > 0
+
+
 def test_locks_carry_a_caution_and_fences_none():
     for way, cautioned in (("lock_put", True), ("lock_rget", True), ("put", False), ("groups_get", False)):
         spec = spec_of(DATA / "onesided.c", 4, f"{way} 100")

@@ -16,7 +16,8 @@ from platforms.read.read import read_platform
 from predictor.answers.answers import fit
 from predictor.base import OutOfRange
 from predictor.contention.core_times import CoreTimes, Observed, UnknownCoreTimeError
-from predictor.contention.predictor import Contention, busy_cores
+from predictor.contention.crowding import Crowding, Told, messages_of
+from predictor.contention.predictor import Contention, busy_cores, relative_times
 from predictor.contention.structure import operations
 from predictor.contention.traffic import traffic_of
 from predictor.evidence.broker import Broker, RefusedEvidence
@@ -129,13 +130,39 @@ def test_a_run_shorter_than_its_messages_leaves_a_caution():
     assert "the platform's network is too slow" in found.flags[0]
 
 
-@pytest.mark.parametrize(
-    ("placement", "said"),
-    [(("pi-0", "pi-0", "pi-1"), "different numbers of ranks"), (("pi-0",) * 5, "5 ranks share the 4 cores")],
-)
-def test_other_placements_are_out_of_range(placement, said):
-    with pytest.raises(OutOfRange, match=said):
-        busy_cores(Target(problem("ep", "S"), CLUSTER, placement))
+def test_more_ranks_than_cores_are_out_of_range():
+    with pytest.raises(OutOfRange, match="5 ranks share the 4 cores"):
+        busy_cores(Target(problem("ep", "S"), CLUSTER, ("pi-0",) * 5))
+
+
+def test_ranks_on_nodes_with_fewer_of_them_compute_faster():
+    # By hand: an operation takes 1 ns alone and 4 with four busy cores, so 3 with three; the slowest node decides.
+    times = core_times(("ep", 1, 1e-9), ("ep", 4, 4e-9))
+    uneven = Target(problem("ep", "S"), CLUSTER, ("pi-0",) * 4 + ("pi-1",) * 3 + ("pi-2",))
+    assert relative_times(times, uneven) == pytest.approx([1.0] * 4 + [0.75] * 3 + [0.25])
+    with Runner(jobs=1) as runner:
+        alone = replace(target("ep", 4, 1), problem=problem("ep", "S"))
+
+        def record(spec):
+            return replace(runner.record(spec), time_s=2.0, source="measurement")
+
+        made = fitted(runner, [alone], [uneven], record).predict(
+            replace(uneven, placement=("pi-0",) * 4 + ("pi-1",) * 4)
+        )
+    assert made.time_s == pytest.approx(1.0, rel=0.02)
+
+
+def test_crowded_messages_take_longer_by_a_power_of_their_number():
+    # By hand: g is 1 at 16 messages and 4 at 256, so that ln g is half of ln(x / 16).
+    crowding = Crowding((Told(256, 16, 4.0, 2.0, 8.0),))
+    assert crowding.factors(256) == pytest.approx((4.0, 2.0, 8.0))
+    assert crowding.factors(64) == pytest.approx((2.0, 2**0.5, 8**0.5))
+    assert crowding.factors(16)[0] == crowding.factors(7)[0] == 1.0
+    assert crowding.factors(1000)[0] == pytest.approx(4.0)
+    assert Crowding().factors(256) == (1.0, 1.0, 1.0)
+    # A node with 4 of 64 ranks exchanges messages with 60 others.
+    assert messages_of(target("ft", 64, 16)) == 240
+    assert messages_of(target("cg", 64, 16)) == 0
 
 
 def test_programs_without_a_structure_are_out_of_range():

@@ -93,3 +93,13 @@ def test_panels_go_down_trees_whose_roots_move():
 
 def test_workers_get_shares_that_they_compute_on():
     check_exact(of_program("workers.c", "1000"), (4, 6, 9, 12), [1000], 20)
+
+
+def test_an_all_to_all_with_fewer_entries_than_members_is_doubtful():
+    asked = sized_problem("fft", 1 << 20)  # from 256 ranks on it divides its points in another way
+    structure = learn([recorded(asked, count) for count in (4, 8, 16)], [1 << 20])
+    sure, doubtful = Notes(), Notes()
+    assert difference(generate(structure, 32, notes=sure), recorded(asked, 32)) is None
+    generate(structure, 256, notes=doubtful)
+    assert not sure.assumed
+    assert any("fewer entries than it has members" in what for what in doubtful.assumed.values())

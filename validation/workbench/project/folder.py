@@ -24,7 +24,7 @@ class Project:
 
     folder: Path  # absolute, without symbolic links
     store: Path  # folder of the store of runs
-    scheduler: str | None = None  # address of a Dask scheduler; None: runs are made on this computer
+    scheduler: tuple[str, ...] | None = None  # a Dask scheduler's address and certificates; None: this computer
     jobs: int = 1  # runs at a time on this computer
     allow_programs: bool = False  # suites may name code of the user
 
@@ -75,7 +75,7 @@ class Project:
 
 
 def open_project(
-    folder: str | Path, store: str | None = None, *, scheduler: str | None = None, jobs: int = 1,
+    folder: str | Path, store: str | None = None, *, scheduler: tuple[str, ...] | None = None, jobs: int = 1,
     allow_programs: bool = False,
 ) -> Project:  # fmt: skip
     """Return the project in a folder; the folder and its parts are made where they are missing.
@@ -83,7 +83,7 @@ def open_project(
     Args:
         folder: The project folder.
         store: Folder of the store; None: the user's store in the cache folder.
-        scheduler: Address of a Dask scheduler.
+        scheduler: Address of a Dask scheduler, and the names of the files of its certificates.
         jobs: Number of runs at a time.
         allow_programs: Suites may name code of the user.
 

@@ -36,7 +36,7 @@ def main(words: Sequence[str]) -> int:
     requests: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
     try:
-        with Running(folder, store, words[2] if len(words) > 2 else None) as running:
+        with Running(folder, store, tuple(words[2:]) or None) as running:
             tasks: dict[str, Task] = {
                 "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places,
                 "check_system": check_system, "write_xml": write_xml, "check_application": check_application,

@@ -99,7 +99,7 @@ class Worker:
             project = self._project
             words = [sys.executable, "-m", "validation.workbench.work", str(project.folder), str(project.store)]
             if project.scheduler is not None:
-                words.append(project.scheduler)
+                words += project.scheduler
             self._errors, self._answers = [], queue.Queue()
             # In a session of its own: Ctrl-C reaches the server alone, which ends its workers in order.
             self._process = subprocess.Popen(

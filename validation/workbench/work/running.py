@@ -30,10 +30,10 @@ class Running:
     Args:
         folder: The project folder.
         store: Folder of the store.
-        scheduler: Address of a Dask scheduler; None: this process simulates, one run at a time.
+        scheduler: Address of a Dask scheduler, and its certificates; None: this process simulates, one run at a time.
     """
 
-    def __init__(self, folder: Path, store: Path, scheduler: str | None):
+    def __init__(self, folder: Path, store: Path, scheduler: tuple[str, ...] | None):
         self._folder, self._store, self._scheduler = folder, store, scheduler
         self._campaigns = Campaigns()
         self._stack = ExitStack()
@@ -104,7 +104,7 @@ class Running:
         store = self._kept = self._stack.enter_context(Store(self._store))
         jobs, simulating = 1, partial(simulate, time_limit_s=WALL_LIMIT_S, store=store)
         if self._scheduler is not None:
-            self._cluster = self._stack.enter_context(Cluster(self._scheduler))
+            self._cluster = self._stack.enter_context(Cluster(*self._scheduler))
             jobs = max(1, 2 * self._cluster.places)
             simulating = partial(self._cluster.simulate, time_limit_s=WALL_LIMIT_S)
         self._runner = self._stack.enter_context(

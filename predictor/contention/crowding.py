@@ -1,0 +1,113 @@
+"""All-to-all messages of many nodes: by how much they take longer than the links allow, from measured runs.
+
+A fluid network lets any number of messages share a link without loss.  Switches with short buffers, TCP, and cores
+that are busy meanwhile do not: the messages of an all-to-all then take g times as long.  A node with k of P ranks has
+x = k (P - k) such messages on its link.  Runs with few of them tell the time of an operation; a run of the same
+program, with as many busy cores and at least four times as many messages, tells g at its x.  Between them ln g is a
+line in ln x, and beyond the largest x it stays.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from apps.spec.target import Target
+from apps.traffic.steps import AllToAll, Step, Traffic
+from predictor.base import OutOfRange
+from predictor.contention.traffic import traffic_of
+from predictor.structural.collectives import exchanges
+from predictor.structural.contention import Shares
+from predictor.structural.schedule import Schedule
+
+MANY = 4.0  # times as many messages, from which on a run tells g instead of the time of an operation
+MOST = 50.0  # of g
+
+
+@dataclass(frozen=True)
+class Told:
+    """A run that tells how much longer all-to-all messages take."""
+
+    messages: int  # on the link of a node
+    fewer: int  # on that of the runs that tell the program's time of an operation
+    factor: float  # g
+    low: float  # g if the run had been as short as the scatter of runs allows
+    high: float
+
+
+@dataclass(frozen=True)
+class Crowding:
+    """The factors that measured runs tell."""
+
+    told: tuple[Told, ...] = ()
+
+    @property
+    def most(self) -> int:
+        """The largest number of messages at which a factor was told; 0: none was."""
+        return max((one.messages for one in self.told), default=0)
+
+    def factors(self, messages: int) -> tuple[float, float, float]:
+        """Return g at a number of messages, and the ends of its range."""
+        if not self.told or messages <= 0:
+            return 1.0, 1.0, 1.0
+        points = sorted({one.messages for one in self.told})
+        least = min(min(one.fewer for one in self.told), points[0] - 1)
+        x = np.log([max(least, 1), *points])
+
+        def at(values: Sequence[Sequence[float]]) -> float:
+            means = [0.0, *(float(np.mean(np.log(at_point))) for at_point in values)]
+            return math.exp(float(np.interp(math.log(messages), x, means)))
+
+        same = [[one for one in self.told if one.messages == point] for point in points]
+        return (
+            at([[one.factor for one in group] for group in same]),
+            at([[one.low for one in group] for group in same]),
+            at([[one.high for one in group] for group in same]),
+        )
+
+
+def messages_of(target: Target) -> int:
+    """Return the number of all-to-all messages on the link of a node, the largest of all; 0: the program has none."""
+    try:
+        declared = traffic_of(target.problem, target.nranks)
+    except OutOfRange:
+        return 0
+    if not any(isinstance(step, AllToAll) for step in _steps(declared)):
+        return 0
+    counts = [target.placement.count(host) for host in set(target.placement)]
+    return max(count * (target.nranks - count) for count in counts)
+
+
+def stretched_shares(shares: Shares, steps: Schedule, crowded: np.ndarray, factor: float) -> Shares:
+    """Return the shares with which messages of the crowded exchanges take ``factor`` times as long on the links."""
+    by_message = np.repeat(crowded, np.diff(steps.first))
+    return shares._replace(
+        flow_s=shares.flow_s * np.where(by_message, factor, 1.0),
+        own_s=shares.own_s * np.where(by_message, factor, 1.0)[:, None],
+        load_s=shares.load_s * np.where(crowded, factor, 1.0)[:, None],
+    )
+
+
+def _steps(declared: Traffic) -> list[Step]:
+    return [*declared.before, *declared.iteration, *declared.last, *declared.after]
+
+
+def crowded_exchanges(steps: Schedule, declared: Traffic) -> np.ndarray:
+    """Return which exchanges of a schedule are those of an all-to-all between all ranks."""
+    sizes = set()
+    for step in _steps(declared):
+        if isinstance(step, AllToAll):
+            for exchange in exchanges(step, declared.nranks):
+                sizes.add(_key(exchange.source, exchange.destination, exchange.size_bytes))
+    bounds = zip(steps.first[:-1].tolist(), steps.first[1:].tolist(), strict=True)
+    made = (_key(steps.source[a:b], steps.destination[a:b], steps.size_bytes[steps.size[a:b]]) for a, b in bounds)
+    return np.array([key in sizes for key in made], bool)
+
+
+def _key(source: np.ndarray, destination: np.ndarray, size_bytes: np.ndarray) -> bytes:
+    """Return what tells exchanges apart, whatever the order of their messages."""
+    order = np.lexsort((destination, source))
+    return np.array([source[order], destination[order], size_bytes[order]], np.int64).tobytes()
