@@ -60,12 +60,8 @@ def main(words: list[str]) -> int:
     """Fill the folder and run pytest in it."""
     python, folder = Path(words[0]).absolute(), Path(words[1]).absolute()
     fill(folder)
-    # Tests call smpirun themselves; a Python outside this environment must not find the checkout.
-    found = subprocess.run(
-        [python, "-c", "import gridval_simgrid; print(gridval_simgrid.__file__)"],
-        capture_output=True, text=True, check=True, cwd=folder,
-    ).stdout.strip()  # fmt: skip
-    path = os.pathsep.join([str(python.parent), str(Path(found).parent / "bin"), os.environ["PATH"]])
+    # A Python outside this environment must not find the checkout.
+    path = os.pathsep.join([str(python.parent), os.environ["PATH"]])
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", _TESTS, *words[2:]]
     return subprocess.run(command, cwd=folder, env={**os.environ, "PATH": path}, check=False).returncode
 
