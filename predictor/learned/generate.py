@@ -248,9 +248,7 @@ class _Walk:
         self.events += len(part)
         if self.events * _EVENT_BYTES > self.most_bytes:
             most_gb = self.most_bytes / 1e9
-            raise CannotContinue(
-                f"its {self.events:.1e} events and more would need more than the {most_gb:.1f} GB free"
-            )
+            raise CannotContinue(f"its more than {self.events:.1e} events there would not fit into {most_gb:.1f} GB")
         self.chunks.append((ranks, part))
 
     def assembled(self) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...], tuple[tuple[int, ...], ...]]:

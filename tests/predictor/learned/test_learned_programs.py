@@ -103,3 +103,11 @@ def test_an_all_to_all_with_fewer_entries_than_members_is_doubtful():
     generate(structure, 256, notes=doubtful)
     assert not sure.assumed
     assert any("fewer entries than it has members" in what for what in doubtful.assumed.values())
+
+
+def test_a_program_that_would_not_fit_into_memory_is_refused(monkeypatch):
+    structure = learn([recorded(of_program("halo3d.c", "10 3"), count) for count in (4, 8, 12, 18)], [10])
+    monkeypatch.setattr("predictor.learned.generate._free_bytes", lambda: 1e6)
+    generate(structure, 27)
+    with pytest.raises(CannotContinue, match=r"its more than .* events there would not fit into 0.0 GB"):
+        generate(structure, 64)
