@@ -15,6 +15,7 @@ from predictor.learned.confirming import Learned, fitting_number, learned
 from predictor.learned.features import Space, holds
 from predictor.learned.models import Cases, NumberModel, Numeric, Split, constant
 from predictor.learned.rows import Rows, reduced
+from predictor.learned.scatter import looks_drawn
 from predictor.learned.search import Search
 
 _M = TypeVar("_M")
@@ -92,9 +93,11 @@ class Branches:
 
     def _number(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
         """Return the shortest of the models that the cheaper searches find, or what the expensive ones find."""
-        short = self._shortest([self.search.numeric(rows, values, quick=True)])
+        short = self._quick(rows, values)
         if short is not None and model_bits(short, self.space) < _SHORT:
             return short
+        if short is None and looks_drawn(rows, values):
+            return self._cells(rows, values)
         models = [short, self.split(rows, values, self._quick)]
         best = self._shortest(models) or self.search.numeric(rows, values) or self._cells(rows, values)
         if best is None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
@@ -12,7 +13,7 @@ from predictor.learned.branches import Branches
 from predictor.learned.communicators import Communicators
 from predictor.learned.confirming import Learned
 from predictor.learned.errors import CannotContinue
-from predictor.learned.features import Space
+from predictor.learned.features import NO_SIZES, Space
 from predictor.learned.grids import GRIDS, coordinates, rivals
 from predictor.learned.models import NumberModel, constant, features_of, statements_of
 from predictor.learned.naming import Text
@@ -24,6 +25,7 @@ from predictor.learned.parsing import Parse, parse
 from predictor.learned.partner_search import PartnerSearch
 from predictor.learned.periods import parse_by_period
 from predictor.learned.rows import Rows
+from predictor.learned.scatter import scatter_of
 from predictor.learned.skeleton import Symbol, traces_of
 from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, AllOpen, Leaf, Structure
 
@@ -35,7 +37,12 @@ _SEARCHES, _FEW_SEARCHES = 200, 40
 _TALK = (Kind.SEND, Kind.RECV, Kind.COLLECTIVE)
 
 
-def learn(recordings: Sequence[Recording], numbers: Sequence[int], text: Text | None = None) -> Structure:
+def learn(
+    recordings: Sequence[Recording],
+    numbers: Sequence[int],
+    text: Text | None = None,
+    recorded: Mapping[int, Sequence[int]] = NO_SIZES,
+) -> Structure:
     """Return the structure of a program, under the rule for the grid of its ranks by which most of it is sure.
 
     Every part is learned without the recording on the largest number of ranks and checked with it.
@@ -44,6 +51,7 @@ def learn(recordings: Sequence[Recording], numbers: Sequence[int], text: Text | 
         recordings: Recordings of the program at different numbers of ranks, at least two.
         numbers: Sizes that the problem is known to have.
         text: The calls by path, as far as the program's text is known.
+        recorded: Numbers of ranks on which a problem of other sizes was recorded: those in the place of ``numbers``.
 
     Raises:
         CannotContinue: A call follows no rule; under the rule for the grid that explains most calls.
@@ -55,11 +63,12 @@ def learn(recordings: Sequence[Recording], numbers: Sequence[int], text: Text | 
     refused: list[CannotContinue] = []
     skeleton = skeleton_of(ordered, text)
     for grid in grids(ordered):
+        space = Space(grid, numbers, recorded)
         try:
             if best is None:
-                best = structure_on(ordered, numbers, grid, skeleton)
+                best = structure_on(ordered, space, skeleton)
             else:  # what the next rules for the grid explain better is found quickly
-                best = structure_on(ordered, numbers, grid, skeleton, len(best.unconfirmed) - 1, _FEW_SEARCHES)
+                best = structure_on(ordered, space, skeleton, len(best.unconfirmed) - 1, _FEW_SEARCHES)
         except CannotContinue as err:
             refused.append(err)
         if best is not None and not best.unconfirmed:
@@ -91,24 +100,21 @@ def skeleton_of(recordings: Sequence[Recording], text: Text | None = None) -> Sk
 
 def structure_on(
     recordings: Sequence[Recording],
-    numbers: Sequence[int],
-    grid: str,
+    space: Space,
     skeleton: Skeleton,
     most_doubts: int = _MANY,
     searches: int = _SEARCHES,
 ) -> Structure:
     """Return the structure of a program under one rule for the grid of its ranks.
 
-    ``skeleton``: that of the recordings;
+    ``space``: the features under this rule; ``skeleton``: that of the recordings;
     ``most_doubts``: number of parts that may be unsure; ``searches``: the most searches of formulas for each quantity.
 
     Raises:
         CannotContinue: A call follows no rule, or too much is unsure.
     """
     parsed = skeleton.parsed.copy()
-    learner = _Learner(
-        recordings, skeleton.symbols, skeleton.root, parsed, Space(grid, numbers), (most_doubts, searches)
-    )
+    learner = _Learner(recordings, skeleton.symbols, skeleton.root, parsed, space, (most_doubts, searches))
     return learner.learned()
 
 
@@ -294,7 +300,7 @@ class _Learner:
         long = by_member(rows, np.array(lengths))
         if vector == "split":
             return self._needed(long, values, "its colors and keys follow no rule", leaf)
-        return self._amount(long, values, f"bytes by member of {self._made.symbols[leaf.symbol]}")
+        return self._amount(long, values, f"bytes by member of {self._made.symbols[leaf.symbol]}", by_member=True)
 
     def _needed(self, rows: Rows, values: np.ndarray, reason: str, leaf: Node) -> NumberModel:
         return self._sure(self._branches.number(rows, values), reason, leaf)
@@ -306,13 +312,16 @@ class _Learner:
             self._doubt(self._name(leaf))
         return found.model
 
-    def _amount(self, rows: Rows, values: np.ndarray, what: str) -> NumberModel:
+    def _amount(self, rows: Rows, values: np.ndarray, what: str, *, by_member: bool = False) -> NumberModel:
         noisy = self._measured and what.startswith("flops") and bool(np.ptp(values) > 0)
         found = Learned[NumberModel](None) if noisy else self._branches.number(rows, values)
         if not found.confirmed:
             self._doubt(what)
         if found.model is None:
             fit = fitted(self._space, rows, values)
+            if not noisy:
+                ratio = values / fit.middle(self._space, rows)
+                fit = replace(fit, scatter=scatter_of(rows, values, ratio, by_member=by_member))
             self._made.fitted[what] = fit.low, fit.high
             return fit
         return found.model

@@ -11,6 +11,7 @@ import numpy as np
 
 from predictor.learned.features import Space, holds
 from predictor.learned.rows import Rows
+from predictor.learned.scatter import Scatter
 
 EXACT = 1e-9  # relative
 Term: TypeAlias = tuple[str, ...]  # the product of these features
@@ -95,6 +96,7 @@ class Fitted:
     low: float = 1.0
     high: float = 1.0
     step: tuple[int, float] | None = None  # number of ranks from which on its factor is another one, and by how much
+    scatter: Scatter | None = None  # of numbers that look drawn
 
     def middle(self, space: Space, rows: Rows) -> np.ndarray:
         """Return its values."""
@@ -182,7 +184,11 @@ def evaluate(model: NumberModel, space: Space, rows: Rows, notes: Notes) -> np.n
         if model.step is not None:
             nranks, factor = model.step
             notes.steps[notes.call] = f"{factor:.3g} times as much from {nranks} ranks on"
-        fit: np.ndarray = model.middle(space, rows) * {0: 1.0, -1: model.low, 1: model.high}[notes.lean]
+        fit: np.ndarray = model.middle(space, rows)
+        if model.scatter is not None:
+            fit = fit * model.scatter.ratios(rows, notes.lean)
+        else:
+            fit = fit * {0: 1.0, -1: model.low, 1: model.high}[notes.lean]
         return fit
     out = np.full(len(rows), np.nan)
     if isinstance(model, Split):

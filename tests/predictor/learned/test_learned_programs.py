@@ -111,3 +111,11 @@ def test_a_program_that_would_not_fit_into_memory_is_refused(monkeypatch):
     generate(structure, 27)
     with pytest.raises(CannotContinue, match=r"its more than .* events there would not fit into 0.0 GB"):
         generate(structure, 64)
+
+
+def test_recordings_of_smaller_problems_lead_to_a_larger_one():
+    sizes = {4: 400, 8: 503, 12: 610, 18: 333, 27: 700}
+    small = [recorded(of_program("stencil2d.c", f"{n} 3"), nranks) for nranks, n in sizes.items()]
+    structure = learn(small, [4100], recorded={nranks: (n,) for nranks, n in sizes.items()})
+    assert not structure.unconfirmed and not structure.fitted
+    assert difference(generate(structure, 45), recorded(of_program("stencil2d.c", "4100 3"), 45)) is None
