@@ -31,7 +31,7 @@ class Prior:
     """
 
     scatter: float = 0.02  # standard deviation of a run's logarithm that repeats do not show, as of the partition
-    single: float = 0.045  # of a single repeat, from its like
+    single: float = 0.06  # of a single repeat, from its like
     # Standard deviation of the change of a unit of work for each doubling of the nodes, with probabilities: nearly
     # none, or caches that the problem begins to fit into.
     changes: tuple[tuple[float, float], ...] = ((0.03, 0.85), (0.2, 0.15))
