@@ -74,7 +74,8 @@ class LearningOptions(Request):
         (),
         "NAME=VALUE",
         "a size of the problem that the predictors named learned may use, beside the parameters of a kernel and the "
-        "numbers among --program-args; may be given several times",
+        "numbers among --program-args; NAME@P=VALUE: in the recording on P ranks it is another one; "
+        "may be given several times",
     )
 
 

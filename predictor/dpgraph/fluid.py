@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from platforms.addons import is_there, provided
 from predictor.dpgraph.instructions import (
     MESSAGE,
     NO_CHOICES,
@@ -35,12 +36,14 @@ from predictor.dpgraph.instructions import (
 from predictor.native.layout import Layout
 from predictor.native.library import Library
 
-LIBRARY = Library("graph", Path(__file__).with_name("native"))
+_BUNDLES = "predictor.bundles:NATIVE"  # of an add-on
+LIBRARY = Library("graph", Path(__file__).with_name("native"), provided(_BUNDLES) if is_there(_BUNDLES) else None)
 
 # Events at most this far apart, s, are simultaneous: SimGrid's own precision (option precision/timing).  Where many
 # messages of equal size end together, one solution then serves for all.
 PRECISION_S = 1e-9
 
+HUB_PATHS = 1 << 10  # on fewer ranks this saves nothing
 _MORE = 1  # result of graph_run: events remain
 _LEAST_LOOK_S = 1e-8  # a look without time would be repeated for ever at the same date
 _RATES = 1 << 14  # rates found between two looks for Ctrl-C: some milliseconds
@@ -98,6 +101,7 @@ def evaluate(
     *,
     done_s: np.ndarray | None = None,
     choices: Choices = NO_CHOICES,
+    hub_paths: int = HUB_PATHS,
 ) -> np.ndarray:
     """Execute the instructions of all ranks.
 
@@ -112,6 +116,7 @@ def evaluate(
         done_s: By message, for as many of the first ones as it is long: filled with the dates of their arrival, s.
             Those of a loop keep their value.
         choices: The open messages, of a program without a loop.
+        hub_paths: Paths that cross a link from which on flows over it count as one (predictor/bundles).
 
     Returns:
         The date at which each rank ends, s; NaN for ranks that wait for ever.
@@ -155,7 +160,7 @@ def evaluate(
         other=looks.other,
     )
     graph = ctypes.c_void_p()
-    LIBRARY.call("graph_open", given, loop.copies, loop.fixed, ctypes.byref(graph))
+    LIBRARY.call("graph_open", given, loop.copies, loop.fixed, hub_paths, ctypes.byref(graph))
     try:
         while LIBRARY.call("graph_run", graph, _RATES) == _MORE:
             pass

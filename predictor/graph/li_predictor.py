@@ -24,7 +24,7 @@ from apps.programs.problem import Problem
 from apps.recording.events import Kind, Mode, Op, Recording
 from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
-from predictor.dpgraph.left_out import left_out
+from predictor.graph.left_out import left_out
 from predictor.graph.scaling import Curve, Process, ScaledProcess, Work, work_of
 from predictor.network.survey import layout
 from predictor.sends import tables as li_tables

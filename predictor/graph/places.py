@@ -52,6 +52,35 @@ def places_of(problem: Problem, paths: Sequence[Sequence[int]]) -> tuple[str | N
     return tuple(_place(path, [frame for address in path for frame in frames[address]], common) for path in paths)
 
 
+Call = tuple[str, int, str]  # file, line and function; of a call that is not known "", its address and ""
+
+
+def calls_of(problem: Problem, paths: Sequence[Sequence[int]]) -> tuple[tuple[Call, ...], ...]:
+    """Return the calls of each path, the outermost first: copies of a call that the compiler made are equal.
+
+    Args:
+        problem: The problem whose program was recorded.
+        paths: Recording.paths.
+
+    Raises:
+        UserError: As places_of.
+    """
+    program = _binary(problem)
+    if program is None or not paths:
+        return tuple(tuple(("", address, "") for address in reversed(path)) for path in paths)
+    addresses = sorted({address for path in paths for address in path})
+    calls: dict[int, tuple[Call, ...]] = {}
+    for address, frames in zip(addresses, _frames(program, addresses), strict=True):
+        known = all(_is_known(frame) for frame in frames)
+        inlined = tuple((frame.file, int(frame.line), frame.function) for frame in reversed(frames)) if known else ()
+        calls[address] = inlined or (("", address, ""),)
+    return tuple(tuple(call for address in reversed(path) for call in calls[address]) for path in paths)
+
+
+def _is_known(frame: _Frame) -> bool:
+    return frame.file != _UNKNOWN and frame.line not in ("0", "?")
+
+
 def _binary(problem: Problem) -> Path | None:
     """Return the executable that was recorded; None where there is none."""
     if problem.program is None:
@@ -87,9 +116,7 @@ def _place(path: Sequence[int], frames: Sequence[_Frame], common: Sequence[str])
     if not path:
         return None
     frames_of_program = [frame for frame in frames if not any(folder in frame.file for folder in common)]
-    known = next(
-        (frame for frame in frames_of_program if frame.file != _UNKNOWN and frame.line not in ("0", "?")), None
-    )
+    known = next((frame for frame in frames_of_program if _is_known(frame)), None)
     if known is not None:
         name = _FORTRAN_COPY.sub(lambda match: match[1], Path(known.file).name)
         return f"{name}:{known.line} {known.function}"

@@ -22,9 +22,9 @@ from apps.spec.target import Target
 from apps.traffic import check, declares, traffic
 from apps.traffic.path import Path
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
-from predictor.dpgraph.left_out import left_out
 from predictor.dpgraph.predictors import iterations_to_record
 from predictor.evidence.targets import requests_in_range
+from predictor.graph.left_out import left_out
 from predictor.hierarchical.counts.declared import Counted, counted, counted_names
 from predictor.hierarchical.counts.recorded import recorded_path
 from predictor.hierarchical.counts.speeds import Speeds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Callable, Sequence
 from typing import TypeVar, cast
@@ -14,8 +13,9 @@ from predictor.learned.bits import model_bits
 from predictor.learned.cell_search import is_square
 from predictor.learned.confirming import Learned, fitting_number, learned
 from predictor.learned.features import Space, holds
-from predictor.learned.models import Cases, Fitted, NumberModel, Numeric, Split, constant
+from predictor.learned.models import Cases, NumberModel, Numeric, Split, constant
 from predictor.learned.rows import Rows, reduced
+from predictor.learned.scatter import looks_drawn
 from predictor.learned.search import Search
 
 _M = TypeVar("_M")
@@ -93,9 +93,11 @@ class Branches:
 
     def _number(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
         """Return the shortest of the models that the cheaper searches find, or what the expensive ones find."""
-        short = self._shortest([self.search.numeric(rows, values, quick=True)])
+        short = self._quick(rows, values)
         if short is not None and model_bits(short, self.space) < _SHORT:
             return short
+        if short is None and looks_drawn(rows, values):
+            return self._cells(rows, values)
         models = [short, self.split(rows, values, self._quick)]
         best = self._shortest(models) or self.search.numeric(rows, values) or self._cells(rows, values)
         if best is None:
@@ -230,18 +232,6 @@ class Branches:
             names += [name for name in sorted(self.space.roots) if int(name[5:-2]) < rows.loops]
         made = [(name, holds(name, self.space, rows)) for name in (*names, "r odd")]
         return [(name, true) for name, true in made if true.any() and not true.all()]
-
-
-def fitted(rows: Rows, values: np.ndarray) -> Fitted:
-    """Return a power of the number of ranks through the means."""
-    values = np.asarray(values, float)
-    means = np.array([values[rows.nranks == nranks].mean() for nranks in rows.counts])
-    if (means <= 0).any() or len(rows.counts) < 2:
-        a, b = math.log(max(float(values.mean()), 1e-9)), 0.0
-    else:
-        b, a = np.polyfit(np.log(rows.counts), np.log(means), 1).tolist()
-    ratio = values / (math.exp(a) * rows.nranks.astype(float) ** b)
-    return Fitted(a, b, float(ratio.min()), float(ratio.max()))
 
 
 def _same(rows: Rows, values: np.ndarray) -> Numeric | None:

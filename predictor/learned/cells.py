@@ -47,12 +47,15 @@ def names(numbers: Sequence[int], loops: Sequence[int]) -> list[str]:
     return made
 
 
-def value(name: str, rows: Rows, c: np.ndarray, side: int) -> np.ndarray:
-    """Return a feature of rows of one number of ranks, whose coordinates are axes x rows in a square of this side."""
+def value(name: str, rows: Rows, c: np.ndarray, side: int, n: int) -> np.ndarray:
+    """Return a feature of rows of one number of ranks, whose coordinates are axes x rows in a square of this side.
+
+    ``n``: the size that the feature's name has, as it is on this number of ranks.
+    """
     match = CELL.match(name)
     assert match is not None
-    what, one, other, axis, layer, but, kind, n = match.groups()
-    lengths = share(kind, int(n), np.arange(side), side)
+    what, one, other, axis, layer, but, kind, _ = match.groups()
+    lengths = share(kind, n, np.arange(side), side)
     ways = tuple(1 if sign == "+" else -1 for sign in (one, other))
     if what in "VA":
         cells = _cells(ways, c, _number(ways, int(axis), _place(layer, rows, side), c, side)[:, None], side)

@@ -12,8 +12,8 @@ Their names, for a rank at coordinate c of p along axis 0 and a known number n, 
 ``e0:n``, ``s0:n``, ``E:n``, ``W:n``, ``V:n``
     Shares of n: n // p + (c < n % p); (c + 1) n // p - c n // p; the first over all ranks; over all but rank 0, with
     the rest to the first or to the last ones.  ``e0-2:n`` is the first without 2.
-``F:n``, ``C:n``
-    n / P, rounded down and up.
+``F:n``, ``C:n``, ``N:n``
+    n / P, rounded down and up, and n itself, where it is another one on other numbers of ranks.
 ``u0:n``, ``v0:n``
     ``e0:n`` and ``s0:n`` without the points on the boundary of the whole, one at each end of the axis.
 ``i0``, ``j0``, ``t0``, ``n0``, ``2^i0``, ``2^-i0``
@@ -32,8 +32,9 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
+from types import MappingProxyType
 
 import numpy as np
 
@@ -43,20 +44,28 @@ from predictor.learned.errors import CannotContinue
 from predictor.learned.grids import GRIDS, Sides, coordinates, most_cubic
 from predictor.learned.rows import Rows
 
+NO_SIZES: Mapping[int, Sequence[int]] = MappingProxyType({})
 _LEAST_NUMBER = 4  # smaller known numbers explain too much by chance
 _LARGEST_POWER = 40
 _LOOP = re.compile(r"(2\^-?)?([ijtn])(\d+)$")
 _MOVING = re.compile(r"([ew])\((?:c(\d)([+-]))?([ij])(\d+)([+-]1)?\):(\d+)$")
 _NEXT = ("", "+1", "-1")
-_SHARE = re.compile(r"([esuvgEFCWV])(\d?)([+-]\d)?:(\d+)$")
+_SHARE = re.compile(r"([esuvgEFCWVN])(\d?)([+-]\d)?:(\d+)$")
 _EDGES = (-2, -1, 1, 2)  # lengths without or with edges
 
 
 class Space:
-    """The features under one rule for the grid of ranks."""
+    """The features under one rule for the grid of ranks.
 
-    def __init__(self, grid: str, numbers: Sequence[int]):
+    Args:
+        grid: The rule.
+        numbers: Known sizes of the problem.  They also name the features that have them.
+        recorded: Numbers of ranks on which the problem has other sizes: those in the place of ``numbers``.
+    """
+
+    def __init__(self, grid: str, numbers: Sequence[int], recorded: Mapping[int, Sequence[int]] = NO_SIZES):
         self.grid = grid
+        self.recorded = {nranks: dict(zip(numbers, sizes, strict=True)) for nranks, sizes in recorded.items()}
         self.numbers = tuple(dict.fromkeys(n for n in numbers if n >= _LEAST_NUMBER))
         self.roots: set[str] = set()  # statements about moving roots that hold for the calls of the program
         self._of_ranks: dict[tuple[int, str], np.ndarray] = {}
@@ -75,15 +84,22 @@ class Space:
         """Number of axes."""
         return len(self.sides(4))
 
+    def length(self, n: int, nranks: int) -> int:
+        """Return the size that a problem on so many ranks has where it is ``n`` at the target."""
+        return self.recorded.get(nranks, {}).get(n, n)
+
     @cached_property
     def derived(self) -> tuple[int, ...]:
         """Numbers beside the known ones: without or with edges, and halves."""
-        near = (n + by for n in self.numbers for by in (-1, -2, 1, 2))
-        return tuple(
-            dict.fromkeys(
-                n for n in (*near, *(n // 2 for n in self.numbers)) if n >= _LEAST_NUMBER and n not in self.numbers
-            )
-        )
+        made: dict[int, None] = {}
+        near = [(n, by, 1) for n in self.numbers for by in (-1, -2, 1, 2)]
+        for n, by, parts in (*near, *((n, 0, 2) for n in self.numbers)):
+            other = n // parts + by
+            if other >= _LEAST_NUMBER and other not in self.numbers and other not in made:
+                made[other] = None
+                for sizes in self.recorded.values():
+                    sizes[other] = sizes.get(n, n) // parts + by
+        return tuple(made)
 
     def place(self, rows: Rows, ranks: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the coordinates of ranks (None: those of the rows) and the sides, both axes x rows."""
@@ -103,7 +119,7 @@ class Space:
         names += ["inner"]
         for n in self.numbers:
             names += [*(f"{kind}{a}:{n}" for kind in "eu" for a in range(self.axes)), f"E:{n}", f"F:{n}", f"C:{n}"]
-            names += [f"g{a}:{n}" for a in range(self.axes)]
+            names += [*(f"g{a}:{n}" for a in range(self.axes)), *([f"N:{n}"] if self.recorded else [])]
             names += [f"e{a}{by:+d}:{n}" for a in range(self.axes) for by in _EDGES]
         for k in range(loops):
             names += [f"{name}{k}" for name in ("i", "j", "n", "2^i", "2^-i")]
@@ -151,7 +167,8 @@ class Space:
             which = rows.nranks == nranks
             if cells.CELL.match(name):
                 some = rows.take(which)
-                found[which] = cells.value(name, some, *self._square(nranks, some.rank))
+                n = self.length(int(name.partition(":")[2]), nranks)
+                found[which] = cells.value(name, some, *self._square(nranks, some.rank), n)
             else:
                 found[which] = self._ranks(nranks, name)[rows.rank[which]]
         return found
@@ -165,7 +182,9 @@ class Space:
     def _moving(
         self, rows: Rows, parts: str, axis: str | None, sign: str, kind: str, loop: str, by: str | None, number: str
     ) -> np.ndarray:
-        n, sides = int(number), self.value("p0", rows) if parts == "e" else np.maximum(rows.nranks - 1.0, 1.0)
+        lengths = {nranks: self.length(int(number), nranks) for nranks in rows.counts.tolist()}
+        n = np.array([lengths[nranks] for nranks in rows.nranks.tolist()])
+        sides = self.value("p0", rows) if parts == "e" else np.maximum(rows.nranks - 1.0, 1.0)
         place = self.value(kind + loop, rows)
         if axis is not None:
             c = self.value(f"c{axis}", rows)
@@ -182,7 +201,10 @@ class Space:
     def _share(self, nranks: int, name: str) -> np.ndarray:
         match = _SHARE.match(name)
         assert match is not None
-        kind, by, n, r = match[1], int(match[3] or 0), int(match[4]), np.arange(nranks)
+        kind, by, r = match[1], int(match[3] or 0), np.arange(nranks)
+        n = self.length(int(match[4]), nranks)
+        if kind == "N":
+            return np.full(nranks, n)
         if kind in "EFC":
             return n // nranks + {"E": r < n % nranks, "F": 0 * r, "C": 0 * r + (n % nranks > 0)}[kind]
         if kind in "WV":

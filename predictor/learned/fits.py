@@ -11,6 +11,7 @@ from predictor.learned.bits import coefficient_bits
 from predictor.learned.models import Formula, Term, exact
 
 _PRECISE = 1e-10
+_WHOLE_COEFFICIENTS = 18.0  # bits: a line with such coefficients needs no more than two values
 _SMALL_COEFFICIENTS = 14.0  # bits: a sum with such coefficients needs no rows beyond its unknowns
 
 
@@ -50,7 +51,7 @@ def multiples(terms: Sequence[Term], columns: np.ndarray, values: np.ndarray) ->
 
 
 def lines(terms: Sequence[Term], columns: np.ndarray, values: np.ndarray) -> list[Formula]:
-    """Return the formulas k x + b that fit at least three different values of x."""
+    """Return the formulas k x + b that fit at least three different values of x, or two with small whole numbers."""
     middle, mean = columns.mean(axis=0), values.mean()
     with np.errstate(all="ignore"):
         slope = ((columns - middle) * (values - mean)[:, None]).sum(axis=0) / ((columns - middle) ** 2).sum(axis=0)
@@ -61,8 +62,10 @@ def lines(terms: Sequence[Term], columns: np.ndarray, values: np.ndarray) -> lis
     for k in good.tolist():
         if _is_shifted(terms[k]):
             continue
-        if len(np.unique(columns[:, k])) >= 3 and abs(base[k]) > _PRECISE * np.abs(values).max():
-            found.append(Formula(((_neat(slope[k]), terms[k]),), _neat(base[k])))
+        by, shift = _neat(slope[k]), _neat(base[k])
+        small = len(terms[k]) == 1 and max(coefficient_bits(by), coefficient_bits(shift)) < _WHOLE_COEFFICIENTS
+        if len(np.unique(columns[:, k])) >= (2 if small else 3) and abs(base[k]) > _PRECISE * np.abs(values).max():
+            found.append(Formula(((by, terms[k]),), shift))
     return found
 
 

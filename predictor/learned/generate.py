@@ -11,14 +11,15 @@ from apps.recording.events import EVENT, Kind, Recording
 from predictor.learned.errors import CannotContinue
 from predictor.learned.grids import GRIDS, coordinates, rivals
 from predictor.learned.learn import by_member
-from predictor.learned.matching import check_matched
+from predictor.learned.matching import AS_SENT, check_matched, take_sizes_as_sent
 from predictor.learned.models import Fitted, Notes, NumberModel, evaluate
 from predictor.learned.nest import Node
 from predictor.learned.rows import Rows
-from predictor.learned.structure import Leaf, Structure
+from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, AllOpen, Leaf, Structure
 
 _OPENS = (Kind.SEND, Kind.RECV)
 _MOST_EVENTS = 1 << 28
+_NOT_KNOWN = -(1 << 30)  # number of open operations of a kind
 
 
 def generate(structure: Structure, nranks: int, *, notes: Notes | None = None) -> Recording:
@@ -78,7 +79,7 @@ class _Walk:
     events: int = 0
 
     def __post_init__(self) -> None:
-        self.opened = np.zeros(self.nranks, np.int64)
+        self.opened = np.zeros((3, self.nranks), np.int64)  # by ANY_KIND, Kind.SEND and Kind.RECV: open operations
         self.members, self.comms = self.structure.communicators.at(self.nranks)
 
     def rows(self, where: _Where) -> Rows:
@@ -99,8 +100,10 @@ class _Walk:
 
     def _visit_turns(self, loop: Node, where: _Where, rows: Rows) -> None:
         model = self.structure.loops[loop]
-        if model is None:
-            turns = self.opened[where.ranks].copy()
+        if isinstance(model, AllOpen):
+            turns = self.opened[model.kind, where.ranks].copy()
+            if (turns < 0).any():
+                raise CannotContinue("how many operations are open is not known there", self._name(loop.first))
         else:
             turns = self._number(model, rows, loop.first, "the number of turns of the loop that it begins")
         for turn in range(int(turns.max(initial=0))):
@@ -158,10 +161,19 @@ class _Walk:
         elif learned.waited is not None:
             self.notes.call = self._name(leaf)
             part["request"] = evaluate(learned.waited, self.structure.space, rows, self.notes)
-            self.opened[rows.rank] -= 1
+            part["op"] = learned.waits_among
+            self._completed(learned.waits_for, rows.rank)
         elif learned.size is not None:
             part["amount"] = evaluate(learned.size, self.structure.space, rows, self.notes)
         self._add(rows.rank, part)
+
+    def _completed(self, kind: int, ranks: np.ndarray) -> None:
+        self.opened[ANY_KIND, ranks] -= 1
+        if kind != ANY_KIND:
+            self.opened[kind, ranks] -= 1
+        else:  # of either kind: how many of each are left is not known until none is
+            left = np.where(self.opened[ANY_KIND, ranks] > 0, _NOT_KNOWN, 0)
+            self.opened[1:, ranks] = left
 
     def _compute(self, leaf: Node, learned: Leaf, rows: Rows) -> None:
         self.notes.call = f"computation before {self._name(leaf)}"
@@ -186,13 +198,16 @@ class _Walk:
             raise CannotContinue("a partner would not exist there", self._name(leaf))
         part["peer"] = partner
         part["size_bytes"] = self._number(learned.size, rows, leaf, "its size")
+        if isinstance(learned.size, Fitted) and part["kind"][0] == Kind.RECV:
+            part["size_bytes"] = AS_SENT
         self.notes.call = self._name(leaf)
         self._doubt_sizes(learned, part["size_bytes"])
         part["tag"] = evaluate(learned.tag, self.structure.space, rows, self.notes)
         number = self._number(learned.comm, rows, leaf, "its communicator")
         part["comm"] = self.comms[number, rows.rank]
         if part["kind"][0] != Kind.COLLECTIVE:
-            self.opened[rows.rank] += 1
+            self.opened[ANY_KIND, rows.rank] += 1
+            self.opened[part["kind"][0], rows.rank] += 1
         elif learned.counted is not None:
             has = evaluate(learned.counted, self.structure.space, rows, self.notes) == 1
             part["request"] = np.where(has, 0, -1)
@@ -236,6 +251,7 @@ class _Walk:
         order = np.argsort(rank, kind="stable")
         bounds = np.searchsorted(rank[order], np.arange(self.nranks + 1))
         events = events[order]
+        take_sizes_as_sent(events, rank[order])
         check_matched(events, rank[order])
         counts: list[list[np.ndarray]] = [[] for _ in range(self.nranks)]
         for ranks, values in self.vectors.values():
@@ -244,9 +260,12 @@ class _Walk:
         numbered: dict[bytes, np.ndarray] = {}
         for at in range(self.nranks):
             part = events[bounds[at] : bounds[at + 1]]
-            key = part["kind"].tobytes() + part["request"].tobytes()
+            waits = part["kind"] == Kind.WAIT
+            among = np.where(waits, part["op"], np.where(part["site"] > 0, part["site"] - 1 + FIRST_SYMBOL, ANY_KIND))
+            part["op"][waits] = 0
+            key = part["kind"].tobytes() + part["request"].tobytes() + among.tobytes()
             if key not in numbered:
-                numbered[key] = _operations(part["kind"].tolist(), part["request"].tolist(), at)
+                numbered[key] = _operations(part["kind"].tolist(), part["request"].tolist(), among.tolist(), at)
             part["request"] = numbered[key]
             if counts[at]:
                 where = (part["kind"] == Kind.COLLECTIVE) & (part["request"] >= 0)
@@ -264,18 +283,24 @@ def _blank(length: int, kind: int) -> np.ndarray:
     return part
 
 
-def _operations(kinds: Sequence[int], waited: Sequence[int], rank: int) -> np.ndarray:
-    """Return the numbers of a rank's operations; ``waited`` has, for a WAIT, its place among the open ones."""
+def _operations(kinds: Sequence[int], waited: Sequence[int], labels: Sequence[int], rank: int) -> np.ndarray:
+    """Return the numbers of a rank's operations.
+
+    ``waited`` has, for a WAIT, its place among the open ones that its label names: all, those of a kind, or those that
+    began with a symbol.
+    """
     numbers = list(waited)
     still: list[int] = []
-    posted = 0
-    for at, kind in enumerate(kinds):
+    names: list[tuple[int, int, int]] = []  # by operation: its labels
+    for at, (kind, label) in enumerate(zip(kinds, labels, strict=True)):
         if kind in _OPENS:
-            numbers[at] = posted
-            still.append(posted)
-            posted += 1
+            numbers[at] = len(names)
+            still.append(len(names))
+            names.append((ANY_KIND, kind, label))
         elif kind == Kind.WAIT:
-            if not -len(still) <= numbers[at] < len(still):
+            alike = still if label == ANY_KIND else [number for number in still if label in names[number]]
+            if not -len(alike) <= numbers[at] < len(alike):
                 raise CannotContinue("more operations would be waited for than were begun", f"rank {rank}")
-            numbers[at] = still.pop(numbers[at])
+            numbers[at] = alike[numbers[at]]
+            still.remove(numbers[at])
     return np.array(numbers, np.int64)

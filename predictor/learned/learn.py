@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple, TypeVar
 
 import numpy as np
 
 from apps.recording.events import Kind, Op, Recording
-from predictor.learned.branches import Branches, fitted
+from predictor.learned.branches import Branches
 from predictor.learned.communicators import Communicators
 from predictor.learned.confirming import Learned
 from predictor.learned.errors import CannotContinue
-from predictor.learned.features import Space
+from predictor.learned.features import NO_SIZES, Space
 from predictor.learned.grids import GRIDS, coordinates, rivals
 from predictor.learned.models import NumberModel, constant, features_of, statements_of
+from predictor.learned.naming import Text
 from predictor.learned.neighbours import listed_loops
 from predictor.learned.nest import Node, loop_nest
+from predictor.learned.noisy import fitted
 from predictor.learned.order import positions
 from predictor.learned.parsing import Parse, parse
 from predictor.learned.partner_search import PartnerSearch
+from predictor.learned.periods import parse_by_period
 from predictor.learned.rows import Rows
+from predictor.learned.scatter import scatter_of
 from predictor.learned.skeleton import Symbol, traces_of
-from predictor.learned.structure import Leaf, Structure
+from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, AllOpen, Leaf, Structure
 
 _M = TypeVar("_M")
 _LEAST_RECORDINGS = 2
@@ -32,7 +37,12 @@ _SEARCHES, _FEW_SEARCHES = 200, 40
 _TALK = (Kind.SEND, Kind.RECV, Kind.COLLECTIVE)
 
 
-def learn(recordings: Sequence[Recording], numbers: Sequence[int]) -> Structure:
+def learn(
+    recordings: Sequence[Recording],
+    numbers: Sequence[int],
+    text: Text | None = None,
+    recorded: Mapping[int, Sequence[int]] = NO_SIZES,
+) -> Structure:
     """Return the structure of a program, under the rule for the grid of its ranks by which most of it is sure.
 
     Every part is learned without the recording on the largest number of ranks and checked with it.
@@ -40,6 +50,8 @@ def learn(recordings: Sequence[Recording], numbers: Sequence[int]) -> Structure:
     Args:
         recordings: Recordings of the program at different numbers of ranks, at least two.
         numbers: Sizes that the problem is known to have.
+        text: The calls by path, as far as the program's text is known.
+        recorded: Numbers of ranks on which a problem of other sizes was recorded: those in the place of ``numbers``.
 
     Raises:
         CannotContinue: A call follows no rule; under the rule for the grid that explains most calls.
@@ -49,13 +61,14 @@ def learn(recordings: Sequence[Recording], numbers: Sequence[int]) -> Structure:
     ordered = sorted(recordings, key=lambda recording: recording.nranks)
     best: Structure | None = None
     refused: list[CannotContinue] = []
-    skeleton = skeleton_of(ordered)
+    skeleton = skeleton_of(ordered, text)
     for grid in grids(ordered):
+        space = Space(grid, numbers, recorded)
         try:
             if best is None:
-                best = structure_on(ordered, numbers, grid, skeleton)
+                best = structure_on(ordered, space, skeleton)
             else:  # what the next rules for the grid explain better is found quickly
-                best = structure_on(ordered, numbers, grid, skeleton, len(best.unconfirmed) - 1, _FEW_SEARCHES)
+                best = structure_on(ordered, space, skeleton, len(best.unconfirmed) - 1, _FEW_SEARCHES)
         except CannotContinue as err:
             refused.append(err)
         if best is not None and not best.unconfirmed:
@@ -73,38 +86,35 @@ class Skeleton(NamedTuple):
     parsed: Parse
 
 
-def skeleton_of(recordings: Sequence[Recording]) -> Skeleton:
-    """Return the text of a program that was recorded.
+def skeleton_of(recordings: Sequence[Recording], text: Text | None = None) -> Skeleton:
+    """Return the text of a program that was recorded; ``text``: as of ``learn``.
 
     Raises:
         CannotContinue: The program looks for messages.
     """
     symbols, traces = traces_of(recordings)
-    position = positions(traces, symbols)
+    position = positions(traces, symbols, text or {})
     root = loop_nest(traces, position, symbols)
-    return Skeleton(symbols, root, parse(root, traces, position))
+    return Skeleton(symbols, root, parse_by_period(root, parse(root, traces, position), position, symbols))
 
 
 def structure_on(
     recordings: Sequence[Recording],
-    numbers: Sequence[int],
-    grid: str,
+    space: Space,
     skeleton: Skeleton,
     most_doubts: int = _MANY,
     searches: int = _SEARCHES,
 ) -> Structure:
     """Return the structure of a program under one rule for the grid of its ranks.
 
-    ``skeleton``: that of the recordings;
+    ``space``: the features under this rule; ``skeleton``: that of the recordings;
     ``most_doubts``: number of parts that may be unsure; ``searches``: the most searches of formulas for each quantity.
 
     Raises:
         CannotContinue: A call follows no rule, or too much is unsure.
     """
     parsed = skeleton.parsed.copy()
-    learner = _Learner(
-        recordings, skeleton.symbols, skeleton.root, parsed, Space(grid, numbers), (most_doubts, searches)
-    )
+    learner = _Learner(recordings, skeleton.symbols, skeleton.root, parsed, space, (most_doubts, searches))
     return learner.learned()
 
 
@@ -140,7 +150,9 @@ class _Learner:
         self._first = np.cumsum([0, *(len(trace.events) for trace in traces)])  # of each trace
         self._events = np.concatenate([trace.events for trace in traces])
         self._flops = np.concatenate([trace.flops for trace in traces])
+        self._measured = any(recording.measured for recording in recordings)
         self._waited = np.concatenate([trace.waited for trace in traces])
+        self._waited_alike = np.concatenate([trace.waited_alike for trace in traces])
         seen = tuple(sorted({recording.nranks for recording in recordings}))
         communicators = Communicators(space, recordings)
         self._made = Structure(symbols, root, space, communicators, seen)
@@ -176,15 +188,18 @@ class _Learner:
     def _learn_loop(self, loop: Node, rows: Rows, places: dict[tuple[int, tuple[int, ...]], int]) -> None:
         if loop in self._made.lists:
             return
-        turns, open_before = np.zeros(len(rows), np.int64), np.zeros(len(rows), np.int64)
+        turns, open_before = np.zeros(len(rows), np.int64), np.zeros((len(rows), 2), np.int64)
         runs = self._parsed.loops[loop]
         for place, count in runs.turns.items():
             turns[places[place]] = count
             open_before[places[place]] = self._parsed.traces[place[0]].opened[runs.began[place]]
         kinds = {None if leaf.symbol is None else self._made.symbols[leaf.symbol].kind for leaf in loop.children}
-        if kinds == {Kind.WAIT} and bool((turns[turns > 0] == open_before[turns > 0]).all()):
-            self._made.loops[loop] = None
-            return
+        if kinds == {Kind.WAIT}:
+            some, sends = open_before.T
+            for kind, number in ((ANY_KIND, some), (Kind.SEND, sends), (Kind.RECV, some - sends)):
+                if bool((turns == number).all() or (kind == ANY_KIND and (turns == number)[turns > 0].all())):
+                    self._made.loops[loop] = AllOpen(kind)
+                    return
         reason = "the number of turns of the loop that it begins follows no rule"
         self._made.loops[loop] = self._needed(rows, turns, reason, loop.first)
 
@@ -205,11 +220,27 @@ class _Learner:
         if symbol.kind in _TALK:
             self._learn_message(leaf, made, there, values)
         elif symbol.kind == Kind.WAIT:
-            made.waited = self._needed(
-                there, self._waited[which], "the operation that it waits for follows no rule", leaf
-            )
+            self._learn_wait(leaf, made, there, which)
         elif symbol.kind == Kind.ELAPSE:
             made.size = self._amount(there, values["amount"], f"seconds of {symbol}")
+
+    def _learn_wait(self, leaf: Node, made: Leaf, rows: Rows, which: np.ndarray) -> None:
+        """Learn the place of the operation that is waited for among the open ones, of both kinds or of its own."""
+        kinds, of_kind, symbols, of_symbol = self._waited_alike[which].T
+        if (kinds == kinds[0]).all():
+            made.waits_for = int(kinds[0])
+        ways = [(ANY_KIND, self._waited[which])]
+        ways += [(FIRST_SYMBOL + int(symbols[0]), of_symbol)] if (symbols == symbols[0]).all() else []
+        ways += [(int(kinds[0]), of_kind)] if (kinds == kinds[0]).all() else []
+        ways.sort(key=lambda way: np.ptp(way[1]) > 0)  # always the oldest or the youngest: that is short
+        tried = (self._branches.number(rows, places) for _, places in ways)
+        found, made.waits_among = Learned[NumberModel](None), ANY_KIND
+        for (among, _), learned in zip(ways, tried, strict=True):
+            if learned.confirmed or (found.model is None and learned.model is not None):
+                found, made.waits_among = learned, among
+            if found.confirmed:
+                break
+        made.waited = self._sure(found, "the operation that it waits for follows no rule", leaf)
 
     def _learn_message(self, leaf: Node, made: Leaf, rows: Rows, values: np.ndarray) -> None:
         assert leaf.symbol is not None
@@ -225,7 +256,7 @@ class _Learner:
             made.spread_out = self._spread_out(rows, values, made.unit)
         vector = symbol.kind == Kind.COLLECTIVE and bool((values["request"] >= 0).any())
         if symbol.kind != Kind.COLLECTIVE:
-            made.size = self._needed(rows, values["size_bytes"], "the sizes of its messages follow no rule", leaf)
+            made.size = self._amount(rows, values["size_bytes"], f"bytes of {symbol}")
             self._space.learn_numbers(sorted(features_of(made.size)))
         else:
             made.size = self._amount(rows, values["size_bytes"], f"bytes of {symbol}")
@@ -269,7 +300,7 @@ class _Learner:
         long = by_member(rows, np.array(lengths))
         if vector == "split":
             return self._needed(long, values, "its colors and keys follow no rule", leaf)
-        return self._amount(long, values, f"bytes by member of {self._made.symbols[leaf.symbol]}")
+        return self._amount(long, values, f"bytes by member of {self._made.symbols[leaf.symbol]}", by_member=True)
 
     def _needed(self, rows: Rows, values: np.ndarray, reason: str, leaf: Node) -> NumberModel:
         return self._sure(self._branches.number(rows, values), reason, leaf)
@@ -281,12 +312,16 @@ class _Learner:
             self._doubt(self._name(leaf))
         return found.model
 
-    def _amount(self, rows: Rows, values: np.ndarray, what: str) -> NumberModel:
-        found = self._branches.number(rows, values)
+    def _amount(self, rows: Rows, values: np.ndarray, what: str, *, by_member: bool = False) -> NumberModel:
+        noisy = self._measured and what.startswith("flops") and bool(np.ptp(values) > 0)
+        found = Learned[NumberModel](None) if noisy else self._branches.number(rows, values)
         if not found.confirmed:
             self._doubt(what)
         if found.model is None:
-            fit = fitted(rows, values)
+            fit = fitted(self._space, rows, values)
+            if not noisy:
+                ratio = values / fit.middle(self._space, rows)
+                fit = replace(fit, scatter=scatter_of(rows, values, ratio, by_member=by_member))
             self._made.fitted[what] = fit.low, fit.high
             return fit
         return found.model

@@ -7,8 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 
 from apps.recording.events import Kind, Mark, Op, Recording
+from predictor.learned.any_source import by_source
 from predictor.learned.errors import CannotContinue
 
+AS_SENT = -1  # size of a receive whose message has a size that is only fitted
 _KEY = ("source", "destination", "tag", "comm", "size_bytes")
 
 
@@ -34,6 +36,25 @@ def check_matched(events: np.ndarray, rank: np.ndarray) -> None:
     )
     example = f", as from rank {wrong[0]} to {wrong[1]}" if wrong else ""
     raise CannotContinue(f"its sends and receives, derived apart, do not match{example}")
+
+
+def take_sizes_as_sent(events: np.ndarray, rank: np.ndarray) -> None:
+    """Give receives whose size is AS_SENT the size of their message, in the order of sending.
+
+    Where sends and receives do not match, they keep AS_SENT.  Arguments: as of ``check_matched``.
+    """
+    if not (events["size_bytes"] == AS_SENT).any():
+        return
+    rows = []
+    for kind in (Kind.SEND, Kind.RECV):
+        which = np.flatnonzero(events["kind"] == kind)
+        columns = _messages(events, rank, kind)[:-1]
+        order = np.lexsort((which, *reversed(columns)))
+        rows.append((which[order], [column[order] for column in columns]))
+    (sends, sent), (receives, received) = rows
+    if len(sends) == len(receives) and all(np.array_equal(a, b) for a, b in zip(sent, received, strict=True)):
+        sizes = events["size_bytes"][receives]
+        events["size_bytes"][receives] = np.where(sizes == AS_SENT, events["size_bytes"][sends], sizes)
 
 
 def _ends(columns: Sequence[np.ndarray], which: np.ndarray) -> list[tuple[int, int]]:
@@ -112,7 +133,7 @@ def _canonical(recording: Recording) -> dict[int, tuple[int, ...]]:
 
 
 def _events(recording: Recording, rank: int) -> np.ndarray:
-    events: np.ndarray = recording.events[rank]
+    events = by_source(recording.events[rank])
     stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
     events = events[: stop[0] + 1] if len(stop) else events
     events = events[(events["kind"] != Kind.COMPUTE) | (events["amount"] > 0)]

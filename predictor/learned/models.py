@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 import numpy as np
 
 from predictor.learned.features import Space, holds
 from predictor.learned.rows import Rows
+from predictor.learned.scatter import Scatter
 
 EXACT = 1e-9  # relative
 Term: TypeAlias = tuple[str, ...]  # the product of these features
@@ -87,12 +88,28 @@ class Cases:
 
 @dataclass(frozen=True)
 class Fitted:
-    """A fit e^a P^b for all rows, with the least and the largest ratio of what was recorded to it."""
+    """A fit e^a times powers of features times a product of features, with the least and the largest ratio to it."""
 
     a: float
-    b: float
-    low: float
-    high: float
+    powers: tuple[tuple[str, float], ...] = ()
+    term: Term = ()
+    low: float = 1.0
+    high: float = 1.0
+    step: tuple[int, float] | None = None  # number of ranks from which on its factor is another one, and by how much
+    scatter: Scatter | None = None  # of numbers that look drawn
+
+    def middle(self, space: Space, rows: Rows) -> np.ndarray:
+        """Return its values."""
+        found: np.ndarray = np.full(len(rows), math.exp(self.a))
+        for name in self.term:
+            found = found * space.value(name, rows)
+        for name, power in self.powers:
+            found = found * space.value(name, rows) ** power
+        return found if self.step is None else np.where(rows.nranks < self.step[0], found / self.step[1], found)
+
+    def widened(self, low: float, high: float) -> Fitted:
+        """Return the fit with a range of ratios that has these."""
+        return replace(self, low=min(self.low, low), high=max(self.high, high))
 
 
 NumberModel: TypeAlias = Numeric | Linear | Split | Cases | Fitted
@@ -107,6 +124,7 @@ class Notes:
     differs: dict[str, tuple[float, str]] = field(default_factory=dict)  # relative difference, and the formulas
     fitted: dict[str, float] = field(default_factory=dict)  # relative width of the residuals
     assumed: dict[str, str] = field(default_factory=dict)
+    steps: dict[str, str] = field(default_factory=dict)  # where a fit's factor changes at once, as in a cache
 
     def assume(self, what: str) -> None:
         """Note an assumption about the call that is evaluated."""
@@ -163,9 +181,13 @@ def evaluate(model: NumberModel, space: Space, rows: Rows, notes: Notes) -> np.n
         return values
     if isinstance(model, Fitted):
         notes.fitted[notes.call] = max(notes.fitted.get(notes.call, 0.0), model.high - model.low)
-        lean = {0: 1.0, -1: model.low, 1: model.high}[notes.lean]
-        fit: np.ndarray = lean * math.exp(model.a) * rows.nranks.astype(float) ** model.b
-        return fit
+        if model.step is not None:
+            nranks, factor = model.step
+            notes.steps[notes.call] = f"{factor:.3g} times as much from {nranks} ranks on"
+        fit: np.ndarray = model.middle(space, rows)
+        if model.scatter is not None:
+            return fit * model.scatter.ratios(rows, notes.lean)
+        return fit * {0: 1.0, -1: model.low, 1: model.high}[notes.lean]
     out = np.full(len(rows), np.nan)
     if isinstance(model, Split):
         index = model.index(rows)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from apps.programs.problem import Problem
+from apps.recording.events import Recording
 from platforms.errors import UserError
-from predictor.graph.places import places_of
+from predictor.graph.places import Call, calls_of, places_of
 
+Text = Mapping[tuple[int, ...], tuple[Call, ...]]  # by path, the outermost call first: its calls
 _PATH = re.compile(r"0x[0-9a-f]+(?: > 0x[0-9a-f]+)*")  # as Symbol writes it, the outermost call first
 
 
@@ -28,3 +31,16 @@ def with_places(texts: Sequence[str], problem: Problem) -> tuple[str, ...]:
     except UserError:  # addr2line is missing: addresses have to do
         return tuple(texts)
     return tuple(_PATH.sub(lambda match: places[match[0]] or match[0], text) for text in texts)
+
+
+def with_calls_merged(recordings: Sequence[Recording], problem: Problem) -> tuple[list[Recording], Text]:
+    """Return recordings in which the copies that the compiler made of a call have the same path, and the calls."""
+    paths = sorted({path for recording in recordings for path in recording.paths})
+    try:
+        calls = calls_of(problem, paths)
+    except UserError:  # addr2line is missing: each copy is a call of its own
+        return list(recordings), {}
+    first: dict[tuple[Call, ...], tuple[int, ...]] = {}
+    merged = {path: first.setdefault(call, path) for path, call in zip(paths, calls, strict=True)}
+    made = [replace(recording, paths=tuple(merged[path] for path in recording.paths)) for recording in recordings]
+    return made, {path[::-1]: call for call, path in first.items()}

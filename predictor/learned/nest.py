@@ -51,8 +51,9 @@ def loop_nest(traces: Sequence[Trace], position: np.ndarray, symbols: Sequence[S
         intervals |= set(zip(row[back + 1].tolist(), row[back].tolist(), strict=True))
     intervals = _laminar(intervals)
     for inner in sorted(intervals, key=lambda interval: interval[1] - interval[0]):
-        outer = [o for o in intervals if o != inner and o[0] <= inner[0] and inner[1] <= o[1]]
-        if outer and not _is_inner(rows, inner, min(outer, key=lambda interval: interval[1] - interval[0])):
+        outer = [o for o in intervals if _holds(o, inner)]
+        nested = [i for i in intervals if _holds(inner, i)]
+        if outer and not _is_inner(rows, inner, min(outer, key=lambda interval: interval[1] - interval[0]), nested):
             intervals.discard(inner)
     if iteration is not None:
         intervals = _laminar(intervals | {iteration})
@@ -84,19 +85,26 @@ def _laminar(intervals: set[Interval]) -> set[Interval]:
         intervals = (intervals - {longer}) | {(overlap[0][0], overlap[1][1])}
 
 
-def _is_inner(rows: Sequence[np.ndarray], inner: Interval, outer: Interval) -> bool:
-    """Return whether an interval is a loop of its own: its passes are alike inside a pass of the outer one."""
+def _holds(outer: Interval, inner: Interval) -> bool:
+    return outer != inner and outer[0] <= inner[0] and inner[1] <= outer[1]
+
+
+def _is_inner(rows: Sequence[np.ndarray], inner: Interval, outer: Interval, nested: Sequence[Interval]) -> bool:
+    """Return whether an interval is a loop of its own: its passes are alike inside a pass of the outer one.
+
+    ``nested``: the loops inside it, whose steps back do not end a pass.
+    """
     alike = seen = 0
     apart = False
     for row in rows:
         back = np.flatnonzero(row[1:] <= row[:-1])
         within = back[(row[back + 1] >= inner[0]) & (row[back] <= inner[1])]
+        for low, high in nested:
+            within = within[(row[within + 1] < low) | (row[within] > high)]
         inside = (row >= inner[0]) & (row <= inner[1])
         edges = np.flatnonzero(np.diff(np.concatenate([[0], inside.view(np.int8), [0]])))
         for begin, end in zip(edges[::2].tolist()[:_MOST_PASSES], edges[1::2].tolist()[:_MOST_PASSES], strict=True):
-            lowest = row[begin:end].min()  # a nested loop's own step back does not end a pass
-            cuts = [at + 1 for at in within.tolist() if begin <= at < end - 1 and row[at + 1] == lowest]
-            bounds = [begin, *cuts, end]
+            bounds = [begin, *(at + 1 for at in within.tolist() if begin <= at < end - 1), end]
             passes = [frozenset(row[p:q].tolist()) for p, q in pairwise(bounds)]
             if len(passes) < 2:
                 continue

@@ -7,14 +7,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from apps.recording.events import Mark
+from predictor.learned.naming import Text
 from predictor.learned.skeleton import Symbol, Trace
 
 _BLOCKS = (1, 2, 3, 4, 6, 8, 10, 12, 16)  # lengths of the blocks that are moved
 _SECTIONS_STAY = 1e6  # cost of a step to an earlier section
 
 
-def positions(traces: Sequence[Trace], symbols: Sequence[Symbol]) -> np.ndarray:
-    """Return the position of each symbol in the text."""
+def positions(traces: Sequence[Trace], symbols: Sequence[Symbol], text: Text) -> np.ndarray:
+    """Return the position of each symbol in the text; ``text``: the calls by path, as far as they are known."""
     rows = [np.frombuffer(row, np.int64) for row in {trace.symbols.tobytes() for trace in traces}]
     steps = np.zeros((len(symbols), len(symbols)))
     for row in rows:
@@ -25,8 +26,9 @@ def positions(traces: Sequence[Trace], symbols: Sequence[Symbol]) -> np.ndarray:
     ends = [symbol.is_mark(Mark.ITERATION) for symbol in symbols]
     steps[ends] = 0.0  # the text begins again behind the end of an iteration
     met = _as_met(rows)
-    by_address = sorted(met, key=lambda symbol: (symbols[symbol].path, symbols[symbol].kind))
-    starts = [sorted(start, key=lambda symbol: section[symbol]) for start in (met, by_address)]
+    unknown = {symbol.path: tuple(("", address, "") for address in symbol.path) for symbol in symbols}
+    by_line = sorted(met, key=lambda at: (text.get(symbols[at].path, unknown[symbols[at].path]), symbols[at].kind))
+    starts = [sorted(start, key=lambda symbol: section[symbol]) for start in (by_line, met)]
     steps += _SECTIONS_STAY * (section[:, None] < section[None, :])
     line = min((_improved(start, steps) for start in starts), key=lambda line: _cost(line, steps))
     position = np.empty(len(symbols), np.int64)

@@ -15,6 +15,7 @@ from predictor.learned.skeleton import Trace
 
 Index = tuple[int, ...]
 Place = tuple[int, Index]  # a trace and the indices of the loops
+Cuts = dict[tuple[int, int], Node]  # by trace and event: the loop that goes on, and not one inside it
 
 
 @dataclass(eq=False)
@@ -70,7 +71,7 @@ class Parse:
         return Rows(self.nranks[trace], self.ranks[trace], index, turns, turn)
 
 
-def parse(root: Node, traces: Sequence[Trace], position: np.ndarray) -> Parse:
+def parse(root: Node, traces: Sequence[Trace], position: np.ndarray, cuts: Cuts | None = None) -> Parse:
     """Parse every trace by the nest."""
     made = Parse(traces, defaultdict(list), defaultdict(Executions), defaultdict(list))
     leaf_at: dict[int, Node] = {}
@@ -85,11 +86,11 @@ def parse(root: Node, traces: Sequence[Trace], position: np.ndarray) -> Parse:
     collect(root)
     for number, trace in enumerate(traces):
         made.passes[root].append((number, ()))
-        _parse_trace(made, leaf_at, number, position[trace.symbols].tolist())
+        _parse_trace(made, leaf_at, number, position[trace.symbols].tolist(), cuts or {})
     return made
 
 
-def _parse_trace(made: Parse, leaf_at: dict[int, Node], number: int, places: list[int]) -> None:
+def _parse_trace(made: Parse, leaf_at: dict[int, Node], number: int, places: list[int], cuts: Cuts) -> None:
     open_loops: list[Node] = []
     index: list[int] = []
     before = -1
@@ -110,6 +111,8 @@ def _parse_trace(made: Parse, leaf_at: dict[int, Node], number: int, places: lis
             keep = len(open_loops)
             while open_loops[keep - 1].low > place:
                 keep -= 1
+            if (number, at) in cuts:
+                keep = open_loops.index(cuts[number, at]) + 1
             close(keep)
             index[keep - 1] += 1
             made.passes[open_loops[-1]].append((number, tuple(index)))

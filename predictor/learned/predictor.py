@@ -27,7 +27,7 @@ from predictor.dpgraph.predictors import (
 )
 from predictor.learned.counts import LEAST, alike, next_counts
 from predictor.learned.errors import CannotContinue
-from predictor.learned.numbers import numbers_of, parse_known, parse_recorded
+from predictor.learned.numbers import numbers_of, parse_known, parse_recorded, problem_on, sizes_by_count
 
 if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.dpgraph.network import NetworkModel
@@ -126,21 +126,26 @@ class LearnedModel:
 
     def _structure(self, target: Target) -> tuple[Structure, list[Evidence]]:
         where = f"{self.name}, {target.problem.on(target.nranks)}"
-        evidence = [piece for piece in self.recordings if piece.request.target.problem == target.problem]
-        evidence = [piece for piece in evidence if piece.request.target.nranks < target.nranks]
+        known = dict(self.known)
+        evidence = [piece for piece in self.recordings if piece.request.target.nranks < target.nranks]
+        evidence = [
+            piece
+            for piece in evidence
+            if piece.request.target.problem == problem_on(target.problem, known, piece.request.target.nranks)
+        ]
         if len(evidence) < LEAST:
             problem = f"it learns from recordings on at least {LEAST} smaller numbers of ranks"
             for failed in (failed for failed in self.failed if failed.problem == target.problem):
                 problem += f"; on {number_of(failed.nranks, 'rank')} it fails ({failed.error})"
                 break
             raise OutOfRange(where, problem, "Use dpgraph, which records the target's own number of ranks")
-        numbers = numbers_of(target.problem, dict(self.known))
+        numbers, sizes = numbers_of(target.problem, known), sizes_by_count(target.problem, known)
         seen = [piece.request.target.nranks for piece in evidence]
         best: Structure | None = None
         refused: list[CannotContinue] = []
         for counts in alike(target.nranks, seen):
             some = tuple(piece for piece in evidence if piece.request.target.nranks in counts)
-            made = _learned(_Recordings(some), numbers)
+            made = _learned(_Recordings(some), numbers, tuple(sizes.items()))
             if isinstance(made, CannotContinue):
                 refused.append(made)
             elif best is None or len(made.unconfirmed) < len(best.unconfirmed):
@@ -229,6 +234,7 @@ def _cautions(structure: Structure, notes: Notes) -> tuple[str, ...]:
     for what, calls in (
         ("formulas that agree on all recordings differ", [f"{k} ({t})" for k, (_, t) in notes.differs.items()]),
         ("only fitted", [f"{call} (residuals {100 * width:.3g} %)" for call, width in notes.fitted.items()]),
+        ("a step, as where a share begins to fit into a cache", [f"{k}: {t}" for k, t in notes.steps.items()]),
         ("not confirmed by a recording on more ranks", unsure),
         ("assumed", [f"{call}: {what}" for call, what in notes.assumed.items()]),
     ):
@@ -246,7 +252,7 @@ class LearnedPredictor:
         name: Its name.
         graph: The graph predictor that evaluates what was learned.
         recorded: The numbers of ranks to record; empty: those that the predictor chooses.
-        known: Sizes of the problem by their names.
+        known: Sizes of the problem by their names, as ``parse_known`` gives them.
     """
 
     name: str
@@ -278,7 +284,7 @@ class LearnedPredictor:
             target = next(t for t in targets if (t.problem, t.nranks) == (problem, nranks))
             counts = self.recorded or next_counts(problem, nranks, ())
             if len(counts) >= LEAST:
-                asked |= dict.fromkeys(_recording(target, count) for count in counts if count < nranks)
+                asked |= dict.fromkeys(self._recording(target, count) for count in counts if count < nranks)
         unlike: dict[tuple[Problem, int], EvidenceRequest] = {}
         for request in asked:  # one recording serves the targets on all platforms
             unlike.setdefault((request.target.problem, request.target.nranks), request)
@@ -292,23 +298,25 @@ class LearnedPredictor:
             return asked
         model = self.fit(evidence)
         for target in {(target.problem, target.nranks): target for target in targets}.values():
-            tried = {e.request.target.nranks for e in model.recordings if e.request.target.problem == target.problem}
-            tried |= {failed.nranks for failed in self.failed if failed.problem == target.problem}
+            known = dict(self.known)
+            small = [(e.request.target.problem, e.request.target.nranks) for e in model.recordings]
+            small += [(failed.problem, failed.nranks) for failed in self.failed]
+            tried = {count for problem, count in small if problem == problem_on(target.problem, known, count)}
             left = next_counts(target.problem, target.nranks, tried)
             if left and len(tried) >= LEAST and not model.settles(target):
-                asked += [_recording(target, count) for count in left]
+                asked += [self._recording(target, count) for count in left]
         return asked
+
+    def _recording(self, target: Target, nranks: int) -> EvidenceRequest:
+        problem = problem_on(target.problem, dict(self.known), nranks)
+        small = Target(problem, target.platform, target.placement[:nranks])
+        return EvidenceRequest("recording", small, iterations=iterations_to_record(small))
 
     def fit(self, evidence: Sequence[Evidence]) -> LearnedModel:
         """Return the model from all evidence."""
         recordings = tuple(piece for piece in evidence if piece.request.kind == "recording")
         networks = tuple(piece for piece in evidence if piece.request.kind != "recording")
         return LearnedModel(self.name, self.graph, recordings, networks, self.known, self.failed)
-
-
-def _recording(target: Target, nranks: int) -> EvidenceRequest:
-    small = Target(target.problem, target.platform, target.placement[:nranks])
-    return EvidenceRequest("recording", small, iterations=iterations_to_record(small))
 
 
 @dataclass(frozen=True)
@@ -329,13 +337,18 @@ class _Recordings:
 
 
 @lru_cache(maxsize=8)
-def _learned(recordings: _Recordings, numbers: tuple[int, ...]) -> Structure | CannotContinue:
+def _learned(
+    recordings: _Recordings, numbers: tuple[int, ...], sizes: tuple[tuple[int, tuple[int, ...]], ...]
+) -> Structure | CannotContinue:
     """Return what is learned, or why nothing is; both are remembered."""
     # Imported here for a quick start: it is slow to import.
     from predictor.learned.learn import learn
+    from predictor.learned.naming import with_calls_merged
 
+    made = [piece.recording for piece in recordings.evidence]
     try:
-        return learn([piece.recording for piece in recordings.evidence], numbers)
+        merged, text = with_calls_merged(made, recordings.evidence[0].request.target.problem)
+        return learn(merged, numbers, text, dict(sizes))
     except CannotContinue as err:
         return err
 

@@ -188,7 +188,8 @@ class Search:
 @cache
 def _choices_of_three(length: int) -> np.ndarray:
     """Return the choices of three of so many, with repetition, choices x 3."""
-    return np.array(list(itertools.combinations_with_replacement(range(length), 3)), np.int64).reshape(-1, 3)
+    a, b, c = np.ogrid[:length, :length, :length]
+    return np.argwhere((a <= b) & (b <= c))
 
 
 def _sample(rows: Rows, values: np.ndarray, most: int) -> tuple[Rows, np.ndarray]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from apps.recording.events import Kind, Mark, Op, Recording
+from predictor.learned.any_source import by_source
 from predictor.learned.errors import CannotContinue
 
 LAST = -1  # place of a WAIT's operation among the open ones: the youngest
@@ -42,7 +43,10 @@ class Trace:
     events: np.ndarray
     flops: np.ndarray  # of the computation before the event
     waited: np.ndarray  # of WAITs: the place of its operation among the open ones, the oldest first, or LAST
-    opened: np.ndarray  # number of open operations before the event
+    # Of WAITs: the kind of the operation (0: of no WAIT) and its place among the open ones of that kind, and the
+    # symbol with which it began and its place among the open ones of that symbol, events x 4.
+    waited_alike: np.ndarray
+    opened: np.ndarray  # number of open operations before the event, and of open sends, events x 2
     counts: np.ndarray  # as in Recording
 
 
@@ -68,6 +72,7 @@ def _trace(
     events = events[: stop[0] + 1] if len(stop) else events
     if np.isin(events["kind"], (Kind.LOOK, Kind.PROBE)).any():
         raise CannotContinue("the program looks for messages, and its course depends on what it finds")
+    events = by_source(events)
     computes = events["kind"] == Kind.COMPUTE
     before = np.cumsum(np.where(computes, events["amount"], 0.0)) - np.where(computes, events["amount"], 0.0)
     events, before = events[~computes], before[~computes]
@@ -82,10 +87,12 @@ def _trace(
         kind_, site, op, mode_, section = unlike[at].tolist()
         numbers[at] = table.setdefault(Symbol(kind_, paths[site], op, mode_, section), len(table))
     opens = np.isin(kind, (Kind.SEND, Kind.RECV))
-    opened = np.concatenate([[0], np.cumsum(opens.astype(np.int64) - (kind == Kind.WAIT))])[:-1]
     flops = np.diff(before, prepend=0.0)
-    waited = _waited(kind, events["request"])
-    return Trace(recording.nranks, rank, numbers[inverse], events, flops, waited, opened, recording.counts[rank])
+    waited, alike = _waited(kind, numbers[inverse], events["request"])
+    ends = np.column_stack([kind == Kind.WAIT, alike[:, 0] == Kind.SEND])
+    change = np.column_stack([opens, kind == Kind.SEND]).astype(np.int64) - ends
+    opened = np.cumsum(change, axis=0) - change
+    return Trace(recording.nranks, rank, numbers[inverse], events, flops, waited, alike, opened, recording.counts[rank])
 
 
 def _sections(events: np.ndarray) -> np.ndarray:
@@ -100,17 +107,29 @@ def _sections(events: np.ndarray) -> np.ndarray:
     return section
 
 
-def _waited(kind: np.ndarray, request: np.ndarray) -> np.ndarray:
-    waited = np.zeros(len(kind), np.int64)
+def _waited(kind: np.ndarray, symbols: np.ndarray, request: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return Trace.waited and Trace.waited_alike."""
+    waited, alike = np.zeros(len(kind), np.int64), np.zeros((len(kind), 4), np.int64)
     open_requests: list[int] = []
+    began: dict[int, tuple[int, int]] = {}  # by operation: its kind and its symbol
+    alone: dict[tuple[int, int], list[int]] = {}  # the open operations by kind (symbol -1), and by both
     matters = np.flatnonzero(np.isin(kind, (Kind.SEND, Kind.RECV, Kind.WAIT)))
-    for at, is_wait, number in zip(
-        matters.tolist(), (kind[matters] == Kind.WAIT).tolist(), request[matters].tolist(), strict=True
-    ):
-        if not is_wait:
-            open_requests.append(number)
+    columns = (matters, kind[matters], symbols[matters], request[matters])
+    for at, what, symbol, number in zip(*(column.tolist() for column in columns), strict=True):
+        if what != Kind.WAIT:
+            began[number] = what, symbol
+            for row in (open_requests, alone.setdefault((what, -1), []), alone.setdefault((what, symbol), [])):
+                row.append(number)
             continue
-        place = open_requests.index(number)
-        waited[at] = place if place < len(open_requests) - 1 or place == 0 else LAST
-        del open_requests[place]
-    return waited
+        waited[at] = _removed(open_requests, number)
+        what, symbol = began.pop(number)
+        alike[at] = what, _removed(alone[what, -1], number), symbol, _removed(alone[what, symbol], number)
+    return waited, alike
+
+
+def _removed(open_requests: list[int], number: int) -> int:
+    """Remove an operation from the open ones, and return its place, or LAST."""
+    place = open_requests.index(number)
+    last = place == len(open_requests) - 1 and place > 0
+    del open_requests[place]
+    return LAST if last else place

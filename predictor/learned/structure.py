@@ -12,6 +12,16 @@ from predictor.learned.nest import Node
 from predictor.learned.partners import PartnerModel
 from predictor.learned.skeleton import Symbol
 
+ANY_KIND = 0  # of open operations: sends and receives
+FIRST_SYMBOL = 3  # of open operations: those that began with symbol 0
+
+
+@dataclass(frozen=True)
+class AllOpen:
+    """The number of turns of a loop that waits for all open operations of a kind."""
+
+    kind: int  # Kind.SEND, Kind.RECV or ANY_KIND
+
 
 @dataclass(eq=False)
 class Leaf:
@@ -25,6 +35,8 @@ class Leaf:
     tag: NumberModel | None = None
     comm: NumberModel | None = None
     waited: NumberModel | None = None  # place of a WAIT's operation among the open ones, or -1: the youngest
+    waits_among: int = ANY_KIND  # the operations among which that place is: of a kind, or, from FIRST_SYMBOL on, symbol
+    waits_for: int = ANY_KIND  # the kind of the operations that it waits for, if it is always the same
     counts: NumberModel | None = None  # of a vector collective: bytes by member, in one more loop
     filled: bool = False  # whether no recorded size is 0
     # Of an all-to-all that divides its data twice, the least recorded block in bytes, if each has an entry per member.
@@ -43,7 +55,7 @@ class Structure:
     communicators: Communicators
     seen: tuple[int, ...]  # the recorded numbers of ranks
     leaves: dict[Node, Leaf] = field(default_factory=dict)
-    loops: dict[Node, NumberModel | None] = field(default_factory=dict)  # turns; None: one for each open operation
+    loops: dict[Node, NumberModel | AllOpen] = field(default_factory=dict)  # turns
     # Loops over the neighbours that lie inside the grid: steps to all neighbours.
     lists: Mapping[Node, Sequence[tuple[int, ...]]] = field(default_factory=dict)
     unconfirmed: list[str] = field(default_factory=list)  # what the largest recording was needed for, or is not exact

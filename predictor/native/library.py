@@ -18,7 +18,7 @@ NO_MEMORY, BAD_INPUT = -1, -2  # results of the functions, as in the headers
 
 @dataclass(frozen=True)
 class Library:
-    """The C files of a folder, as one library.
+    """The C files of a folder, as one library, with those of an add-on where it is there.
 
     It is compiled when it is first needed and kept in the cache folder; it is compiled again when a file, the compiler
     or its flags change.
@@ -26,6 +26,7 @@ class Library:
 
     name: str
     folder: Path
+    add_on: Path | None = None  # folder
 
     def call(self, function: str, *arguments: Any) -> int:
         """Call a function and return its result, which is at least 0.
@@ -55,7 +56,8 @@ class Library:
         Raises:
             UserError: The library cannot be compiled.
         """
-        sources, headers = sorted(self.folder.glob("*.c")), sorted(self.folder.glob("*.h"))
+        folders = [self.folder] if self.add_on is None else [self.folder, self.add_on]
+        sources, headers = (sorted(path for folder in folders for path in folder.glob(end)) for end in ("*.c", "*.h"))
         return compile_once(self.name, sources, compiler=["gcc"], flags=FLAGS, libraries=["-lm"], headers=headers)
 
 

@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "bundled.h"
 #include "ends.h"
 #include "links.h"
 #include "share.h"
@@ -34,10 +35,15 @@ static void reschedule(Graph *graph, Changed changed, double now_s)
 {
   Flow *flow = &graph->flow[changed.slot];
   double before = changed.before_Bps;
-  if (fabs(flow->rate - before) <= SAME * flow->rate) {
+  bool same = fabs(flow->rate - before) <= SAME * flow->rate;
+  if (same)
     flow->rate = before;
+  if (changed.slot < graph->bundles) {
+    bundles_reschedule(graph, changed, now_s);
     return;
   }
+  if (same && flow->place != NOTHING)
+    return;
   flow->remaining -= before * flow->factor * (now_s - flow->since_s);
   flow->since_s = now_s;
   double left = flow->remaining > 0.0 ? flow->remaining : 0.0;
@@ -61,19 +67,27 @@ static void give_bounds(Graph *graph)
   }
 }
 
+/* Finds the rates of the flows that the change concerns. */
+static int solve(Graph *graph)
+{
+  bundles_forget_empty(graph);
+  if (graph->crowded || graph->reached_count > 0)
+    spread(graph);
+  if (is_limited(graph))
+    return share(graph);
+  give_bounds(graph);
+  return DONE;
+}
+
 int change_rates(Graph *graph, double now_s)
 {
   for (int64_t i = 0; i < graph->reached_count; i++) { /* flows that ended may have made room on these links */
     Link *link = graph->reached[i];
     link->tight = links_over(link);
   }
-  if (graph->crowded || graph->reached_count > 0)
-    spread(graph);
-  int result = DONE;
-  if (is_limited(graph))
-    result = share(graph);
-  else
-    give_bounds(graph);
+  int result = solve(graph);
+  while (result == DONE && bundles_overrun(graph, now_s))
+    result = solve(graph);
   for (int64_t i = 0; i < graph->changed_count; i++)
     reschedule(graph, graph->changed[i], now_s);
   return result;

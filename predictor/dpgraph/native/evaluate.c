@@ -1,6 +1,7 @@
 /* The loop over the dates of an evaluation. */
 #include <math.h>
 
+#include "bundled.h"
 #include "change.h"
 #include "ends.h"
 #include "links.h"
@@ -27,10 +28,12 @@ static bool is_due(const Heap *heap, double now_s)
 static void end_flows(Graph *graph, double now_s)
 {
   while (is_due(&graph->ends, now_s)) {
-    int32_t slot = ends_pop(&graph->ends, graph->flow);
+    int32_t first = graph->ends.event[0].what;
+    bool member = first < graph->bundles;
+    int32_t slot = member ? bundles_pop(graph, first) : ends_pop(&graph->ends, graph->flow);
     graph->free[graph->free_count++] = slot;
     ranks_arrive(graph, graph->flow[slot].message, now_s);
-    links_leave(graph, slot);
+    links_leave(graph, slot, member);
   }
 }
 
@@ -50,8 +53,12 @@ static int start_flows(Graph *graph, double now_s)
     flow->remaining = message->amount_bytes;
     flow->since_s = now_s;
     flow->rate = 0.0;
-    change_note(graph, slot);
-    links_join(graph, slot);
+    if (graph->bundles == 0) {
+      change_note(graph, slot);
+      links_join(graph, slot);
+    } else if (bundles_join(graph, slot, now_s) != DONE) {
+      return NO_MEMORY;
+    }
   }
   return DONE;
 }

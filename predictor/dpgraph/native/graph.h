@@ -67,8 +67,8 @@ typedef struct Graph Graph;
 /* Begins an evaluation; *made is NULL unless it returns DONE.  The input has to stay until graph_close().
  *
  * The loops are executed `copies` times.  Messages from number `fixed` on are those of the loops: each copy has its own,
- * and waits for all of them. */
-int graph_open(const Input *input, int64_t copies, int64_t fixed, Graph **made);
+ * and waits for all of them.  A link that at least `hub_paths` paths cross is a hub (predictor/bundles). */
+int graph_open(const Input *input, int64_t copies, int64_t fixed, int64_t hub_paths, Graph **made);
 
 /* Evaluates dates until about so many rates of flows have been found; returns MORE if events remain, else DONE, with all
  * results written. */

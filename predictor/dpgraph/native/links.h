@@ -1,4 +1,4 @@
-/* The links, each with a doubly linked list of its flows, the latest first. */
+/* The links, each with a doubly linked list of its flows, the latest first; that of a hub has bundles in place of theirs. */
 #ifndef PREDICTOR_DPGRAPH_LINKS_H
 #define PREDICTOR_DPGRAPH_LINKS_H
 
@@ -17,51 +17,68 @@ static inline void links_reach(Graph *graph, Link *link)
   graph->reached[graph->reached_count++] = link;
 }
 
-/* Adds a flow to the links of its path. */
+/* Adds entry `number`, of a flow in a slot, to the list of a link. */
+static inline void links_enter(Graph *graph, Link *link, int32_t number, int32_t slot)
+{
+  Entry *entry = graph->entry;
+  entry[number] = (Entry){NOTHING, link->head, slot};
+  if (link->head != NOTHING)
+    entry[link->head].before = number;
+  link->head = number;
+}
+
+/* Removes an entry from the list of a link. */
+static inline void links_exit(Graph *graph, Link *link, const Entry *own)
+{
+  Entry *entry = graph->entry;
+  if (own->after != NOTHING)
+    entry[own->after].before = own->before;
+  if (own->before != NOTHING)
+    entry[own->before].after = own->after;
+  else
+    link->head = own->after;
+}
+
+/* Adds a flow to the links of its path, where there are no bundles. */
 static inline void links_join(Graph *graph, int32_t slot)
 {
   const Path *path = graph->flow[slot].path;
   int32_t number = (int32_t)(slot * graph->width);
-  Entry *entry = graph->entry;
   bool crowded = false;
   for (int32_t k = 0; k < path->crossings; k++, number++) {
     Link *link = path->crossing[k].link;
     link->demand += path->crossing[k].amount;
     crowded |= links_over(link) | link->tight;
-    entry[number] = (Entry){NOTHING, link->head, slot};
-    if (link->head != NOTHING)
-      entry[link->head].before = number;
-    link->head = number;
+    links_enter(graph, link, number, slot);
   }
   graph->crowded |= crowded;
 }
 
-/* Removes a flow from the links of its path, and adds the tight ones to the change. */
-static inline void links_leave(Graph *graph, int32_t slot)
+/* Removes a flow from the links of its path, and adds the tight ones to the change; `member`: it was in a bundle. */
+static inline void links_leave(Graph *graph, int32_t slot, bool member)
 {
   const Path *path = graph->flow[slot].path;
-  Entry *entry = graph->entry;
-  const Entry *own = &entry[slot * graph->width];
+  const Entry *own = &graph->entry[slot * graph->width];
   for (int32_t k = 0; k < path->crossings; k++, own++) {
     Link *link = path->crossing[k].link;
-    if (own->after != NOTHING)
-      entry[own->after].before = own->before;
-    if (own->before != NOTHING)
-      entry[own->before].after = own->after;
-    else
-      link->head = own->after;
+    if (!(member & link->hub))
+      links_exit(graph, link, own);
+    link->flows--;
+    link->members -= member & !link->hub;
     link->demand = link->head != NOTHING ? link->demand - path->crossing[k].amount : 0.0;
+    link->shares = link->head != NOTHING ? link->shares - path->crossing[k].share : 0.0;
     if (link->tight && link->seen != graph->step)
       links_reach(graph, link);
   }
 }
 
-/* Adds those links of a path to the change of this date that limit their flows now or did so before. */
+/* Adds those links of a path to the change of this date that limit their flows now or did so before; those with flows of
+ * bundles do not. */
 static inline void links_of_path(Graph *graph, const Path *path)
 {
   for (int32_t k = 0; k < path->crossings; k++) {
     Link *link = path->crossing[k].link;
-    bool over = links_over(link);
+    bool over = links_over(link) && link->members == 0;
     if ((over || link->tight) && link->seen != graph->step) {
       link->tight = over;
       links_reach(graph, link);

@@ -1,6 +1,7 @@
 /* The beginning and the end of an evaluation. */
 #include <stdlib.h>
 
+#include "bundled.h"
 #include "check.h"
 #include "choices.h"
 #include "looks.h"
@@ -40,7 +41,7 @@ static void read_paths(Graph *graph)
   for (int64_t p = 0; p < input->paths; p++) {
     int64_t first = input->path_first[p], crossings = input->path_first[p + 1] - first;
     double bound = input->bound_Bps[p], penalty = input->penalty[p];
-    graph->path[p] = (Path){bound, penalty, bound * penalty, &graph->crossing[first], (int32_t)crossings};
+    graph->path[p] = (Path){bound, penalty, bound * penalty, &graph->crossing[first], (int32_t)crossings, NOTHING};
     if (crossings > graph->width)
       graph->width = crossings;
     for (int64_t k = first; k < first + crossings; k++) {
@@ -55,17 +56,17 @@ static void read_paths(Graph *graph)
 }
 
 /* Returns DONE, NO_MEMORY or BAD_INPUT. */
-static int begin(Graph *graph)
+static int begin(Graph *graph, int64_t hub_paths)
 {
   read_paths(graph);
   for (int64_t r = 0; r < graph->input.ranks; r++)
     graph->woken[graph->woken_count++] = (int32_t)r;
-  if (room_for_flows(graph) != DONE || room_for_copies(graph) != DONE)
+  if (room_for_flows(graph) != DONE || bundles_make(graph, hub_paths) != DONE || room_for_copies(graph) != DONE)
     return NO_MEMORY;
   return steps_make(graph);
 }
 
-int graph_open(const Input *input, int64_t copies, int64_t fixed, Graph **made)
+int graph_open(const Input *input, int64_t copies, int64_t fixed, int64_t hub_paths, Graph **made)
 {
   *made = NULL;
   int result = check(input, copies, fixed);
@@ -79,7 +80,7 @@ int graph_open(const Input *input, int64_t copies, int64_t fixed, Graph **made)
   graph->fixed = fixed;
   result = allocate(graph);
   if (result == DONE)
-    result = begin(graph);
+    result = begin(graph, hub_paths);
   if (result != DONE) {
     graph_close(graph);
     return result;
@@ -118,6 +119,7 @@ int graph_close(Graph *graph)
   free(graph->alias);
   free(graph->differs);
   choices_free(graph);
+  bundles_free(graph);
   free(graph);
   return DONE;
 }

@@ -20,6 +20,7 @@ int room_for_flows(Graph *graph)
   for (int64_t slot = graph->slots; slot < slots; slot++) {
     graph->flow[slot].place = NOTHING;
     graph->flow[slot].seen = 0;
+    graph->flow[slot].bundle = NOTHING;
   }
   graph->slots = slots;
   return DONE;

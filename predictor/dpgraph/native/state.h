@@ -43,12 +43,18 @@ typedef struct {
   int32_t receiver;  /* rank that waits until the message arrives; -2 - rank if that rank probes for it; NOBODY */
 } Posted;
 
+typedef struct Bundle Bundle; /* predictor/bundles */
+
 typedef struct {
   double demand;    /* sum over its flows of the most that they use */
   double limit;     /* the capacity, with tolerance */
   int64_t seen;     /* step in which the link was last reached */
   int32_t head;     /* entry of its latest flow; NOTHING: none */
+  double shares;    /* sum over its flows of weight / penalty; of others than hubs, as all that predictor/bundles needs: */
+  double alarm_share; /* share of a bundle from which on its flows may overrun the link: the latest that was noted */
+  int32_t alarm_bundle, alarm_epoch, flows, members; /* its bundle; flows, and of them those in a bundle */
   bool tight;       /* it took part in the latest solution; so after each date if its flows could exceed its capacity */
+  bool hub;         /* many paths cross it */
   double capacity;
   double remaining; /* capacity that the solution has not assigned yet */
   double usage;     /* sum over its flows without a rate of weight / penalty */
@@ -67,6 +73,7 @@ typedef struct {
   double wish; /* bound * penalty */
   Crossing *crossing;
   int32_t crossings;
+  int32_t bundle; /* of its flows that nothing but hubs limits; NOTHING: each is on its own */
 } Path;
 
 /* Entry slot * width + k of the links' lists: the flow of the slot, on the k-th link of its path. */
@@ -83,7 +90,8 @@ typedef struct {
   const Path *path;
   int64_t seen; /* step in which the flow was last reached */
   int32_t message; /* its place */
-  int32_t place; /* in the heap of ends; NOTHING: not there */
+  int32_t place; /* in the heap of ends, or in that of its bundle; NOTHING: not there */
+  int32_t bundle; /* that it is in; NOTHING: it has its own rate */
 } Flow;
 
 typedef struct {
@@ -161,6 +169,9 @@ struct Graph {
   Entry *entry;
   int64_t slots;      /* for which there is room */
   int64_t used_slots; /* slots from this one on have never had a flow */
+  Bundle *bundle;     /* of which bundle i is in slot i as if it were a flow */
+  int64_t bundles;
+  Crossing *bundled;  /* the crossings of all bundles, and those of one flow of each */
   int32_t *free;      /* stack of the slots below used_slots without a flow */
   int64_t free_count;
   /* The flows and links that the events of one date concern. */

@@ -22,8 +22,8 @@ from platforms.model.platform import Cluster, Host, Platform
 from platforms.read.read import materialise
 from predictor.answers.answers import predict
 from predictor.base import Cost, Evidence, OutOfRange
-from predictor.dpgraph.left_out import left_out
 from predictor.evidence.broker import Broker
+from predictor.graph.left_out import left_out
 from predictor.graph.li_predictor import (
     DPGRAPH_LI,
     DPGRAPH_LI_DUPLEX,

@@ -14,6 +14,7 @@ from predictor.learned.grids import as_in_smpi, most_cubic, rivals
 from predictor.learned.matching import check_matched, difference
 from predictor.learned.models import Notes, evaluate
 from predictor.learned.rows import Rows
+from predictor.learned.scatter import scatter_of
 
 
 def rows_of(*counts):
@@ -167,3 +168,26 @@ def test_bits_of_places_count_the_steps_of_a_scan(places, bits):
     assert set(space.value("lp0", rows)) == {bits}
     reached = [sum(rank + 2**i < places for i in range(bits)) for rank in range(places)]
     np.testing.assert_array_equal(space.value("ld0", rows), reached)
+
+
+def drawn(nranks, seed):
+    """Return rows of three iterations on all ranks, and shares of 2^20 items that fall to them at random."""
+    rank, turn = (part.reshape(-1) for part in np.meshgrid(np.arange(nranks), np.arange(3), indexing="ij"))
+    items = np.random.default_rng(seed).multinomial(1 << 20, np.full(nranks, 1 / nranks))
+    turns = np.full((len(rank), 1), 3)
+    return Rows(np.full(len(rank), nranks), rank, turn[:, None], turns, turn[:, None]), items[rank].astype(float)
+
+
+def test_shares_that_fall_to_ranks_at_random_keep_their_sum_and_spread():
+    few = [drawn(nranks, 7) for nranks in (4, 8, 16, 32, 64)]
+    names = ("nranks", "rank", "index", "turns", "turn")
+    rows = Rows(*(np.concatenate([getattr(some, name) for some, _ in few]) for name in names))
+    values = np.concatenate([values for _, values in few])
+    scatter = scatter_of(rows, values, values * rows.nranks / (1 << 20), by_member=False)
+    many, _ = drawn(256, 8)
+    made = scatter.ratios(many, 0)
+    assert made.mean() == pytest.approx(1, rel=1e-9)
+    ends = [float(scatter.ratios(many, lean).std()) for lean in (-1, 1)]
+    assert ends[0] <= made.std() <= ends[1]
+    assert ends[0] / 1.5 < (1 - 1 / 256) ** 0.5 / 64 < ends[1]  # of a binomial distribution of 4,096 items, by hand
+    assert (made.reshape(256, 3) == made.reshape(256, 3)[:, :1]).all()  # the iterations are alike

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from apps.programs.problem import problem
+from apps.programs.problem import problem, sized_problem
+from platforms.errors import UserError
 from predictor.learned.counts import counts_to_record, next_counts
-from predictor.learned.numbers import numbers_of, parse_known
+from predictor.learned.numbers import numbers_of, parse_known, problem_on, sizes_by_count
 from validation.entrance.main import main
 
 CG = ("predict", "--scenario", "bwUniCluster", "--app", "cg", "--class", "S", "--json")
@@ -43,6 +44,30 @@ def test_iterations_that_end_without_a_collective_are_learned(capsys):
         (made,) = json.loads(capsys.readouterr().out)["predictions"]
         times_s.append(made["prediction"]["time_s"])
     assert times_s[0] == pytest.approx(times_s[1], rel=1e-9)
+
+
+@pytest.mark.slow
+def test_recordings_of_other_sizes_take_the_time_of_a_recorded_run(capsys):
+    halo = str(Path(__file__).parent / "data" / "halo3d.c")
+    options = ["--scenario", "grid4x12", "--network", "infiniband", "--speeds", "40,50,60,70", "--program", halo]
+    options += ["--program-args", "20 3", "--ranks", "48", "--json"]
+    sizes = [f"--known=n{at}={n}" for at, n in (("", 20), ("@8", 9), ("@12", 11), ("@18", 10), ("@27", 12))]
+    times_s = []
+    for words in (["learned:known", "--recorded", "8,12,18,27", *sizes], ["dpgraph:known"]):
+        assert main(["predict", *options, "--predictor", *words]) == 0
+        (made,) = json.loads(capsys.readouterr().out)["predictions"]
+        times_s.append(made["prediction"]["time_s"])
+    assert times_s[0] == pytest.approx(times_s[1], rel=1e-9)
+
+
+def test_a_recording_of_another_size_is_one_of_the_same_program():
+    asked, known = sized_problem("fft", 4096), parse_known(["n@8=512"])
+    assert problem_on(asked, known, 8) == sized_problem("fft", 512)
+    assert problem_on(asked, known, 16) == asked
+    assert sizes_by_count(asked, known) == {8: (512,)}
+    for wrong, error in ((["rows@8=512"], "fft has no size rows"), (["n@0=4"], "not of the form NAME=VALUE")):
+        with pytest.raises(UserError, match=error):
+            problem_on(asked, parse_known(wrong), 8)
 
 
 def test_too_few_smaller_numbers_of_ranks_are_no_answer(capsys):

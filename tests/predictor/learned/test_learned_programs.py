@@ -103,3 +103,11 @@ def test_an_all_to_all_with_fewer_entries_than_members_is_doubtful():
     generate(structure, 256, notes=doubtful)
     assert not sure.assumed
     assert any("fewer entries than it has members" in what for what in doubtful.assumed.values())
+
+
+def test_recordings_of_smaller_problems_lead_to_a_larger_one():
+    sizes = {4: 400, 8: 503, 12: 610, 18: 333, 27: 700}
+    small = [recorded(of_program("stencil2d.c", f"{n} 3"), nranks) for nranks, n in sizes.items()]
+    structure = learn(small, [4100], recorded={nranks: (n,) for nranks, n in sizes.items()})
+    assert not structure.unconfirmed and not structure.fitted
+    assert difference(generate(structure, 45), recorded(of_program("stencil2d.c", "4100 3"), 45)) is None

@@ -1,0 +1,17 @@
+/* The add-on predictor/bundles; without it there are no bundles. */
+#ifndef PREDICTOR_DPGRAPH_BUNDLED_H
+#define PREDICTOR_DPGRAPH_BUNDLED_H
+
+#if __has_include("../../bundles/native/bundles.h")
+#include "../../bundles/native/bundles.h"
+#else
+#define bundles_make(graph, hub_paths) ((void)(hub_paths), DONE)
+#define bundles_free(graph) ((void)0)
+#define bundles_join(graph, slot, now_s) DONE
+#define bundles_pop(graph, slot) (slot)
+#define bundles_reschedule(graph, changed, now_s) ((void)0)
+#define bundles_overrun(graph, now_s) false
+#define bundles_forget_empty(graph) ((void)0)
+#endif
+
+#endif

@@ -1,0 +1,122 @@
+"""Fits of numbers that follow no rule exactly, such as measured computation and the particles in a share."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from predictor.learned.features import Space
+from predictor.learned.models import Fitted, Term, matrix_of
+from predictor.learned.rows import Rows
+
+_PARAMETER = 0.01  # relative error that one more part of a fit has to make up for
+_MOST_ROWS = 4000
+_STEP = 1.1  # factor between two numbers of ranks from which on it may be a step
+_CLEAR = 3.0  # times the scatter on either side of it that a step is
+_LEAST = 1e-12
+_WIDEST = 50.0  # scatter
+_EDGES = ("", "+1", "-1", "+2", "-2")  # shares with or without edges
+
+
+def fitted(space: Space, rows: Rows, values: np.ndarray) -> Fitted:
+    """Return the fit that leads from the fewer numbers of ranks to the largest one best.
+
+    It is a product of features, such as the shares along two axes, times a factor, perhaps times powers of the number
+    of ranks or of the sides of the grid.  Its ratios are the least and the largest mean of a rank, and no nearer to 1
+    than what the largest number of ranks was missed by.  Its factor may change at once from one number of ranks on, as
+    where a share begins to fit into a cache; where the next such step is cannot be known, so that the range allows for
+    one as large.
+    """
+    values = np.asarray(values, float)
+    if len(rows) > _MOST_ROWS:
+        which = np.sort(np.random.default_rng(3).choice(len(rows), _MOST_ROWS, replace=False))
+        rows, values = rows.take(which), values[which]
+    best: tuple[float, Fitted] | None = None
+    few = rows.nranks < rows.counts[-1]
+    for term, powers in _forms(space, rows):
+        for with_step in (False, True):
+            model = _on_means(space, rows, values, term, powers, with_step=with_step)
+            if model is None:
+                continue
+            before = _on_means(space, rows.take(few), values[few], term, powers, with_step=with_step)
+            if before is None and (powers or with_step):
+                continue
+            missed = 0.0
+            if before is not None:
+                missed = abs(math.log(max(_ratios(before, space, rows.take(~few), values[~few])[1], _LEAST)))
+            scatter = math.log(max(model.high, _LEAST)) - math.log(max(model.low, _LEAST))
+            score = missed + min(scatter, _WIDEST) + _PARAMETER * (len(term) + 2 * len(powers) + 4 * with_step)
+            if best is None or score < best[0] - 1e-9:
+                best = score, model.widened(math.exp(-missed), math.exp(missed))
+    assert best is not None  # the constant always has a fit
+    model = best[1]
+    return model if model.step is None else model.widened(*sorted((model.step[1], 1 / model.step[1])))
+
+
+def _forms(space: Space, rows: Rows) -> Iterator[tuple[Term, tuple[str, ...]]]:
+    """Yield products of features, and features whose powers are fitted."""
+    sides = tuple(f"p{axis}" for axis in range(space.axes))
+    yield (), ()
+    yield (), ("P",)
+    if space.axes > 1 and len(rows.counts) > space.axes + 2:
+        yield (), sides
+    names = [name for name in space.names(rows.loops) if bool((space.value(name, rows) > 0).all())]
+    names = [name for name in names if np.ptp(space.value(name, rows)) > 0]
+    yield from (((name,), ()) for name in names)
+    for number in space.numbers:
+        shares = [[f"e{axis}{by}:{number}" for by in _EDGES] for axis in range(space.axes)]
+        for length in range(2, space.axes + 1):
+            for axes in itertools.combinations(shares, length):
+                yield from ((term, ()) for term in itertools.product(*axes))
+
+
+def _on_means(
+    space: Space, rows: Rows, values: np.ndarray, term: Term, powers: Sequence[str], *, with_step: bool
+) -> Fitted | None:
+    """Return the fit through the means of the numbers of ranks; None if it is not determined, or has no step."""
+    base = matrix_of((term,), space, rows)[:, 0]
+    if (base <= 0).any() or not len(values) or (with_step and powers):
+        return None
+    by_count = [rows.nranks == nranks for nranks in rows.counts]
+    means = np.array([max(float((values[which] / base[which]).mean()), 0.0) for which in by_count])
+    if (means <= 0).any():
+        if powers or term:
+            return None
+        means = np.full(len(means), max(float(values.mean()), _LEAST))
+    if with_step:
+        model = _step(rows.counts, np.log(means), term)
+    else:
+        features = [[math.log(float(space.value(name, rows)[which][0])) for which in by_count] for name in powers]
+        matrix = np.column_stack([np.ones(len(means)), *map(np.array, features)])
+        if len(means) < matrix.shape[1]:
+            return None
+        solved = np.linalg.lstsq(matrix, np.log(means), rcond=None)[0].tolist()
+        model = Fitted(solved[0], tuple(zip(powers, solved[1:], strict=True)), term)
+    if model is None:
+        return None
+    low, _, high = _ratios(model, space, rows, values)
+    return model.widened(low, high)
+
+
+def _step(counts: np.ndarray, logs: np.ndarray, term: Term) -> Fitted | None:
+    """Return the fit whose factor changes at once from one number of ranks on; None if none does clearly.
+
+    So it is where a share begins to fit into a cache.
+    """
+    for at in range(1, len(logs)):
+        before, behind = logs[:at], logs[at:]
+        jump = float(behind.mean() - before.mean())
+        if abs(jump) > _CLEAR * max(np.ptp(before), np.ptp(behind), math.log(_STEP) / _CLEAR):
+            return Fitted(float(behind.mean()), term=term, step=(int(counts[at]), math.exp(jump)))
+    return None
+
+
+def _ratios(model: Fitted, space: Space, rows: Rows, values: np.ndarray) -> tuple[float, float, float]:
+    """Return the least, the mean and the largest ratio to the fit of the mean of a rank."""
+    ratio = values / model.middle(space, rows)
+    _, rank = np.unique(np.column_stack([rows.nranks, rows.rank]), axis=0, return_inverse=True)
+    means = np.bincount(rank.reshape(-1), ratio) / np.bincount(rank.reshape(-1))
+    return float(means.min()), float(means.mean()), float(means.max())

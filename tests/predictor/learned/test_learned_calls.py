@@ -1,0 +1,183 @@
+"""Calls of programs that people write: pipelines, waits for some operations, any source, sizes that follow no rule."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from apps.programs.problem import problem
+from apps.recording.events import EVENT, FROM_ANY, Kind, Mark, Recording
+from predictor.learned import naming
+from predictor.learned.any_source import by_source
+from predictor.learned.features import Space
+from predictor.learned.generate import generate
+from predictor.learned.grids import coordinates, most_cubic
+from predictor.learned.learn import learn
+from predictor.learned.matching import AS_SENT, difference, take_sizes_as_sent
+from predictor.learned.models import Notes
+from predictor.learned.noisy import fitted
+from predictor.learned.periods import _period
+from predictor.learned.rows import Rows
+from tests.adversary.any_count import Rank, mixed
+
+
+def recorded(body, nranks, axes=1):
+    sides = most_cubic(nranks, axes)
+    places = coordinates(sides, np.arange(nranks)).T.tolist()
+    ranks = [Rank(r, nranks, sides, tuple(place)) for r, place in enumerate(places)]
+    for rank in ranks:
+        rank.add(Kind.MARK, 1, op=Mark.START)
+        body(rank)
+        rank.add(Kind.MARK, 2, op=Mark.STOP)
+    events = tuple(np.array(rank.rows, EVENT) for rank in ranks)
+    none = np.zeros(0, np.int64)
+    paths = tuple((address,) for address in range(1, 100))
+    return Recording(events, (none,) * nranks, (tuple(range(nranks)),), paths=paths)
+
+
+def check_exact(body, counts, nranks, axes=1, numbers=()):
+    structure, notes = learn([recorded(body, count, axes) for count in counts], numbers), Notes()
+    assert difference(generate(structure, nranks, notes=notes), recorded(body, nranks, axes)) is None
+    assert not (structure.unconfirmed or structure.fitted or notes.differs or notes.assumed)
+
+
+def neighbours(rank):
+    for axis, side in enumerate(rank.sides):
+        for step in (-1, 1):
+            place = rank.at[axis] + step
+            if 0 <= place < side:
+                there = (*rank.at[:axis], place, *rank.at[axis + 1 :])
+                yield 2 * axis + (step > 0), int(np.ravel_multi_index(there, rank.sides))
+
+
+def pipeline(rank):
+    for _ in range(3):
+        for tag in range(5):
+            if rank.rank:
+                rank.add(Kind.WAIT, 11, request=rank.start(Kind.RECV, 10, rank.rank - 1, tag, 8))
+            if rank.rank < rank.nranks - 1:
+                rank.add(Kind.WAIT, 13, request=rank.start(Kind.SEND, 12, rank.rank + 1, tag, 8))
+        if rank.rank == rank.nranks - 1:
+            rank.add(Kind.WAIT, 15, request=rank.start(Kind.SEND, 14, 0, 9, 8))
+        if not rank.rank:
+            rank.add(Kind.WAIT, 17, request=rank.start(Kind.RECV, 16, rank.nranks - 1, 9, 8))
+
+
+def test_a_pipeline_begins_again_on_ranks_that_do_not_show_it():
+    check_exact(pipeline, (4, 6, 9), 20)
+
+
+def rotation(rank):
+    for _ in range(4):
+        for phase in range(1, rank.nranks):
+            begun = [
+                rank.start(Kind.RECV, 10, (rank.rank + phase) % rank.nranks, phase, 8),
+                rank.start(Kind.SEND, 11, (rank.rank - phase) % rank.nranks, phase, 8),
+            ]
+            for at, number in enumerate(begun):
+                rank.add(Kind.WAIT, 12 + at, request=number)
+
+
+def test_an_exchange_with_all_others_repeats():
+    check_exact(rotation, (4, 6, 9, 12), 20)
+
+
+@pytest.mark.parametrize(("row", "period"), [("abcabc", 3), ("abcab", 5), ("aaa", 1), ("abaaba", 3)])
+def test_a_period_divides_the_length_of_its_row(row, period):
+    assert _period(row) == period
+
+
+def sends_first(rank):
+    received = [rank.start(Kind.RECV, 10 + way, there, 1, 8) for way, there in neighbours(rank)]
+    sent = [rank.start(Kind.SEND, 20 + way, there, 1, 8) for way, there in neighbours(rank)]
+    for number in sent:
+        rank.add(Kind.WAIT, 30, request=number)
+    for (way, _), number in zip(neighbours(rank), received, strict=True):
+        rank.add(Kind.WAIT, 40 + way, request=number)
+
+
+def test_waits_for_all_sends_leave_the_receives_open():
+    check_exact(sends_first, (4, 9, 12, 16), 30, axes=2)
+
+
+def from_any_source(rank):
+    ways = list(neighbours(rank))
+    order = sorted(ways, key=lambda way: mixed(rank.rank, way[1], rank.nranks))  # as messages come
+    begun = []
+    for _, there in order:
+        begun.append(rank.start(Kind.RECV, 10, there, 1, 8))
+        rank.rows[-1] = (rank.rows[-1][0], FROM_ANY, *rank.rows[-1][2:])
+    for _, there in ways:
+        rank.add(Kind.WAIT, 21, request=rank.start(Kind.SEND, 20, there, 1, 8))
+    for number in begun:
+        rank.add(Kind.WAIT, 30, request=number)
+
+
+def test_receives_from_any_source_that_follow_each_other_are_in_the_order_of_sources():
+    check_exact(from_any_source, (4, 9, 12, 16), 30, axes=2)
+
+
+def test_a_receive_from_any_source_that_is_answered_stays_where_it_is():
+    rows = [
+        (kind, mode, 0, 0, peer, 1, number, 8, 0.0, 0.0, 1)
+        for kind, mode, peer, number in ((Kind.RECV, FROM_ANY, 2, 0), (Kind.SEND, 0, 2, 1), (Kind.RECV, FROM_ANY, 1, 2))
+    ]
+    events = np.array(rows, EVENT)
+    assert by_source(events)["peer"].tolist() == [2, 2, 1]
+    assert by_source(events[[0, 2]])["peer"].tolist() == [1, 2]
+
+
+def test_a_fit_is_proportional_to_the_shares_that_lead_to_the_largest_recording():
+    nranks = np.repeat([4, 6, 9, 12], [4, 6, 9, 12])
+    rank, none = np.concatenate([np.arange(count) for count in (4, 6, 9, 12)]), np.zeros((len(nranks), 0), np.int64)
+    rows = Rows(nranks, rank, none, none, none)
+    values = 1000 / nranks * (1 + 0.01 * (rank % 3))
+    model = fitted(Space("line", [1000]), rows, values)
+    target = Rows(np.full(40, 40), np.arange(40), *[np.zeros((40, 0), np.int64)] * 3)
+    assert model.middle(Space("line", [1000]), target).mean() == pytest.approx(25, rel=0.03)
+    assert 0.97 < model.low < 1 < model.high < 1.03
+
+
+def test_receives_of_messages_with_fitted_sizes_take_them_as_they_are_sent():
+    rows = [
+        (kind, 0, 0, 0, peer, 1, number, size, 0.0, 0.0, 1)
+        for kind, peer, number, size in (
+            (Kind.SEND, 1, 0, 30), (Kind.SEND, 1, 1, 50), (Kind.RECV, 0, 0, AS_SENT), (Kind.RECV, 0, 1, AS_SENT)
+        )
+    ]  # fmt: skip
+    events, rank = np.array(rows, EVENT), np.array([0, 0, 1, 1])
+    take_sizes_as_sent(events, rank)
+    assert events["size_bytes"].tolist() == [30, 50, 30, 50]
+    events["size_bytes"][2:], events["peer"][3] = AS_SENT, 1
+    take_sizes_as_sent(events, rank)
+    assert events["size_bytes"].tolist() == [30, 50, AS_SENT, AS_SENT]
+
+
+def cached(rank):
+    """Compute 3 flops for each of 6,000 points, or half the time once a share has 500 points."""
+    points = 6000 / rank.nranks
+    rank.add(Kind.COMPUTE, 0, amount=3 * points * (0.5 if points <= 500 else 1) * (1 + mixed(rank.rank) % 10 / 1000))
+    rank.add(Kind.COLLECTIVE, 10, op=0, comm=0, size=8)
+
+
+def test_a_step_of_measured_computation_is_named_and_the_range_allows_for_another():
+    made = [replace(recorded(cached, count), measured=True) for count in (4, 6, 8, 12, 15)]
+    notes = Notes(lean=-1)
+    structure = learn(made, [6000])
+    low, middle = (
+        sum(float(events["amount"].sum()) for events in generate(structure, 30, notes=each).events)
+        for each in (notes, Notes())
+    )
+    assert [text.split(" times")[1] for text in notes.steps.values()] == [" as much from 12 ranks on"]
+    assert middle == pytest.approx(3 * 6000 * 0.5, rel=0.01)
+    assert low <= 0.51 * middle
+
+
+def test_copies_that_the_compiler_made_of_a_call_are_one(monkeypatch):
+    calls = {(7,): "a.c:1", (8,): "a.c:1", (9,): "a.c:2"}
+    monkeypatch.setattr(naming, "calls_of", lambda _, paths: tuple((calls[path],) for path in paths))
+    none = np.zeros(0, EVENT)
+    recording = Recording((none,), (np.zeros(0, np.int64),), ((0,),), paths=((8,), (9,), (7,)))
+    (merged,), text = naming.with_calls_merged([recording], problem("cg", "S"))
+    assert merged.paths == ((7,), (9,), (7,))
+    assert text == {(7,): ("a.c:1",), (9,): ("a.c:2",)}
