@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "docs")) if path not in sys.path]
 
-from clusters import league, published  # noqa: E402 (found by the line above)
+from clusters import csd3, league, published  # noqa: E402 (found by the line above)
 
 PAGES = ROOT / "docs" / "validation"
 _PART = re.compile(r"(?P<mark><!-- made: (?P<name>[\w-]+) -->\n)\n*(?:\|.*\n)*\n*")
@@ -29,10 +29,10 @@ def filled(text: str, parts: Mapping[str, Callable[[], str]]) -> str:
 
 def write_pages() -> None:
     """Write all pages and pictures."""
-    for name, parts in (("published", published.PARTS), ("clusters", league.PARTS)):
+    for name, parts in (("published", published.PARTS), ("csd3", csd3.PARTS), ("clusters", league.PARTS)):
         page = PAGES / f"{name}.md"
         page.write_text(filled(page.read_text("utf-8"), parts), "utf-8")
-    for name, drawn in {"published": published.picture(), **league.pictures()}.items():
+    for name, drawn in {"published": published.picture(), "csd3": csd3.picture(), **league.pictures()}.items():
         (PAGES / f"{name}.svg").write_text(drawn, "utf-8")
 
 

@@ -58,8 +58,8 @@ class TimesOptions(Request):
     p2p: tuple[str, ...] = option(
         (),
         "FILE",
-        "measured times of one call: CSV with the columns call, size_bytes, time_s and maybe cluster, CSV of "
-        "platform-calibration, or output of osu_latency, IMB PingPong or NetPIPE",
+        "measured times of one call: CSV with the columns call, size_bytes, time_s and maybe cluster, or benchmark, "
+        "size_bytes, time_us, CSV of platform-calibration, or output of osu_latency, IMB PingPong or NetPIPE",
         several=True,
     )
     patterns: tuple[str, ...] = option(

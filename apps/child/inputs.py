@@ -36,6 +36,7 @@ from platforms.simgrid.child import SCRIPT_VARIABLES
 _SYSTEM = ("/proc/", "/sys/", "/dev/", "/usr/lib/", "/usr/lib64/", "/lib/", "/lib64/", "/etc/ld.so")
 _RANDOM = ("/dev/random", "/dev/urandom", "/dev/hwrng")
 _LOADER = ("LD_LIBRARY_PATH", "LD_PRELOAD")  # they decide which libraries are loaded
+MOST_FILES = 100_000
 _OURS = {"TMPDIR", "PWD", "OLDPWD", "SHLVL", "_"}  # a run has its own
 
 
@@ -91,8 +92,12 @@ def noted_inputs(
         elif kind != "P" and (name := _name(text, folder, work, ours)) is not None:
             if kind == "W":
                 written.add(name)
+                if files.get(name) == MISSING:  # one rank may wait until another one makes it
+                    clocks[f"looking for {name}"] = None
             elif kind != "A" and not os.path.isabs(name) and not os.path.lexists(here / name):
                 written.add(name)  # in the run's folder, by mkdir or rename for example
+            elif len(files) > MOST_FILES:
+                unseen[f"the program reads more than {MOST_FILES:,} files"] = None
             elif name not in written and (name not in files or (kind == "D" and files[name] == FOLDER)):
                 if kind == "K":
                     name = f"{LINK}{name}"

@@ -24,6 +24,7 @@ _MEMORY = ":".join(
 )
 
 
+MOST_ENTRIES = 100_000  # of the current folder
 WORK = "work"  # the working folder of a run, inside the run's own
 
 
@@ -32,12 +33,20 @@ def working_folder(folder: Path, files: Mapping[str, str] = MappingProxyType({})
 
     In place of links it has ``files``, whose texts are given by name.  Simultaneous runs then do not write the same
     files, and new files are removed with the run's folder.
+
+    Raises:
+        UserError: The current folder has too many entries.
     """
     work = folder / WORK
     work.mkdir()
     here = os.getcwd()
     with os.scandir(here) as entries:
-        for entry in entries:
+        for number, entry in enumerate(entries):
+            if number == MOST_ENTRIES:
+                problem = f"it has more than {MOST_ENTRIES:,} entries, to which every run needs links"
+                raise UserError(
+                    "the current folder", problem, "Start the command in one above it, or in an emptier one"
+                )
             if entry.name in files:
                 continue
             (work / entry.name).symlink_to(os.path.join(here, entry.name))

@@ -13,7 +13,7 @@ from typing import Any
 
 from apps.child.failure import failure, no_room, recorders_words, telling_line
 from apps.child.process import Finished
-from apps.errors import OptionError, SimulationError
+from apps.errors import KernelError, OptionError, SimulationError
 from platforms.errors import PlatformError
 
 _NO_WAY = re.compile(
@@ -57,7 +57,8 @@ def check_success(done: Finished, what: str) -> None:
     Raises:
         SimulationError: The run did not succeed.
         OptionError: A SimGrid option does not exist.
-        PlatformError: There is no route for a message, or no disk for a file.
+        PlatformError: There is no route for a message.
+        KernelError: There is no disk for a file; the platforms on which programs are recorded have none.
     """
     bad_option = _BAD_OPTION.search(done.log)
     if bad_option:
@@ -70,7 +71,7 @@ def check_success(done: Finished, what: str) -> None:
         raise PlatformError(what, f"SimGrid says: {no_way[1]}", remedy)
     if _NO_DISK in done.log:
         remedy = "Give each host a <disk> with the properties mount and content (docs/programs/calls.md)"
-        raise PlatformError(what, "the program opens a parallel file on a host without a disk", remedy)
+        raise KernelError(what, "the program opens a parallel file on a host without a disk", remedy)
     failed = failure(done)
     if failed is not None:
         raise SimulationError(f"{what}: {failed.text}", done.log, done.output)

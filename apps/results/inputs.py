@@ -27,12 +27,13 @@ class Inputs:
     asks: tuple[str, ...] = ()  # functions that tell the program its hosts: on others it may do something else
     varies: tuple[str, ...] = ()  # functions and files whose answers change by themselves, such as a clock
     polls: tuple[str, ...] = ()  # functions that look for messages
-    clocks: tuple[str, ...] = ()  # functions that tell the simulated time, called more than twice by a rank
+    clocks: tuple[str, ...] = ()  # functions that tell the simulated time, called more than twice, or like these
     reads: tuple[str, ...] = ()  # functions that tell the simulated time, called at all
     threads: bool = False  # the program asks for threads that call MPI, and is granted one for each rank
     # What comparing runs in other surroundings has shown (apps/runs/surroundings.py).
     depends: tuple[str, ...] = ()  # on which parts of them the course depends
     clock_is_harmless: bool = False  # the course does not depend on the simulated time
+    compared_whole: bool = False  # all iterations were compared
 
     @property
     def hidden(self) -> tuple[str, ...]:

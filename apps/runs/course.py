@@ -31,9 +31,10 @@ def on_its_course(
 ) -> Recording:
     """Return the recording of all iterations of a user's program, with its cautions.
 
-    A program that looks for messages, or reads the simulated clock more than twice, runs once more, on a slower
-    network, and on slower hosts if it does not look: what it sends and computes there must be the same.  Of a program
-    that looks for messages, that run is recorded with all looks, because on a fast network it hardly looks in vain.
+    A program that looks for messages, or reads the simulated clock more than twice (or at all, if not all of its
+    iterations were compared in other surroundings), runs once more, on a slower network, and on slower hosts if it does
+    not look: what it sends and computes there must be the same.  Of a program that looks for messages, that run is
+    recorded with all looks, because on a fast network it hardly looks in vain.
 
     Args:
         plain: The run that was recorded, on the neutral platform.
@@ -44,13 +45,13 @@ def on_its_course(
     if inputs is None or plain.engine != "smpi" or plain.target.problem.program is None:
         return recording
     told = tuple(_of_surroundings(inputs))
-    if not inputs.polls and not inputs.clocks:
+    if not inputs.polls and not inputs.clocks and (inputs.compared_whole or not inputs.reads):
         return replace(recording, cautions=told) if told else recording
     slower = _slower(plain, slow_hosts=not looks(inputs))
     other, difference = _on_slower(slower, recording, time_limit_s, with_looks=looks(inputs) and _is_exact(plain))
     depends: tuple[str, ...] = ()
     if difference is not None:
-        asked = (*inputs.clocks, *inputs.polls)[0]
+        asked = (*inputs.clocks, *inputs.polls, *inputs.reads)[0]
         depends = (
             f"the program's course depends on the time, for which it asks by {asked}: on two platforms it has "
             f"{difference}",

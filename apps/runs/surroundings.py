@@ -46,7 +46,9 @@ _NAMES = {
 }
 BY_ITSELF = "addresses in memory or something else that changes by itself"
 _TOGETHER = "its surroundings"
-_known: dict[str, tuple[tuple[str, ...], Inputs]] = {}  # of this process, by identity
+# Calls of all ranks up to which a program is compared over all iterations, of which a late one may look at the clock.
+_MOST_CALLS = 100_000
+_known: dict[str, tuple[Checked, Inputs]] = {}  # of this process, by identity
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,7 @@ class Checked:
     """Outcome of the comparison of two runs in unlike surroundings."""
 
     depends: tuple[str, ...]  # parts of the surroundings on which the course depends, or BY_ITSELF
+    whole: bool  # all iterations were compared
     wall_s: float = 0.0  # of the runs; 0: known from before
 
     def settled(self, inputs: Inputs) -> Inputs:
@@ -71,6 +74,7 @@ class Checked:
             varies=(*varies, *unnamed),
             depends=tuple(map(part_name, self.depends)),
             clock_is_harmless=by_clock,
+            compared_whole=self.whole,
         )
 
 
@@ -131,23 +135,24 @@ def _checked(
     identity = _identity(spec)
     key = identity_hash(identity)
     if key in _known and _known[key][1].changed() is None:
-        return Checked(_known[key][0])
+        return _known[key][0]
     if store is not None and store.unchanged("surroundings", identity):
         content = store.get_bytes("surroundings", identity)
-        depends = None if content is None else _read(content)
-        if depends is not None:
-            return Checked(depends)
+        checked = None if content is None else _read(content)
+        if checked is not None:
+            return checked
     began_s = time.perf_counter()
     with doing(f"running {spec.target.problem} in other surroundings"):
-        depends = _compared(spec, time_limit_s, stop)
+        checked = _compared(spec, time_limit_s, stop)
     wall_s = time.perf_counter() - began_s
     observed = replace(inputs, varies=())
     if not observed.hidden:
-        _known[key] = depends, observed
+        _known[key] = checked, observed
         if store is not None:
-            summary = f"depends on {', '.join(map(part_name, depends)) or 'nothing'}, {wall_s:.2g} s"
-            store.put_bytes("surroundings", identity, json.dumps(depends).encode(), inputs=observed, summary=summary)
-    return Checked(depends, wall_s)
+            summary = f"depends on {', '.join(map(part_name, checked.depends)) or 'nothing'}, {wall_s:.2g} s"
+            content = json.dumps([checked.whole, *checked.depends]).encode()
+            store.put_bytes("surroundings", identity, content, inputs=observed, summary=summary)
+    return replace(checked, wall_s=wall_s)
 
 
 def _identity(spec: RunSpec) -> dict[str, object]:
@@ -166,25 +171,35 @@ def _identity(spec: RunSpec) -> dict[str, object]:
     }
 
 
-def _read(content: bytes) -> tuple[str, ...] | None:
+def _read(content: bytes) -> Checked | None:
     try:
         told = json.loads(content)
     except ValueError:
         return None
-    return tuple(told) if isinstance(told, list) and all(isinstance(part, str) for part in told) else None
+    if not (isinstance(told, list) and told and all(isinstance(part, str) for part in told[1:])):
+        return None
+    return Checked(tuple(told[1:]), told[0] is True)
 
 
-def _compared(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | None) -> tuple[str, ...]:
-    """Return the parts of the surroundings on which the course depends."""
+def _compared(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | None) -> Checked:
+    """Return the parts of the surroundings on which the course depends.
+
+    A few iterations are compared, or all, if the program is known to make few calls in all.
+    """
     program = spec.target.problem.program
     assert program is not None
     parts = [part for part, names in PARTS.items() if not set(names) & set(program.assumed)]
 
-    usual = _course(spec, Surroundings(()), time_limit_s, stop)
+    every = spec.target.iterations
+    count = min(every, FIRST_TRY) if spec.target.problem.iterative else every
+    usual = _course(spec, Surroundings(()), count, time_limit_s, stop)
+    if count < every and sum(map(len, usual)) * every <= _MOST_CALLS * count:
+        count = every
+        usual = _course(spec, Surroundings(()), count, time_limit_s, stop)
 
     def same(*changed: str) -> bool:
         try:
-            other = _course(spec, Surroundings(changed), time_limit_s, stop)
+            other = _course(spec, Surroundings(changed), count, time_limit_s, stop)
         except Stopped:
             raise
         except (SimulationError, KernelError):  # it does not even end well there
@@ -192,19 +207,20 @@ def _compared(spec: RunSpec, time_limit_s: float | None, stop: threading.Event |
         return all(np.array_equal(*rows) for rows in zip(usual, other, strict=True))
 
     if same(*parts):
-        return ()
-    if not same():
-        return (BY_ITSELF,)
-    return tuple(part for part in parts if not same(part)) or (_TOGETHER,)
+        depends: tuple[str, ...] = ()
+    elif not same():
+        depends = (BY_ITSELF,)
+    else:
+        depends = tuple(part for part in parts if not same(part)) or (_TOGETHER,)
+    return Checked(depends, count == every)
 
 
 def _course(
-    spec: RunSpec, surroundings: Surroundings, time_limit_s: float | None, stop: threading.Event | None
+    spec: RunSpec, surroundings: Surroundings, iterations: int, time_limit_s: float | None, stop: threading.Event | None
 ) -> list[npt.NDArray[np.uint64]]:
     """Return the hashes of all calls of each rank, without readings of clocks."""
     problem, nranks = spec.target.problem, spec.target.nranks
     plain = RunSpec(Target(problem, silent_platform(nranks), ("h",) * nranks), options=kept_options(spec))
-    iterations = min(plain.target.iterations, FIRST_TRY) if problem.iterative else plain.target.iterations
     what = f"{problem.on(nranks)} in other surroundings"
     with scratch_folder("surroundings") as notes:
         done = note_fingerprints(

@@ -46,7 +46,7 @@ def read_apart(path: Path) -> Trace:
             environment={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, search_path))},
         )
         said = _SAID.search(done.log)
-        if not result.is_file():
+        if done.status != 0 or not result.is_file():  # perhaps only a part of it, where the disk is full
             why = f"its reader ended with status {done.status}"
             why += ", because memory ran out" if done.memory_ran_out else ""
             raise TraceError(f"--recording {path}", why if said is None else f"{why}: {said[1].rstrip('.!')}", REMEDY)

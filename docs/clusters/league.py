@@ -17,6 +17,7 @@ from apps.calibrate.patterns.replay import replayed
 from apps.calibrate.patterns.rows import read_rows as read_pattern_rows
 from apps.calibrate.platform_file import Cluster
 from apps.calibrate.request import ALLTOALL, FIT_RANKS, LATENCY_US
+from clusters import csd3
 from clusters.published import CASES, DATA, rows_of
 from platforms.options import read_platforms
 from platforms.read.read import kept_file, read_platform
@@ -30,12 +31,12 @@ ROOT = DATA.parents[2]
 TAURUS = ROOT / "examples" / "real" / "saturation-taurus.csv"
 PAGES = ROOT / "docs" / "validation"
 PI, PI_CLUSTER = ROOT / "examples" / "real" / "npb-raspberry-pi.csv", ROOT / "examples" / "real" / "raspberry-pi.xml"
-FEW, NAIVE, CONTENTION, FOLLOWED = "few terms", "naive", "contention", "factorisation"
+FEW, NAIVE, CONTENTION, FOLLOWED, STEPS = "few terms", "naive", "contention", "factorisation", "collectives"
 COLOURS = {
     FEW: BLUE, NAIVE: GREY, CONTENTION: PURPLE, "simulate": GREEN, "structural": RED, "dpgraph": ORANGE,
-    "hcf:constant": "#56B4E9", "hcf": "#999933", "hcf:printed": "#CC79A7", FOLLOWED: INK,
+    "hcf:constant": "#56B4E9", "hcf": "#999933", "hcf:printed": "#CC79A7", FOLLOWED: INK, STEPS: "#8C510A",
 }  # fmt: skip
-MARKERS = dict(zip(COLOURS, "oDs^vP<>X*", strict=True))
+MARKERS = dict(zip(COLOURS, "oDs^vP<>X*p", strict=True))
 TITLES = {
     "clusters-programs": "Median error of every predictor, by cluster and program",
     "clusters-costs": "Median error against the cost of the evidence, by cluster and predictor",
@@ -126,6 +127,12 @@ def _dahu() -> Iterator[Row]:
         yield Row("Dahu", "HPL", FOLLOWED, float(cells["error"].removesuffix(" %")) / 100)
 
 
+def _csd3() -> Iterator[Row]:
+    """Yield collective operations over RoCE; those over InfiniBand were fitted."""
+    for line in csd3.lines():
+        yield Row("csd3", line.operation, STEPS, line.asked_error)
+
+
 def kept() -> tuple[Row, ...]:
     """Return the rows that other pages have kept."""
     return (*_emulated(), *_dahu())
@@ -146,7 +153,7 @@ def _taurus() -> Iterator[Row]:
 @cache
 def rows() -> tuple[Row, ...]:
     """Return all rows, by cluster and program."""
-    found = [*kept(), *_taurus(), *_raspberry_pi(), *_published()]
+    found = [*kept(), *_csd3(), *_taurus(), *_raspberry_pi(), *_published()]
     order = list(COLOURS)
     return tuple(sorted(found, key=lambda row: (row.cluster.lower(), row.program.lower(), order.index(row.predictor))))
 

@@ -27,6 +27,7 @@ TIME_LIMIT_S = 300.0
 _ROOT = Path(__file__).parents[2]
 _SHIPPED, COMPILED = _ROOT / "_compiled", "GRIDVAL_COMPILED"
 _SYSTEM = ("/usr/", "/lib/", "/lib64/")  # files of packages: they are told apart by time and size, not by content
+_LOCAL = "/usr/local/"  # what no package has put there
 _SEAL = b"\nsha256 "  # comes before the checksum of an executable, at its end
 _MOST_NAME = 80  # characters of a program's name that its file name keeps
 _UNUSUAL = re.compile(r"[^\w.+-]")
@@ -202,7 +203,8 @@ def _hash(decides: tuple[object, ...], files: Sequence[Path]) -> str:
 def is_system(path: Path) -> bool:
     """Return whether a file belongs to a package of the system, or to the SimGrid that is used instead of its own."""
     prefix = chosen_prefix()
-    return str(path).startswith(_SYSTEM) or (prefix is not None and path.is_relative_to(prefix))
+    of_package = str(path).startswith(_SYSTEM) and not str(path).startswith(_LOCAL)
+    return of_package or (prefix is not None and path.is_relative_to(prefix))
 
 
 def fingerprint(path: Path) -> str:
@@ -211,7 +213,7 @@ def fingerprint(path: Path) -> str:
     Raises:
         OSError: It cannot be read.
     """
-    if str(path).startswith(_SYSTEM):
+    if is_system(path):
         status = path.stat()
         return f"{status.st_mtime_ns} {status.st_size}"
     return hashlib.sha256(path.read_bytes()).hexdigest()

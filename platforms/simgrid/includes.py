@@ -32,6 +32,9 @@ _NAMED = re.compile(
     rb"(?:#\s*include|__has_include)\s*\(?\s*[\"<]([^\">\n]+)[\">]|^\s*include\s+['\"]([^'\"\n]+)", re.M
 )
 _COMPUTED = re.compile(rb"#\s*include(?:_next)?\s+[A-Za-z_]")  # the name comes from a macro
+_VERSION = 2  # of what the list holds
+_FOLDER_FLAG = re.compile(r"^-(?:I|isystem|iquote|idirafter)\n?(/.*)$", re.M)
+LOCAL = Path("/usr/local/include")  # headers that no package has put there
 _FOLDERS = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH")  # where the compiler looks besides
 
 
@@ -51,7 +54,13 @@ def included_files(source: Path, *, compiler: str, flags: Sequence[str] = ()) ->
     """
     source = source.absolute()
     program = find_compiler(compiler)
-    decides = [str(source), *compiler_stamps(program), *flags, *(os.environ.get(name) for name in COMPILER_VARIABLES)]
+    decides = [
+        _VERSION,
+        str(source),
+        *compiler_stamps(program),
+        *flags,
+        *(os.environ.get(name) for name in COMPILER_VARIABLES),
+    ]
     key = hashlib.sha256(repr((decides, simgrid_version())).encode()).hexdigest()[:24]
     path = cache_folder() / "compiled" / f"{file_name(source.stem)}-{key}.includes"
     kept = _kept(path)
@@ -61,7 +70,7 @@ def included_files(source: Path, *, compiler: str, flags: Sequence[str] = ()) ->
     files = {name: fingerprint(name) for name in names}
     contents = {name: name.read_bytes() for name in names if not is_system(name)}
     if not any(_COMPUTED.search(content) for content in contents.values()):
-        told = {"files": {str(name): mark for name, mark in files.items()}, "absent": _instead(contents, flags)}
+        told = {"files": {str(name): mark for name, mark in files.items()}, "absent": _instead(contents, flags, names)}
         write_checked(path, json.dumps(told).encode())
     return files
 
@@ -81,14 +90,21 @@ def _kept(path: Path) -> dict[Path, str] | None:
     return files if holds and absent else None
 
 
-def _instead(contents: Mapping[Path, bytes], flags: Sequence[str]) -> list[str]:
-    """Return the files that do not exist, and that the includes in these files would mean if they did."""
-    folders = dict.fromkeys(path.parent for path in contents)
-    folders.update(dict.fromkeys(Path(flag[2:]) for flag in flags if flag.startswith("-I/")))
+def _instead(contents: Mapping[Path, bytes], flags: Sequence[str], listed: Iterable[Path]) -> list[str]:
+    """Return the files that do not exist, and that the includes in these files would mean if they did.
+
+    ``listed`` are all files that the compiler reads, those of packages too, before which it looks in LOCAL.
+    """
+    folders = {LOCAL: None, **dict.fromkeys(path.parent for path in contents)}
+    folders.update(dict.fromkeys(Path(match[1]) for match in _FOLDER_FLAG.finditer("\n".join(flags))))
     for variable in _FOLDERS:
         folders.update(dict.fromkeys(Path(part) for part in os.environ.get(variable, "").split(os.pathsep) if part))
     names = {os.fsdecode(match[1] or match[2]) for content in contents.values() for match in _NAMED.finditer(content)}
-    wanted: Iterable[str] = (str(folder / name) for folder in folders for name in sorted(names))
+    wanted = [str(folder / name) for folder in folders for name in sorted(names)]
+    for path in listed:
+        _, inside, name = str(path).partition("/include/")
+        if inside and is_system(path):  # also below a folder of the processor's, such as x86_64-linux-gnu
+            wanted += (str(LOCAL / part) for part in (name, name.partition("/")[2]) if part)
     return [name for name in wanted if not os.path.lexists(name)]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from predictor.few_terms.prior import PRIOR, SHAPES, SYNCHRONISATION, Prior, Shape
+from predictor.few_terms.prior import EXCHANGE, PRIOR, SHAPES, SYNCHRONISATION, Prior, Shape
 
 QUANTILES = np.linspace(0.005, 0.995, 100)
 _LEAST_SHARE = 0.02  # of a run that is computation, however many synchronisations are declared
@@ -92,6 +92,8 @@ def _mixture(
     """Return weights, means and deviations of the logarithms of the targets' units: components, and x targets."""
     count = len(logs)
     shapes: dict[str, Shape] = dict(SHAPES)
+    if nodes.min() > 1:  # from two nodes on it hardly differs from the work
+        del shapes[EXCHANGE]
     if series.allreduces is not None:
         shapes[SYNCHRONISATION] = series.allreduces
     total = sum(prior.weights[name] for name in shapes)

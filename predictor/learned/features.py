@@ -189,7 +189,8 @@ class Space:
         if axis is not None:
             c = self.value(f"c{axis}", rows)
             place = ((c + place if sign == "+" else c - place) + int(by or 0)) % sides
-        return n // sides + (place < n % sides)
+        share_there: np.ndarray = n // sides + (place < n % sides)
+        return share_there
 
     def _ranks(self, nranks: int, name: str) -> np.ndarray:
         """Return a feature of all ranks of one number of ranks."""

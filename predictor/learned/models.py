@@ -186,8 +186,10 @@ def evaluate(model: NumberModel, space: Space, rows: Rows, notes: Notes) -> np.n
             notes.steps[notes.call] = f"{factor:.3g} times as much from {nranks} ranks on"
         fit: np.ndarray = model.middle(space, rows)
         if model.scatter is not None:
-            return fit * model.scatter.ratios(rows, notes.lean)
-        return fit * {0: 1.0, -1: model.low, 1: model.high}[notes.lean]
+            fit = fit * model.scatter.ratios(rows, notes.lean)
+        else:
+            fit = fit * {0: 1.0, -1: model.low, 1: model.high}[notes.lean]
+        return fit
     out = np.full(len(rows), np.nan)
     if isinstance(model, Split):
         index = model.index(rows)

@@ -34,7 +34,7 @@ class Power:
 
     def at(self, nranks: float, lean: int) -> float:
         """Return its value, by the least exponent with a lean of -1, and by the largest with a lean of 1."""
-        return self.value * (nranks / self.nranks) ** self.exponents[lean + 1]
+        return self.value * float((nranks / self.nranks) ** self.exponents[lean + 1])
 
 
 @dataclass(frozen=True)

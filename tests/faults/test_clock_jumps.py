@@ -3,9 +3,12 @@
 import re
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from apps.calibrate.machine.kept import kept_of
+from apps.calibrate.machine.rows import MachineTime
 from apps.child.process import run_bounded
 from apps.programs.problem import problem
 from apps.runs.runner import Runner
@@ -19,8 +22,10 @@ from platforms.read.read import materialise
 
 ROOT = Path(__file__).parents[2]
 # These use the clock to tell when an entry was made, which entries are old, and which files of versions without locks,
-# when a machine was measured, and when the workbench shows that a suite was queued.
+# when a machine was measured, when the workbench shows that a suite was queued, and whether an interrupted calibration
+# is too long ago to go on from it.
 MAY_ASK = {
+    "apps/calibrate/machine/kept.py",
     "apps/measuring/engine.py",
     "apps/store/store.py",
     "apps/store/cli.py",
@@ -39,6 +44,18 @@ def test_only_the_store_asks_for_the_time_of_day():
         if ASKS.search(path.read_text("utf-8"))
     }
     assert asking <= MAY_ASK
+
+
+def test_an_interrupted_calibration_is_not_gone_on_from_after_the_clock_was_put_back_or_forth(tmp_path, monkeypatch):
+    monkeypatch.setattr("apps.calibrate.machine.kept.cache_folder", lambda: tmp_path)
+    kept = kept_of(SimpleNamespace(folder=None, content_hash="0" * 64))
+    row = MachineTime("kernel-alone", 0, "node-1", "cg", 10**9, 2.0, 0.0)
+    kept.add_kernels([row])
+    true_time = time.time
+    assert kept.kernel_rows() == (row,)
+    for jump_s in (CENTURY_S, -CENTURY_S):
+        monkeypatch.setattr(time, "time", lambda by=jump_s: true_time() + by)
+        assert kept.kernel_rows() == ()
 
 
 @pytest.mark.parametrize("jump_s", [CENTURY_S, -CENTURY_S])

@@ -148,7 +148,8 @@ def _allreduces(
     check_columns(found, (nodes, time), path)
     shared = [column for column in columns if column in found]
     for column in others.intersection(found) - {*names.values(), *KEYS, nodes, time, SIZE}:
-        if len({(row[column] or "").strip() for _, row in rows}) > 1:
+        values = {tuple((row[name] or "").strip() for name in (*shared, column)) for _, row in rows}
+        if len(values) > len({value[:-1] for value in values}):
             raise UserError(path, f"{column} tells its rows apart", f"Add {column} to --series")
     places = [tuple(columns).index(column) for column in shared]
     size = names.get(SIZE, SIZE)

@@ -72,7 +72,7 @@ def kept_of(machine: Machine) -> Kept:
 def _read(path: Path) -> tuple[MachineTime, ...]:
     """Return the complete rows of a file; a line that was being written is left out, and a file that is old or none."""
     try:
-        if time.time() - path.stat().st_mtime > _MOST_AGE_S:
+        if abs(time.time() - path.stat().st_mtime) > _MOST_AGE_S:  # it is not younger where the clock was put back
             return ()
         text = path.read_text(encoding="utf-8")
         return parsed_rows(text[: text.rfind("\n") + 1], str(path))

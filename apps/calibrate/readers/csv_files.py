@@ -16,6 +16,8 @@ from platforms.errors import UserError
 from platforms.files.commented_csv import check_columns, parsed_table
 
 COLUMNS = ("call", "size_bytes", "time_s")
+BENCHMARK_COLUMNS = ("benchmark", "size_bytes", "time_us")  # of a table of OSU's or IMB's results
+_ONE_WAY = ("latency", "pingpong")  # benchmarks that print half of a round trip between two ranks
 _CALIBRATION_LINE = re.compile(r"MPI_\w+\s*,")
 _CALLS = {"MPI_Send": "send", "MPI_Isend": "isend", "MPI_Recv": "recv"}
 _OTHERS = ("MPI_Wtime", "MPI_Test", "MPI_Iprobe")  # that the same program times, and SMPI's network does not need
@@ -24,6 +26,11 @@ _OTHERS = ("MPI_Wtime", "MPI_Test", "MPI_Iprobe")  # that the same program times
 def is_named_csv(line: str) -> bool:
     """Tell whether the first line of a file names the columns of COLUMNS, or some of them."""
     return "," in line and bool(set(COLUMNS) & {name.strip() for name in line.split(",")})
+
+
+def is_benchmark_csv(line: str) -> bool:
+    """Tell whether the first line of a file names the columns of BENCHMARK_COLUMNS."""
+    return set(BENCHMARK_COLUMNS) <= {name.strip() for name in line.split(",")}
 
 
 def is_calibration_csv(line: str) -> bool:
@@ -42,6 +49,26 @@ def named_samples(path: str, text: str) -> Iterator[Sample]:
     for line, row in rows:
         call, size, time = (row[name] or "" for name in COLUMNS)
         yield sample(f"{path}:{line}", call.strip(), size, time, cluster=(row.get("cluster") or "").strip() or None)
+
+
+def benchmark_samples(path: str, text: str) -> Iterator[Sample]:
+    """Yield the ping-pongs of a table of OSU's latency and IMB's PingPong; the column network names the cluster.
+
+    Raises:
+        UserError: A column is missing, a value is wrong, or there is no ping-pong.
+    """
+    columns, rows = parsed_table(text, "Correct it", where=path)
+    check_columns(columns, BENCHMARK_COLUMNS, path)
+    count = 0
+    for line, row in rows:
+        if (row["benchmark"] or "").strip().lower() not in _ONE_WAY:
+            continue
+        count += 1
+        cluster = (row.get("cluster") or row.get("network") or "").strip() or None
+        size, time = row["size_bytes"] or "", row["time_us"] or ""
+        yield sample(f"{path}:{line}", "pingpong", size, time, unit_s=2e-6, cluster=cluster)
+    if not count:
+        raise UserError(path, "no rows of latency or pingpong", "Give those of OSU's latency or of IMB's PingPong")
 
 
 def calibration_samples(path: str, text: str) -> Iterator[Sample]:

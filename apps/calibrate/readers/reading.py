@@ -14,7 +14,14 @@ from apps.calibrate.readers.benchmark_output import (
     netpipe_samples,
     osu_samples,
 )
-from apps.calibrate.readers.csv_files import calibration_samples, is_calibration_csv, is_named_csv, named_samples
+from apps.calibrate.readers.csv_files import (
+    benchmark_samples,
+    calibration_samples,
+    is_benchmark_csv,
+    is_calibration_csv,
+    is_named_csv,
+    named_samples,
+)
 from apps.calibrate.readers.sample import Sample
 from platforms.errors import UserError, nearest
 from platforms.files.reading import input_text
@@ -77,6 +84,8 @@ def _reader(path: str, text: str) -> _Reader:
     """Return the reader of the file's format."""
     lines = (line for line in text.splitlines() if line.strip())
     content = [line for line in lines if not line.startswith("#")][:1] or [""]
+    if is_benchmark_csv(content[0]):
+        return benchmark_samples
     if is_named_csv(content[0]):
         return named_samples
     if is_calibration_csv(content[0]):

@@ -99,7 +99,7 @@ def _kept(executable: Path) -> dict[str, str] | None:
 
 def _of_package(name: str) -> bool:
     of_compiler = Path(name).name.startswith(("libgcc", "libc_nonshared")) or not os.path.exists(name)
-    return is_system(Path(name)) and not name.startswith(_LOCAL) and (of_compiler or not name.endswith(".a"))
+    return is_system(Path(name)) and (of_compiler or not name.endswith(".a"))
 
 
 def _absent(name: str) -> str:

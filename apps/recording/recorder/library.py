@@ -12,7 +12,7 @@ from apps.errors import check_still
 from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
-_ADD_ONS = ("timing", "windows", "neighbours", "own")  # folders with more of its files
+_ADD_ONS = ("timing", "windows", "neighbours", "own", "waiting")  # folders with more of its files
 _COMMON, _HARNESS = (_HERE.parents[1] / place for place in ("common", "kernels/harness"))
 _FLAGS = ("-O2", "-pthread", "-DSMPI_NO_OVERRIDE_MALLOC")
 
@@ -50,7 +50,6 @@ def _sources() -> list[Path]:
     return [
         *(path for folder in _ADD_ONS for path in sorted((_HERE / folder).glob("*.c*"))),
         *sorted(_HERE.glob("*.c")),  # after them: SimGrid's mpi.h makes all functions of MPI weak, and the first counts
-        *sorted(_HERE.glob("*.cpp")),
         _COMMON / "energy.c",
         _COMMON / "json.c",
         _HARNESS / "memory.c",

@@ -1,4 +1,4 @@
-/* The messages in flight (network.cpp). */
+/* The messages in flight (waiting/network.cpp). */
 #ifndef APPS_RECORDER_NETWORK_H
 #define APPS_RECORDER_NETWORK_H
 
@@ -14,7 +14,7 @@ typedef struct {
   double second; /* the same x share of its bytes that is left */
 } InFlight;
 
-InFlight in_flight(void);
+__attribute__((weak)) InFlight in_flight(void); /* an add-on: NULL where it is not there */
 
 #ifdef __cplusplus
 }

@@ -71,7 +71,7 @@ Event *note(Rank *r, Event event)
   }
   if (r->watching) {
     r->flights = grown(r->flights, r->nevents, &r->flights_room, sizeof *r->flights);
-    r->flights[r->nevents] = in_flight();
+    r->flights[r->nevents] = in_flight ? in_flight() : (InFlight){0, 0, 0};
   }
   if (r->listing && !r->counting) {
     r->hashed = grown(r->hashed, r->nevents, &r->hashed_room, sizeof *r->hashed);

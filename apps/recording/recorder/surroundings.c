@@ -47,9 +47,10 @@ double told_s(Rank *r, double now_s)
 {
   if (!r || !is_other("clock"))
     return now_s;
-  /* Runs are compared where messages take a microsecond: as much more time passes as in runs that take hours.  Unequal
-   * factors between readings, and on the ranks, so that comparisons of durations come out otherwise too. */
-  static const double factors[] = {1e4, 1e5, 1e6, 1e7, 1e8};
+  /* Runs are compared where messages take a microsecond: each takes 10 s and more, which exceeds any limit that a program
+   * sets to one.  Unequal factors between readings, and on the ranks, so that comparisons of durations come out otherwise
+   * too. */
+  static const double factors[] = {1e7, 3e7, 1e8, 1e9, 1e10};
   uint64_t drawn = mixed((uint64_t)r->rank << 32 ^ (uint64_t)r->readings);
   r->told_s += (now_s - r->told_of_s) * factors[drawn % 5];
   r->told_of_s = now_s;
@@ -68,7 +69,7 @@ void change_layout(void)
     environ[i] = environ[count - 1 - i];
     environ[count - 1 - i] = kept;
   }
-  for (size_t bytes = 24; bytes < 1 << 20; bytes = 2 * bytes + 8) {
+  for (size_t bytes = 24; bytes < 100 << 20; bytes = 2 * bytes + 8) { /* the last ones larger than holes between maps */
     void *never_freed = malloc(bytes); /* so that what the program allocates lies elsewhere */
     if (!never_freed)
       fail("out of memory");

@@ -56,6 +56,17 @@ def test_rows_of_other_clusters_are_left_out(tmp_path):
     assert set(read(file, cluster="b")["pingpong"].times_s) == {2e-5}
 
 
+def test_a_table_of_benchmarks_has_half_round_trips_and_networks(tmp_path):
+    (tmp_path / "t.csv").write_text(
+        "# OSU\nnetwork,benchmark,size_bytes,time_us\nib,latency,8,1.5\nib,alltoall,8,20\nroce,latency,8,3\n"
+    )
+    (read,) = read_samples([str(tmp_path / "t.csv")], "ib")
+    assert (read.call, read.size_bytes, read.time_s) == ("pingpong", 8, pytest.approx(3e-6))
+    (tmp_path / "t.csv").write_text("benchmark,size_bytes,time_us\nalltoall,8,20\n")
+    with pytest.raises(UserError, match="no rows of latency or pingpong"):
+        read_samples([str(tmp_path / "t.csv")], "ib")
+
+
 def test_several_files_add_up(tmp_path):
     sends = tmp_path / "sends.csv"
     sends.write_text(HEADER + "".join(f"send,{2**i},1e-6\n" for i in range(8)))

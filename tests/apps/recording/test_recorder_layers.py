@@ -15,7 +15,7 @@ from apps.runs.record_events import record_events
 from apps.runs.simulate import simulate
 from apps.spec.run_spec import RunSpec
 from apps.spec.target import Target
-from platforms.errors import PlatformError
+from apps.store import Store
 from platforms.read.read import read_platform
 
 DATA = Path(__file__).parents[1] / "data"
@@ -78,7 +78,7 @@ def test_a_put_is_waited_for_by_its_target_and_a_get_by_its_origin():
 
 
 def test_many_requests_that_are_waited_for_at_once_end_as_those_in_parts():
-    # 63 at a time are waited for by SMPI's own waitall, of which 150 at a time take another way (windows/waiting.cpp).
+    # 63 at a time are waited for by SMPI's own waitall, of which 150 at a time take another way (waiting/many.cpp).
     in_parts, at_once = (simulate(spec_of(DATA / "many_requests.c", 4, f"150 {chunk}")).time_s for chunk in (63, 150))
     assert at_once == in_parts > 0
 
@@ -167,8 +167,16 @@ def test_a_program_with_parallel_files_is_simulated_in_full_and_not_recorded(wit
         record_events(spec, 3)
 
 
+def test_a_run_with_parallel_files_is_kept_until_what_disks_hold_changes(with_files, tmp_path):
+    platform, program = with_files
+    with Store(tmp_path / "store") as store:  # other surroundings cannot be tried: recordings have no disks
+        assert store.put_record(simulate(spec_of(program, 1, "3", platform=platform), store=store))
+    (tmp_path / "content.txt").write_text("/scratch/other 20\n")
+    assert read_platform(tmp_path / "disk.xml").content_hash != platform.content_hash
+
+
 def test_parallel_files_need_disks(with_files):
-    with pytest.raises(PlatformError, match="a host without a disk"):
+    with pytest.raises(KernelError, match="a host without a disk"):
         simulate(spec_of(with_files[1], 1, "10"))
 
 

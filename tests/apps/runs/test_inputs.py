@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import py_compile
+import struct
 import subprocess
 from pathlib import Path
 
@@ -15,9 +16,11 @@ from apps.run import main
 from apps.runs.neutral import recording_identity
 from apps.runs.record_events import record_events
 from apps.runs.runner import Runner
+from apps.runs.simulate import simulate
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.store import Store
+from platforms.errors import UserError
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
 from platforms.read.read import materialise
@@ -367,3 +370,50 @@ def test_commands_do_not_use_stale_results(here, tmp_path, capsys, command):
             assert row["predicted_s"] == pytest.approx(row["simulated_s"], rel=1e-3)
             answers.append(row["simulated_s"])
     assert answers == pytest.approx([0.1, 0.1, 0.2, 0.1], rel=1e-3)
+
+
+NAMELIST = """program reads
+  use mpi
+  integer :: ranks, ierror
+  real(8) :: u
+  logical :: there
+  namelist /size/ ranks
+  call mpi_init(ierror)
+  open(10, file='input.nml', status='old')
+  read(10, nml=size)
+  open(11, file='raw.bin', form='unformatted', status='old')
+  read(11) u
+  open(12, file='direct.bin', form='unformatted', access='direct', recl=8, status='old')
+  read(12, rec=2) u
+  open(13, file='stream.bin', access='stream', form='unformatted', status='old')
+  read(13, pos=9) u
+  inquire(file='perhaps.txt', exist=there)
+  call mpi_finalize(ierror)
+end program
+"""
+
+
+def test_what_a_program_in_fortran_reads_in_any_form_is_an_input(here):
+    two = struct.pack("2d", 1, 2)
+    (here / "reads.f90").write_text(NAMELIST)
+    (here / "input.nml").write_text("&size ranks=5 /\n")
+    (here / "raw.bin").write_bytes(struct.pack("<idi", 8, 1, 8))  # a record between its lengths
+    for name in ("direct.bin", "stream.bin"):
+        (here / name).write_bytes(two)
+    files = simulate(spec_of(here / "reads.f90")).inputs.files
+    assert files["direct.bin"] == files["stream.bin"] == hashlib.sha256(two).hexdigest()
+    assert {"input.nml", "raw.bin"} <= files.keys() and files["perhaps.txt"] == "missing"
+
+
+def test_more_files_than_can_be_compared_each_time_are_said_and_not_kept(monkeypatch, here):
+    monkeypatch.setattr("apps.child.inputs.MOST_FILES", 2)
+    body = 'char name[9]; struct stat s; for (int i = 0; i < 5; i++) { sprintf(name, "f%d", i); stat(name, &s); }'
+    assert simulate(spec_of(c_program(here, body))).inputs.hidden == ("the program reads more than 2 files",)
+
+
+def test_a_current_folder_with_too_many_entries_is_refused(monkeypatch, here):
+    monkeypatch.setattr("apps.child.run_folder.MOST_ENTRIES", 3)
+    for name in "abc":
+        (here / name).touch()
+    with pytest.raises(UserError, match="the current folder: it has more than 3 entries"):
+        simulate(spec_of(c_program(here, "")))

@@ -193,3 +193,18 @@ def test_variables_that_the_program_asks_for_before_main_or_by_its_libraries_are
 def test_memory_of_several_programs_hides_inputs(tmp_path):
     inputs = simulate(spec_of(tmp_path, "shmget(IPC_PRIVATE, 4096, 0600);")).inputs
     assert any("memory or queues" in reason for reason in inputs.hidden)
+
+
+def test_a_rank_that_waits_for_a_file_of_another_one_depends_on_the_time(tmp_path):
+    # Rank 1 makes the file after 50 messages, for which rank 0 looks once in a millisecond.
+    before = """char flag[] = "made-by-1"; double all[5000];
+  if (rank == 1 || rank == 2)
+    for (int k = 0; k < 50; k++)
+      rank == 2 ? MPI_Send(all, 5000, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD)
+                : MPI_Recv(all, 5000, MPI_DOUBLE, 2, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  if (rank == 1) fclose(fopen(flag, "w"));
+  for (; !rank && access(flag, F_OK); more++) usleep(1000);"""
+    recording = record_events(spec_of(tmp_path, before, iterations=4), 4)
+    assert any(
+        "course depends on the time, for which it asks by looking for made-by-1" in c for c in recording.cautions
+    )

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from platforms.errors import UserError
-from platforms.simgrid import compiling
+from platforms.simgrid import compiling, includes
 from platforms.simgrid.compiling import compile_once
 from platforms.simgrid.includes import included_files
 
@@ -102,6 +102,25 @@ def test_a_damaged_list_of_includes_is_made_again(source):
         kept.write_bytes(content)
         assert included_files(source, compiler="gcc") == files
         assert kept.read_bytes() == whole
+
+
+@pytest.mark.parametrize("name", ["twice.h", "stdlib.h", "bits/types.h"])
+def test_a_header_that_appears_where_no_package_puts_it_makes_the_list_again(source, monkeypatch, tmp_path, name):
+    # gcc looks in /usr/local/include before it looks in /usr/include; "later" is looked in after both.
+    later, local = tmp_path / "later", tmp_path / "local"
+    later.mkdir()
+    (later / "twice.h").touch()
+    monkeypatch.setattr(includes, "LOCAL", local)
+    source.write_text("#include <stdlib.h>\n#include <twice.h>\nint main(void) { return 0; }\n")
+    how = {"compiler": "gcc", "flags": (f"-idirafter{later}",)}
+    files = included_files(source, **how)
+    assert later / "twice.h" in files
+    monkeypatch.setattr(includes, "_listed", lambda *_: pytest.fail("listed again"))
+    assert included_files(source, **how) == files
+    (local / name).parent.mkdir(parents=True)
+    (local / name).touch()
+    monkeypatch.setattr(includes, "_listed", lambda *_: [source])
+    assert list(included_files(source, **how)) == [source]
 
 
 def test_a_cache_on_a_file_system_that_runs_no_programs_is_said_in_one_line(monkeypatch, tmp_path):

@@ -26,7 +26,9 @@ def test_of_two_equally_sure_runs_the_geometric_mean_of_their_work_counts():
     assert median(small((1, 8.0), (2, 4.01)), 8, EXACT) == pytest.approx(np.sqrt(8 * 8.02) / 8, rel=2e-4)
 
 
-@pytest.mark.parametrize("law", [lambda p: 1.0, lambda p: p ** (-2 / 3), lambda p: np.log2(2 * p)])
+@pytest.mark.parametrize(
+    "law", [lambda p: 1.0, lambda p: p ** (-2 / 3), lambda p: np.log2(2 * p), lambda p: 10 * (1 - 1 / p) / p]
+)
 def test_a_law_that_five_runs_follow_is_continued(law):
     nodes = (1, 2, 4, 8, 16)
     known = small(*((p, 100 / p + 2 * law(p)) for p in nodes))

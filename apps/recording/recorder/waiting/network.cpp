@@ -2,7 +2,7 @@
  *
  * A message whose receive was posted long before it is waited for moves unseen.  Where such messages pile up, a few
  * iterations look alike although the network has more and more to do. */
-#include "network.h"
+#include "../network.h"
 
 #include <simgrid/kernel/resource/Action.hpp>
 #include <simgrid/kernel/resource/Model.hpp>
