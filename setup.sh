@@ -96,7 +96,8 @@ if [ ! -x .venv/bin/python ]; then
     /usr/bin/python3 -m venv --system-site-packages .venv
 fi
 .venv/bin/python -m pip install -q --disable-pip-version-check --upgrade 'pip>=23.1'
-[ -z "$wheel" ] || .venv/bin/python -m pip install -q --disable-pip-version-check --no-index --no-deps "$wheel"
+[ -z "$wheel" ] || .venv/bin/python -m pip install -q --disable-pip-version-check --no-index --no-deps \
+    --force-reinstall "$wheel"
 .venv/bin/python -m pip install -q --disable-pip-version-check -e ".[$extras]"
 
 .venv/bin/python -m predictor.prepare

@@ -2,8 +2,8 @@
 
     python packaging/installed_tests.py PYTHON FOLDER [ARGUMENT ...]
 
-PYTHON has the wheels and what tests need.  FOLDER is filled with the repository's files except the four packages; the
-tests in it import gridval.X.  The arguments are pytest's.
+PYTHON has the wheels and what tests need.  FOLDER is filled with the repository's files except the modules of the four
+packages; the tests in it import gridval.X.  The arguments are pytest's.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from layout import PACKAGES, TOP, module_names, rewritten
 ROOT = Path(__file__).resolve().parents[1]
 _PACKAGE = "|".join(PACKAGES)
 _DOTTED_IMPORT = re.compile(rf"^(\s*)import (({_PACKAGE})\.[\w.]+)$", re.MULTILINE)
-_IMPORT_IN_TEXT = re.compile(rf"(\bfrom |(?:^|[;\"'])\s*import )(?=(?:{_PACKAGE})[.\s])", re.MULTILINE)
-_STARTED = re.compile(rf"(?<=-m )(?=(?:{_PACKAGE})\.)")  # in what commands print
+_IMPORT_IN_TEXT = re.compile(rf"((?:\b|(?<=\\n))from |(?:^|[;\"'])\s*import )(?=(?:{_PACKAGE})[.\s])", re.MULTILINE)
+_STARTED = re.compile(rf"(?<=-m )(?=(?:{_PACKAGE})\.)")
 _ATTRIBUTE = re.compile(rf"""(?<=["'])(?=(?:{_PACKAGE})(?:\.\w+){{2,}}["'])""")  # as for monkeypatch.setattr
 _TESTS = "not (checkout or slow or browser or machine)"
 
@@ -46,7 +46,9 @@ def fill(folder: Path) -> None:
     modules = module_names(ROOT)
     for name in filter(None, listed.stdout.decode().split("\0")):
         path = ROOT / name
-        if name.startswith(tuple(f"{package}/" for package in PACKAGES)) or not path.is_file():
+        if name.endswith(".py") and name.startswith(tuple(f"{package}/" for package in PACKAGES)):
+            continue  # what is no module is read by tests: C files, tables
+        if not path.is_file():
             continue
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(path, folder / name)
@@ -58,12 +60,8 @@ def main(words: list[str]) -> int:
     """Fill the folder and run pytest in it."""
     python, folder = Path(words[0]).absolute(), Path(words[1]).absolute()
     fill(folder)
-    # Tests call smpirun themselves; a Python outside this environment must not find the checkout.
-    found = subprocess.run(
-        [python, "-c", "import gridval_simgrid; print(gridval_simgrid.__file__)"],
-        capture_output=True, text=True, check=True, cwd=folder,
-    ).stdout.strip()  # fmt: skip
-    path = os.pathsep.join([str(python.parent), str(Path(found).parent / "bin"), os.environ["PATH"]])
+    # A Python outside this environment must not find the checkout.
+    path = os.pathsep.join([str(python.parent), os.environ["PATH"]])
     command = [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-m", _TESTS, *words[2:]]
     return subprocess.run(command, cwd=folder, env={**os.environ, "PATH": path}, check=False).returncode
 

@@ -20,6 +20,7 @@ TOP = "gridval"
 _TOP_IN_CHECKOUT = "validation.gridval"  # the package `gridval` of a checkout lies in this folder
 _CHECKOUT_ONLY = "checkout.py"  # finds the four packages beside the repository's `gridval`
 _NAME = re.compile(rf"(?:{'|'.join(PACKAGES)})(?:\.\w+)+(?P<object>:\w+)?")
+_STARTED = "python -m "  # before a module's name, in what commands say of themselves
 _BEGINNING = re.compile(rf"(?:{'|'.join(PACKAGES)})\.(?:\w+\.)*")
 _DOCTEST = re.compile(rf"^(\s*>>> (?:from|import) )(?=(?:{'|'.join(PACKAGES)})\b)", re.MULTILINE)
 
@@ -80,6 +81,8 @@ def _ours(module: str) -> bool:
 
 
 def _under(module: str) -> str:
+    if module.startswith(_STARTED):
+        return _STARTED + _under(module.removeprefix(_STARTED))
     return module.replace(_TOP_IN_CHECKOUT, TOP) if module.startswith(_TOP_IN_CHECKOUT) else f"{TOP}.{module}"
 
 
@@ -92,6 +95,7 @@ def _import(alias: ast.alias, starts: list[int]) -> Edit:
 
 
 def _names_module(text: str, modules: frozenset[str]) -> bool:
+    text = text.removeprefix(_STARTED)
     match = _NAME.fullmatch(text)
     return match is not None and text.partition(":")[0] in modules
 

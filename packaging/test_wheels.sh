@@ -16,7 +16,8 @@ status=0
 for suite in $suites; do
     root=$(eval echo "\${ROOT_$suite:-$work/$suite}")
     if [ ! -x "$root/usr/bin/python3" ] && [ ! -x "$root/opt/python311/bin/python3" ]; then
-        rm -rf "$root"
+        umount "$root/proc" "$root/sys" 2>/dev/null || true # of an interrupted debootstrap
+        rm -rf --one-file-system "$root"
         debootstrap --variant=minbase --include=python3,python3-venv "$suite" "$root" >"$work/$suite.log"
     fi
     python=/usr/bin/python3

@@ -15,6 +15,7 @@ import pytest
 from apps.results.record import RunRecord
 from apps.runs.runner import Runner
 from platforms.simgrid.compiling import compile_once
+from platforms.simgrid.installed import chosen_prefix
 from tests.machines import named_file
 
 __all__ = ["named_file"]  # a fixture
@@ -23,6 +24,10 @@ __all__ = ["named_file"]  # a fixture
 # that tests interrupt must receive the signal.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests call smpirun and smpicc themselves: those of SimGrid's wheel where it is installed.
+if chosen_prefix() is not None:
+    os.environ["PATH"] = f"{chosen_prefix() / 'bin'}{os.pathsep}{os.environ['PATH']}"
 
 
 @pytest.hookimpl(hookwrapper=True)
@@ -59,6 +64,14 @@ def computation_is_timed_once():
     """Time the computation of programs in one run: no test depends on how exact it is."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("apps.runs.computation.RUNS_S", 0.0)
+        yield
+
+
+@pytest.fixture(autouse=True, scope="session")
+def simgrid_needs_no_repairs():
+    """Leave out the caution of SimGrid 4's repairs: tests count cautions with any SimGrid."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("apps.runs.cautions._repairs", lambda simgrid: ())
         yield
 
 

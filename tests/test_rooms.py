@@ -14,6 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 PACKAGES = ("platforms", "apps", "predictor", "validation")
 ROOMS = sorted(path.parent for package in PACKAGES for path in (ROOT / package).glob("*/__init__.py"))
+pytestmark = pytest.mark.checkout
 KERNELS = sorted(path.parent for path in (ROOT / "apps" / "kernels").glob("*/kernel.toml"))
 HARNESS = ROOT / "apps" / "kernels" / "harness"
 COMMON = ROOT / "apps" / "common"

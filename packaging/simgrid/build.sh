@@ -29,12 +29,16 @@ done
     exit 2
 }
 
-if [ ! -f "$work/root.ready" ]; then
-    say "making a Debian 11 in $root"
-    rm -rf "$root"
-    debootstrap --variant=minbase --include=gcc,g++,gfortran,make,libboost-dev,python3 bullseye "$root" >"$work/root.log"
-    touch "$work/root.ready"
-fi
+# A Debian in a folder of the suite's name, complete or absent; an interrupted debootstrap leaves /proc mounted in it.
+debian() {
+    [ ! -f "$work/$1.ready" ] || return 0
+    say "making a Debian in $work/$1"
+    umount "$work/$1/proc" "$work/$1/sys" 2>/dev/null || true
+    rm -rf --one-file-system "${work:?}/$1"
+    debootstrap --variant=minbase --include="$2" "$1" "$work/$1" >"$work/$1.log"
+    touch "$work/$1.ready"
+}
+debian bullseye gcc,g++,gfortran,make,libboost-dev,python3
 
 venv=$work/venv
 [ -x "$venv/bin/python" ] || python3 -m venv "$venv"
@@ -79,7 +83,7 @@ if [ -z "${PYTHON_HEADERS-}" ]; then
         headers=$work/headers-$version
         if [ ! -d "$headers" ]; then
             say "fetching the headers of Python $version"
-            [ -d "$work/$suite" ] || debootstrap --variant=minbase "$suite" "$work/$suite" >"$work/$suite.log"
+            debian "$suite" ca-certificates
             chroot "$work/$suite" /bin/sh -euc "apt-get update -q; cd /var/tmp; apt-get download libpython$version-dev" \
                 >>"$work/$suite.log" 2>&1
             rm -rf "$headers.part"

@@ -33,13 +33,16 @@ OLD_GLIBC = "manylinux_2_31"  # that of Debian 11, in which build.sh compiles
 # Libraries that every Linux has; wheels may rely on them (PEP 600).
 _EVERYWHERE = ("libc", "libm", "libdl", "librt", "libpthread", "libstdc++", "libgcc_s", "ld-linux", "linux-vdso")
 _COMPILERS = {"CC": ("cc", "zig-cc"), "CXX": ("c++", "zig-c++"), "REAL_FORTRAN_COMPILER": ("gfortran", "no-gfortran")}
-_FIND_PREFIX = 'prefix=$(dirname "$(dirname "$(readlink -f "$0")")")\n'
+# Searched after all other folders: a Boost of the system, or of the user's, comes before ours.
+_AFTER = '"-idirafter" "${SIMGRID_PREFIX}/include/after"'
+_FIND_PREFIX = 'SIMGRID_PREFIX=$(dirname "$(dirname "$(readlink -f "$0")")")\n'
 
 
 def stage_build(build: Path, tree: Path) -> tuple[str, str]:
     """Copy what build.sh has made to a wheel's tree; return SimGrid's version and the wheel's platform tag."""
     prefix = build / "prefix"
     package = _copy(prefix, tree, libraries=prefix / "lib", named=BUILT_AS)
+    _boost(package, build.parent)
     for module in (build / "python").glob("simgrid.cpython-*.so"):
         _module(module, tree)
     (archive,) = build.glob("simgrid-*.tar.gz")
@@ -48,8 +51,8 @@ def stage_build(build: Path, tree: Path) -> tuple[str, str]:
     source = build / archive.name.removesuffix(".tar.gz")
     for path in (
         *(source / name for name in ("COPYING", "LICENSE-LGPL-2.1")),
-        HERE / "gfortran.patch",
-        HERE / "build.sh",
+        *(HERE / name for name in ("gfortran.patch", "build.sh", "pack.py")),
+        *(HERE.parents[1] / "tests" / "simgrid4" / name for name in ("faster.cmake", "requirements.txt")),
     ):
         shutil.copy2(path, package / "source")
     said = f"source/{archive.name} is its source, as released; gfortran.patch was applied, build.sh built it."
@@ -64,6 +67,7 @@ def stage_system(tree: Path) -> tuple[str, str]:
         raise SystemExit("error: pack: the distribution has no SimGrid. Run: apt-get install libsimgrid-dev")
     libraries = Path("/usr/lib") / (sysconfig.get_config_var("MULTIARCH") or f"{platform.machine()}-linux-gnu")
     package = _copy(Path("/usr"), tree, libraries=libraries, named=Path("/usr"))
+    _boost(package, Path("/"))
     for module in Path("/usr/lib/python3/dist-packages").glob("simgrid.cpython-*.so"):
         _module(module, tree)
     _bundle(package)
@@ -80,7 +84,11 @@ def _copy(prefix: Path, tree: Path, *, libraries: Path, named: Path) -> Path:
     for name in SCRIPTS:
         script = (prefix / "bin" / name).read_text("utf-8")
         script = relocatable(script, named, named / libraries.relative_to(prefix))
-        script = script.replace('"-lsimgrid"', f'"${{prefix}}/lib/{library.name}"')  # ziglang reads no INPUT(...)
+        if name in ("smpicc", "smpicxx"):
+            script = script.replace("list_set INCLUDEARGS ", f"list_set INCLUDEARGS {_AFTER} ")
+        script = script.replace(
+            '"-lsimgrid"', f'"${{SIMGRID_PREFIX}}/lib/{library.name}"'
+        )  # ziglang reads no INPUT(...)
         _write(package / "bin" / name, script, executable=True)
     for name in HEADERS:
         shutil.copytree(prefix / "include" / name, package / "include" / name)
@@ -99,18 +107,37 @@ def relocatable(script: str, prefix: Path, libraries: Path) -> str:
     first, rest = script.split("\n", 1)
     rest = re.sub(r"^(\s*)/\S*python3?\S* -c", r"\1python3 -c", rest, flags=re.MULTILINE)
     for path, place in ((libraries, "lib"), (prefix / "include", "include"), (prefix / "bin", "bin")):
-        rest = rest.replace(str(path), "${prefix}/" + place)
+        rest = rest.replace(str(path), "${SIMGRID_PREFIX}/" + place)
     rest = re.sub(r"^export LD_LIBRARY_PATH=.*\n", "", rest, count=1, flags=re.MULTILINE)  # RUNPATH serves
-    rest = rest.replace('"-L${prefix}/lib"', '"-L${prefix}/lib" "-Wl,-rpath,${prefix}/lib"')
+    rest = rest.replace('"-L${SIMGRID_PREFIX}/lib"', '"-L${SIMGRID_PREFIX}/lib" "-Wl,-rpath,${SIMGRID_PREFIX}/lib"')
     for variable, (command, instead) in _COMPILERS.items():
-        chosen = (
-            f'{variable}={command}\ncommand -v {command} >/dev/null 2>&1 || {variable}="${{prefix}}/libexec/{instead}"'
-        )
+        otherwise = f'"${{SIMGRID_PREFIX}}/libexec/{instead}"'
+        chosen = f"{variable}={command}\ncommand -v {command} >/dev/null 2>&1 || {variable}={otherwise}"
         rest = re.sub(rf"^{variable}=\S+$", lambda _, chosen=chosen: chosen, rest, count=1, flags=re.MULTILINE)
     left = re.search(r"/(?:usr|build)/(?!bin/env )\S*(?:bin|lib|include)\S*", rest)
     if left and "simgrid.dll" not in left[0]:
         raise SystemExit(f"error: pack: a script still names {left[0]}")
     return f"{first}\n{_FIND_PREFIX}{rest}"
+
+
+def _boost(package: Path, root: Path) -> None:
+    """Copy the headers of Boost that SimGrid's include, from a Debian's folder."""
+    include, target = package / "include", package / "include" / "after"
+    including = [path for path in sorted(include.rglob("*.h*")) if "#include <boost/" in path.read_text("utf-8")]
+    with tempfile.TemporaryDirectory() as name:
+        (Path(name) / "boost").symlink_to(root / "usr" / "include" / "boost")
+        all_of_them = Path(name) / "all.cpp"
+        all_of_them.write_text("".join(f'#include "{path}"\n' for path in including))
+        said = _run("c++", "-std=c++17", "-M", f"-I{include}", f"-I{name}", str(all_of_them))
+        headers = {word for word in said.split() if word.startswith(f"{name}/boost/")}
+        # Those for other compilers are chosen when they are read.
+        headers |= {str(path) for path in Path(name, "boost", "config").rglob("*.hpp")}
+        for header in sorted(headers):
+            place = target / Path(header).relative_to(name)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(header, place)
+    (notice,) = (root / "usr" / "share" / "doc").glob("libboost1*-dev/copyright")
+    shutil.copyfile(notice, target / "boost" / "copyright")
 
 
 def _module(module: Path, tree: Path) -> None:
@@ -164,7 +191,9 @@ def _notice(package: Path, said: str) -> None:
         package / "NOTICE",
         "This folder holds SimGrid (https://simgrid.org), copyright (c) 2004-2025 the SimGrid team, under the GNU\n"
         "Lesser General Public License, version 2.1.  Its scripts smpirun, smpicc, smpicxx, smpif90 and smpiff were\n"
-        f"changed to find their folder when they run, and to choose a compiler.  {said}\n",
+        f"changed to find their folder when they run, and to choose a compiler.  {said}\n"
+        "include/after/boost holds the headers of Boost (https://www.boost.org) that SimGrid's include, unchanged;\n"
+        "their licence is in include/after/boost/copyright.\n",
     )
 
 

@@ -142,7 +142,9 @@ def compiler_flags() -> list[str]:
     prefix = _smpirun().parent.parent
     if prefix == Path("/usr") or not (prefix / "include" / "simgrid" / "version.h").is_file():
         return []
-    return [f"-I{prefix / 'include'}", f"-L{prefix / 'lib'}", f"-Wl,-rpath,{prefix / 'lib'}"]
+    boost = prefix / "include" / "after"  # of the wheel; one of the system comes first
+    after = ["-idirafter", str(boost)] if boost.is_dir() else []
+    return [f"-I{prefix / 'include'}", f"-L{prefix / 'lib'}", f"-Wl,-rpath,{prefix / 'lib'}", *after]
 
 
 @functools.cache

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import resource
+from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -11,14 +16,14 @@ from apps.recording.events import EVENT, Kind, Recording
 from predictor.learned.errors import CannotContinue
 from predictor.learned.grids import GRIDS, coordinates, rivals
 from predictor.learned.learn import by_member
-from predictor.learned.matching import AS_SENT, check_matched, take_sizes_as_sent
+from predictor.learned.matching import AS_SENT, check_matched
 from predictor.learned.models import Fitted, Notes, NumberModel, evaluate
 from predictor.learned.nest import Node
 from predictor.learned.rows import Rows
 from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, AllOpen, Leaf, Structure
 
 _OPENS = (Kind.SEND, Kind.RECV)
-_MOST_EVENTS = 1 << 28
+_EVENT_BYTES = 320  # of memory for each event until the program is evaluated (docs/reference/growth.md)
 _NOT_KNOWN = -(1 << 30)  # number of open operations of a kind
 
 
@@ -74,9 +79,10 @@ class _Walk:
     structure: Structure
     nranks: int
     notes: Notes
-    chunks: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)  # ranks and their events
+    chunks: deque[tuple[np.ndarray, np.ndarray]] = field(default_factory=deque)  # ranks and their events
     vectors: dict[int, tuple[np.ndarray, list[np.ndarray]]] = field(default_factory=dict)  # by chunk: ranks, counts
     events: int = 0
+    most_bytes: float = field(default_factory=lambda: _free_bytes())
 
     def __post_init__(self) -> None:
         self.opened = np.zeros((3, self.nranks), np.int64)  # by ANY_KIND, Kind.SEND and Kind.RECV: open operations
@@ -240,19 +246,23 @@ class _Walk:
 
     def _add(self, ranks: np.ndarray, part: np.ndarray) -> None:
         self.events += len(part)
-        if self.events > _MOST_EVENTS:
-            raise CannotContinue(f"the program would have more than {_MOST_EVENTS} events there")
+        if self.events * _EVENT_BYTES > self.most_bytes:
+            most_gb = self.most_bytes / 1e9
+            raise CannotContinue(f"its more than {self.events:.1e} events there would not fit into {most_gb:.1f} GB")
         self.chunks.append((ranks, part))
 
     def assembled(self) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...], tuple[tuple[int, ...], ...]]:
         """Return the events and the counts of every rank, and the communicators."""
-        rank = np.concatenate([ranks for ranks, _ in self.chunks])
-        events = np.concatenate([part for _, part in self.chunks])
-        order = np.argsort(rank, kind="stable")
-        bounds = np.searchsorted(rank[order], np.arange(self.nranks + 1))
-        events = events[order]
-        take_sizes_as_sent(events, rank[order])
-        check_matched(events, rank[order])
+        length = np.zeros(self.nranks, np.int64)
+        for ranks, _ in self.chunks:  # a rank is at most once in a chunk
+            length[ranks] += 1
+        bounds = np.concatenate([[0], np.cumsum(length)])
+        events, place = np.empty(bounds[-1], EVENT), bounds[:-1].copy()
+        while self.chunks:
+            ranks, part = self.chunks.popleft()
+            events[place[ranks]] = part
+            place[ranks] += 1
+        check_matched(events, np.repeat(np.arange(self.nranks), length))
         counts: list[list[np.ndarray]] = [[] for _ in range(self.nranks)]
         for ranks, values in self.vectors.values():
             for one_rank, row in zip(ranks.tolist(), values, strict=True):
@@ -273,6 +283,16 @@ class _Walk:
         split = tuple(events[bounds[at] : bounds[at + 1]] for at in range(self.nranks))
         none = np.zeros(0, np.int64)
         return split, tuple(np.concatenate(rows) if rows else none for rows in counts), self.members
+
+
+def _free_bytes() -> float:
+    """Return the memory that is free, within the limit of the process; infinite where the system does not say."""
+    free = math.inf
+    with suppress(OSError, ValueError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next((1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")), free)
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return free if limit == resource.RLIM_INFINITY else min(free, limit)
 
 
 def _blank(length: int, kind: int) -> np.ndarray:

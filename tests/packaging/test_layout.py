@@ -30,6 +30,7 @@ def layout():
         ("from validation.gridval import run", "from gridval import run"),
         ("PLACE = 'apps.smpi:NAME'", "PLACE = 'gridval.apps.smpi:NAME'"),
         ("é = 'é', \"apps.smpi\"", "é = 'é', \"gridval.apps.smpi\""),
+        ("main(prog='python -m apps.smpi')", "main(prog='python -m gridval.apps.smpi')"),
         ("place = f'apps.smpi.{name}'", "place = f'gridval.apps.smpi.{name}'"),
         ('"""Text.\n\n>>> from apps.smpi import x\n"""', '"""Text.\n\n>>> from gridval.apps.smpi import x\n"""'),
     ],

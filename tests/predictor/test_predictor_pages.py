@@ -39,6 +39,7 @@ def test_pages_have_the_same_sections(page):
     assert "```sh" in measured and "|---" in measured.replace("| ---", "|---"), "a table, and what reproduces it"
 
 
+@pytest.mark.checkout
 @pytest.mark.parametrize("page", sorted(set(PAGE_OF.values())))
 def test_the_files_that_pages_name_exist(page):
     code = (PAGES / page).read_text().partition("\n## Code")[2]

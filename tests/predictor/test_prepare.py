@@ -2,6 +2,8 @@
 
 from pathlib import Path
 
+import pytest
+
 from platforms.errors import UserError
 from platforms.files.caching import cache_folder
 from predictor import prepare
@@ -10,6 +12,7 @@ from predictor.native.library import Library
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.checkout
 def test_it_compiles_the_c_files_of_every_predictor():
     libraries = [step.__self__ for step in prepare.STEPS if isinstance(getattr(step, "__self__", None), Library)]
     predictor = ROOT / "predictor"

@@ -22,5 +22,5 @@ extern int __fxstatat64 (int __ver, int __fildes, const char *__filename, struct
 def test_what_asks_about_files_has_the_types_that_glibc_2_31_declares(tmp_path):
     (tmp_path / "declared.h").write_text(DECLARED)
     source = Path(recorder.__file__).parent / "own" / "metadata.c"
-    words = [find_program("smpicc"), "-fsyntax-only", "-include", tmp_path / "declared.h", source]
+    words = [find_program("smpicc"), "-c", "-fsyntax-only", "-include", tmp_path / "declared.h", source]
     assert subprocess.run(words, capture_output=True, text=True, check=False).stderr == ""

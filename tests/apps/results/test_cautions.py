@@ -13,7 +13,7 @@ from apps.recording.events import EVENT, Kind, Mark, Recording
 from apps.results.cautions import COMMUNICATION, MEASURED, Cautions, print_cautions
 from apps.results.record import Extrapolation
 from apps.results.timed import Timed
-from apps.runs.cautions import recording_cautions, run_cautions
+from apps.runs.cautions import _repairs, recording_cautions, run_cautions
 from apps.runs.repetition import NOT_SETTLED
 from apps.runs.runner import Runner
 from apps.spec.run_spec import RunSpec
@@ -160,7 +160,8 @@ def test_how_far_a_run_was_extrapolated(grid, record_of, bound, said):
     assert run_cautions(spec, measured) == ()
 
 
-def test_changes_of_the_platform_and_repairs_of_simgrid_are_said(record_of):
+def test_changes_of_the_platform_and_repairs_of_simgrid_are_said(record_of, monkeypatch):
+    monkeypatch.setattr("apps.runs.cautions._repairs", _repairs)  # which tests/conftest.py leaves out
     platform = read_platform(DATA / "halved.xml")
     spec = RunSpec(target(platform, 2))
     record = record_of(spec.target, 1.0, 1.0)

@@ -14,13 +14,11 @@ from pathlib import Path
 from typing import Any, NoReturn
 from unittest.mock import patch
 
-from platforms import errors
 from platforms.errors import UserError
 from platforms.grids.grid import Grid
 from platforms.model.platform import Cluster, Host, Platform
 
 ROOT = Path(__file__).parents[3]
-PACKAGES = Path(errors.__file__).parents[1]  # where the four are
 CORPUS = Path(__file__).parents[1] / "corpus"
 
 
@@ -29,10 +27,10 @@ class Started(UserError):
 
 
 def seeds(*patterns: str) -> list[Path]:
-    """Return the files of the repository, or else of its packages, that match: at least one for each pattern."""
+    """Return the files of the repository that match; each pattern must match at least one."""
     found = []
     for pattern in patterns:
-        matching = sorted(ROOT.glob(pattern)) or sorted(PACKAGES.glob(pattern))
+        matching = sorted(ROOT.glob(pattern))
         if not matching:
             raise FileNotFoundError(pattern)
         found += matching

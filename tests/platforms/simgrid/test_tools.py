@@ -100,6 +100,9 @@ def test_no_simgrid_is_said_with_the_command_that_mends_it(own_cache, monkeypatc
 @pytest.mark.parametrize(("version", "said"), [("3.25", "too old"), ("4.1", "has version 4.1")])
 def test_another_version_than_the_installed_one_is_refused(own_cache, monkeypatch, tmp_path, version, said):
     fake_smpirun(tmp_path / "bin", version)
+    header = tmp_path / "include" / "simgrid" / "version.h"
+    header.parent.mkdir(parents=True)
+    header.write_text("#define SIMGRID_VERSION_MAJOR 9\n#define SIMGRID_VERSION_MINOR 1\n")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     with pytest.raises(UserError, match=said) as error:
         simgrid.check_simgrid()

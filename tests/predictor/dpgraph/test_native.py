@@ -361,6 +361,7 @@ def environment(cache, **more):
     return {**os.environ, "GRID_VALIDATOR_CACHE": str(cache), **more}
 
 
+@pytest.mark.checkout  # the wheel brings it compiled
 def test_processes_that_compile_at_once_get_the_same_whole_library(tmp_path):
     command = [sys.executable, "-c", ONE_GRAPH]
     started = [
