@@ -67,12 +67,13 @@ mutation: setup
 	$(PYTHON) tests/mutation/report.py
 
 # Tries N programs drawn at random, extrapolated against simulated in full; 100 take a minute and a half
-# (docs/validation/steady-state.md), and N whose messages may pile up.  Then 300 that are learned on few ranks
-# (docs/validation/extrapolation.md).
+# (docs/validation/steady-state.md), N whose messages may pile up, and N that ask for what changes by itself, time
+# themselves or use what ranks share; then 300 that are learned on few ranks (docs/validation/extrapolation.md).
 N ?= 1000
 adversary: setup
 	$(PYTHON) -m tests.adversary.main $(N)
 	$(PYTHON) -m tests.adversary.piling $(N)
+	$(PYTHON) -m tests.adversary.surroundings $(N)
 	$(PYTHON) -m tests.adversary.any_count 300
 
 # Builds the wheels of the project and of SimGrid in dist/, for machines without root and compiler (docs/installation.md).

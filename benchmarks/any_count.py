@@ -24,6 +24,7 @@ from predictor.learned.errors import CannotContinue  # noqa: E402
 from predictor.learned.generate import generate  # noqa: E402
 from predictor.learned.learn import learn  # noqa: E402
 from predictor.learned.matching import difference  # noqa: E402
+from predictor.learned.naming import with_calls_merged  # noqa: E402
 from predictor.learned.numbers import numbers_of  # noqa: E402
 
 DATA = "tests/predictor/learned/data"
@@ -84,7 +85,8 @@ def messages(name):
     options, counts, targets = CASES[name]
     asked = problem_of(options)
     try:
-        structure = learn([recorded(asked, int(n)) for n in counts.split(",")], numbers_of(asked, {}))
+        merged, text = with_calls_merged([recorded(asked, int(n)) for n in counts.split(",")], asked)
+        structure = learn(merged, numbers_of(asked, {}), text)
     except CannotContinue as err:
         yield from ((nranks, f"refused: {err}") for nranks in targets)
         return

@@ -1,9 +1,10 @@
-"""Growth of processor time and memory with the messages of a graph, and with the ranks of `structural`.
+"""Growth of processor time and memory with the messages of a graph, and with the ranks of `structural` and `learned`.
 
 Each figure is that of a process of its own.  A graph is CG B on 32 ranks with as many iterations as give the messages;
-a prediction of `structural` is that of a program on 4 clusters of one network, evidence included.  LU E is class D with
-the 1,020 points along an axis of class E, because 408 are too few for 100,000 ranks.  The growth with the ranks of a
-simulation is in scaling.py, that with the platforms in graph_speed.py.
+a prediction of `structural` is that of a program on 4 clusters of one network, evidence included.  One of
+`learned:known` is that of a halo along three axes with a sum, learned from recordings on at most 32 ranks.  LU E is
+class D with the 1,020 points along an axis of class E, because 408 are too few for 100,000 ranks.  The growth with the
+ranks of a simulation is in scaling.py, that with the platforms in graph_speed.py.
 """
 
 import argparse
@@ -11,6 +12,7 @@ import subprocess
 import sys
 
 MESSAGES = (10**6, 10**7, 10**8)
+LEARNED_RANKS = (1024, 10_000, 32_768, 100_000, 131_072)
 RUNS = (
     *(("cg", "D", ranks) for ranks in (256, 512, 1024, 131_072)),
     *(("ep", "D", ranks) for ranks in (1024, 100_000)),
@@ -60,6 +62,30 @@ if answer.prediction is None:
 """
 
 
+LEARNED = """
+import sys
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem
+from apps.runs.runner import Runner
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.model.placement import block
+from platforms.read.read import materialise
+from predictor.answers.answers import predict
+from predictor.evidence.broker import Broker
+from predictor.registry import predictor
+network, ranks = sys.argv[1], int(sys.argv[2])
+asked = own_problem(read_program("tests/predictor/learned/data/halo3d.c", "10 {iterations}", 50))
+platform = materialise(named_grid(f"grid4x{-(-ranks // 4)}", network, [40e9, 50e9, 60e9, 70e9]))
+target, settings = Target(asked, platform, block(platform, ranks)), Settings()
+with Runner(jobs=1) as runner:
+    (answer,) = predict(predictor("learned:known"), [target], Broker.of(settings, [target], runner))
+if answer.prediction is None:
+    sys.exit(answer.refusal)
+"""
+
+
 def cost(words: list[str]) -> tuple[float, float]:
     """Return the processor time, s, of a command and its children, and the most memory of one of its processes, MB."""
     code = (
@@ -77,8 +103,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--most-messages", type=float, default=max(MESSAGES), help="of a graph (default: 10^8)")
     parser.add_argument("--most-ranks", type=int, default=1024, help="of structural (default: 1024)")
+    parser.add_argument("--most-learned", type=int, default=1024, help="ranks of learned (default: 1024)")
     parser.add_argument("--app", choices=sorted({app for app, _, _ in RUNS}), help="of structural (default: all)")
-    parser.add_argument("--network", default="gigabit", help="of structural (default: gigabit)")
+    parser.add_argument("--network", default="gigabit", help="of structural and learned (default: gigabit)")
     args = parser.parse_args()
     for messages in (count for count in MESSAGES if count <= args.most_messages):
         seconds, megabytes = cost([sys.executable, "-c", GRAPH, str(messages)])
@@ -89,6 +116,10 @@ def main() -> None:
             seconds, megabytes = cost([sys.executable, *words])
             what = f"structural, {app} {preset} on {ranks} ranks, {args.network}"
             print(f"{what}: {seconds:.1f} s of processor time, {megabytes:.0f} MB", flush=True)
+    for ranks in (count for count in LEARNED_RANKS if count <= args.most_learned):
+        seconds, megabytes = cost([sys.executable, "-c", LEARNED, args.network, str(ranks)])
+        what = f"learned:known, halo on {ranks} ranks, {args.network}"
+        print(f"{what}: {seconds:.1f} s of processor time, {megabytes:.0f} MB", flush=True)
 
 
 if __name__ == "__main__":

@@ -330,7 +330,8 @@ def _script(machine: Machine, values: Mapping[str, str], program: Sequence[str])
     if script is None:
         return None
     options = shlex.join(machine.launcher.options)
-    text = without_placeholders(script, {**values, "options": options, "program": shlex.join(program)})
+    words = {"options": options, "slurm": shlex.join(machine.launcher.slurm), "program": shlex.join(program)}
+    text = without_placeholders(script, {**values, **words})
     return text if text.startswith("#!") else f"#!/bin/sh\n{text}"
 
 
@@ -342,6 +343,8 @@ def _command(machine: Machine, values: Mapping[str, str], program: Sequence[str]
             words += program
         elif word == "{options}":
             words += machine.launcher.options
+        elif word == "{slurm}":
+            words += machine.launcher.slurm
         elif word == SCRIPT:
             words.append(str(folder / "script"))
         else:

@@ -12,16 +12,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from apps.machines.set_up import behind, with_lines
 from platforms.errors import PlatformError
 from platforms.files.checked_toml import CheckedTable, read_checked
 
 PROGRAM, SCRIPT = "{program}", "{script}"
 # The words that a launcher's command may have in braces, besides PROGRAM and SCRIPT.
-PLACEHOLDERS = ("ranks", "nodes", "hostfile", "hosts", "job", "wall_s", "wall_minutes", "output", "errors", "options")
+PLACEHOLDERS = (
+    "ranks", "nodes", "hostfile", "hosts", "job", "wall_s", "wall_minutes", "output", "errors", "options", "slurm",
+)  # fmt: skip
 _KEYS: dict[str, Sequence[str]] = {
     "": ("name", "source", "folder", "preload", "launcher", "compilers", "environment", "limits", "clusters",
-         "network", "between_clusters"),
+         "network", "between_clusters", "setup", "slurm"),
     "launcher": ("command", "options", "script", "cancel", "version", "retry_status"),
+    "slurm": ("account", "partition", "constraint", "qos", "reservation"),
     "compilers": ("c", "cxx", "fortran", "flags"),
     "limits": ("wall_s", "ranks", "command_s"),
     "clusters": ("name", "hosts", "cores", "gflops"),
@@ -45,6 +49,7 @@ class Launcher:
     script: str | None = None  # text of the batch script whose file replaces {script}
     cancel: tuple[str, ...] = ()  # command that ends a job that the launcher has left behind, with {job}
     version: tuple[str, ...] = ()  # command that prints the version of MPI
+    slurm: tuple[str, ...] = ()  # options that replace the word {slurm}: account, partition and the like
     retry_status: int | None = None  # with which it ends if a run was disturbed and is to be made again
 
 
@@ -97,6 +102,7 @@ class Machine:
     between_clusters: Wire
     environment: tuple[tuple[str, str], ...] = ()  # variables that every rank gets
     preload: tuple[str, ...] = ()  # libraries that every rank loads before those of the project
+    setup: tuple[str, ...] = ()  # lines of a shell before its compilers and its launcher are started
     folder: Path | None = None  # seen by every host; None: all hosts share the cache folder and the temporary folder
     limits: Limits = field(default_factory=Limits)
     path: Path = field(default_factory=Path, compare=False)  # of the file
@@ -122,6 +128,8 @@ class Machine:
         decides = {
             "name": self.name,
             "launcher": [list(self.launcher.command), list(self.launcher.options), self.launcher.script],
+            **({"setup": list(self.setup)} if self.setup else {}),
+            **({"slurm": list(self.launcher.slurm)} if self.launcher.slurm else {}),
             "compilers": [self.compilers.c, self.compilers.cxx, self.compilers.fortran, list(self.compilers.flags)],
             "environment": dict(self.environment),
             "preload": list(self.preload),
@@ -146,15 +154,17 @@ def read_machine(path: str | Path) -> Machine:
         raise PlatformError(str(path), "'network' is missing", remedy)
     network = _wire(table.table("network", "network"))
     between = _wire(table.table("between_clusters", "network")) if table.has("between_clusters") else network
+    setup = _setup(table)
     return Machine(
         name=_name(table, path.stem),
-        launcher=_launcher(table.table("launcher", "launcher")),
-        compilers=_compilers(table.table("compilers", "compilers")),
+        launcher=_launcher(table.table("launcher", "launcher"), setup, _slurm(table)),
+        compilers=_compilers(table.table("compilers", "compilers"), setup),
         clusters=clusters,
         network=network,
         between_clusters=between,
         environment=_environment(table),
         preload=_preload(table),
+        setup=setup,
         folder=_folder(table),
         limits=_limits(table.table("limits", "limits")),
         path=path,
@@ -168,7 +178,31 @@ def _name(table: CheckedTable, default: str) -> str:
     return name
 
 
-def _launcher(table: CheckedTable) -> Launcher:
+def _setup(table: CheckedTable) -> tuple[str, ...]:
+    """Return the lines of a shell that load modules and the like."""
+    lines = table.list_of("setup", [], str, "lines of a shell")
+    for line in lines:
+        if not line.strip() or not line.isprintable():
+            raise PlatformError(table.of("setup"), f"setup has the line {line!r}", "Give commands, one a line")
+    return tuple(lines)
+
+
+def _slurm(table: CheckedTable) -> tuple[str, ...]:
+    """Return the options of sbatch and srun for the keys of the table ``slurm``."""
+    if not table.has("slurm"):
+        return ()
+    keys = table.table("slurm", "slurm")
+    options = []
+    for key in _KEYS["slurm"]:
+        if keys.has(key):
+            value = keys.text(key)
+            if not value or not value.isprintable() or any(character.isspace() for character in value):
+                raise PlatformError(keys.of(key), f"{key} = {value!r} is no word", f"Write what --{key} of Slurm takes")
+            options.append(f"--{key}={value}")
+    return tuple(options)
+
+
+def _launcher(table: CheckedTable, setup: Sequence[str], slurm: Sequence[str]) -> Launcher:
     command = tuple(_words(table, "command", needed=True))
     script = table.value("script", None)
     if script is not None and (not isinstance(script, str) or "\0" in script):
@@ -191,8 +225,14 @@ def _launcher(table: CheckedTable) -> Launcher:
     if options and not any("{options}" in word for word in (*command, script or "")):
         problem = "options are given, but neither command nor script has a word {options}"
         raise PlatformError(table.of("options"), problem, "Write it where they belong")
+    if slurm and not any("{slurm}" in word for word in (*command, script or "")):
+        problem = "the table slurm is given, but neither command nor script has a word {slurm}"
+        raise PlatformError(table.of("command"), problem, "Write it behind sbatch or srun")
     version = tuple(_words(table, "version")) or (command[0], "--version")
-    return Launcher(command, options, script, tuple(_words(table, "cancel")), version, _retry_status(table))
+    command, version = ((behind(setup, words[0]), *words[1:]) for words in (command, version))
+    script = None if script is None else with_lines(script, setup)
+    cancel = tuple(_words(table, "cancel"))
+    return Launcher(command, options, script, cancel, version, tuple(slurm), _retry_status(table))
 
 
 def _retry_status(table: CheckedTable) -> int | None:
@@ -233,20 +273,25 @@ def _check_program(where: str, key: str, words: Sequence[str]) -> None:
         raise PlatformError(where, problem, f"Write {PROGRAM} once, alone, where the program and its arguments belong")
 
 
-def _compilers(table: CheckedTable) -> Compilers:
+def _compilers(table: CheckedTable, setup: Sequence[str]) -> Compilers:
     def compiler(key: str, default: str | None) -> str | None:
         if not table.has(key):
             return default
         name = table.text(key)
         if not name.strip():
             raise PlatformError(table.of(key), f"{key} is empty", "Name a compiler, or leave it out")
-        return name
+        if len(name.split()) > 1:
+            remedy = "Name the compiler alone; lines such as module load belong into setup = [...]"
+            raise PlatformError(table.of(key), f"{key} = {name!r} has several words", remedy)
+        return behind(setup, name)
 
     flags = table.list_of("flags", ["-O2"], str, "flags")
     for flag in flags:
         if not flag or not flag.isprintable():
             raise PlatformError(table.of("flags"), f"flags has {flag!r}", "Give words that can be shown")
-    return Compilers(compiler("c", "mpicc") or "mpicc", compiler("cxx", None), compiler("fortran", None), tuple(flags))
+    return Compilers(
+        compiler("c", behind(setup, "mpicc")) or "mpicc", compiler("cxx", None), compiler("fortran", None), tuple(flags)
+    )
 
 
 def _environment(table: CheckedTable) -> tuple[tuple[str, str], ...]:

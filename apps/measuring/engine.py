@@ -29,6 +29,7 @@ from apps.results.record import RunRecord, from_kernel
 from apps.spec.run_spec import RunSpec
 
 # Processor time that other threads of a rank may take unnoticed, as a share and s: MPI has some, which poll and wait.
+_CAUTION = "caution: "  # with which lines of a launcher begin that belong to the result
 _THREADS_REL, _THREADS_S = 0.1, 0.02
 
 
@@ -216,12 +217,20 @@ def _record(
         mpi=chosen.notes.mpi,
         launcher=(*machine.launcher.command, *machine.launcher.options),
         date=date,
+        said=_cautions(repeats) or None,
     )
     wall_s = sum(repeat.launched.wall_s for repeat in repeats)
     record = _of_repeat(spec, chosen, identity=identity)
     verdicts = {repeat.output["verified"] for repeat in repeats if repeat.output is not None}
     verified = None if verdicts <= {None} else verdicts == {True}
     return replace(record, measured=measured, wall_s=wall_s, verified=verified)
+
+
+def _cautions(repeats: Sequence[_Repeat]) -> tuple[str, ...]:
+    """Return the cautions that the launcher printed, such as those of an emulated grid, each once."""
+    lines = (line for repeat in repeats for line in repeat.launched.stderr.splitlines())
+    said = (line.removeprefix(_CAUTION).rstrip(".") for line in lines if line.startswith(_CAUTION))
+    return tuple(dict.fromkeys(said))
 
 
 def _of_repeat(spec: RunSpec, repeat: _Repeat, *, identity: dict[str, Any]) -> RunRecord:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 _FAR = 3.0  # scaled median deviations from the median beyond which a repeat is an outlier
 _SCALE = 1.4826  # of the median deviation of normally distributed values, in standard deviations
@@ -27,6 +27,7 @@ class Measured:
     mpi: str  # the library's own words about its version
     launcher: tuple[str, ...]  # the command with its options
     date: str  # of the first repeat's start, UTC
+    said: tuple[str, ...] | None = field(default=None, metadata={"may_be_absent": True})  # the launcher's cautions
 
     @property
     def low_s(self) -> float:

@@ -137,6 +137,7 @@ def _of_measured(measured: Measured, ranks: int) -> Iterator[str]:
         yield f"a host was busy before the first repeat: its load was {measured.load_before[0]:.2g}"
     if ranks > 1 and measured.calls_seen == 0:
         yield "no call of MPI was seen, so that all time counts as computation"
+    yield from measured.said or ()
 
 
 def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:

@@ -198,6 +198,8 @@ def _slots(platform: Platform, nranks: int, ranks_per_host: RanksPerHost) -> lis
         hosts = "1 host" if len(platform.hosts) == 1 else f"{len(platform.hosts)} hosts"
         problem = f"{nranks} ranks do not fit: {hosts} with {ranks_per_host} each"
         most = number_of(room, "rank")
-        remedy = f"Give at most {most}" + (", or more ranks per host" if ranks_per_host < weakest.cores else "")
+        remedy = f"Give at most {most}" + (
+            f", or up to {weakest.cores} on each host (--ranks-per-host)" if ranks_per_host < weakest.cores else ""
+        )
         raise PlatformError(where, problem, remedy)
     return [[host.name for host in cluster.hosts for _ in range(ranks_per_host)] for cluster in platform.clusters]

@@ -36,6 +36,7 @@ _REAL = re.compile(rb"^(?:CC|CXX|REAL_FORTRAN_COMPILER)=(\S+)$", re.MULTILINE)  
 _MPI_PACKAGES = {
     **dict.fromkeys(("mpicc", "mpicxx", "mpif90", "mpifort"), "libopenmpi-dev openmpi-bin gcc g++ gfortran"),
     **dict.fromkeys(("mpicc.mpich", "mpicxx.mpich", "mpifort.mpich", "mpif90.mpich"), "libmpich-dev mpich"),
+    **{name: name for name in ("gcc", "g++", "gfortran", "clang")},
 }
 _PACKAGES = {"smpicc": "libsimgrid-dev gcc", "smpicxx": "libsimgrid-dev g++", "smpif90": "libsimgrid-dev gfortran"}
 
@@ -138,8 +139,9 @@ def find_compiler(name: str) -> Path:
     """Return the path of a compiler.  Raise UserError if it is missing."""
     path = find_program(name) if name in _PACKAGES else find_command(name)
     if path is None:
-        package = {**_PACKAGES, **_MPI_PACKAGES}.get(Path(name).name, Path(name).name)
-        raise UserError(f"compiler {name}", "not found", f"Run: apt-get install {package}")
+        package = {**_PACKAGES, **_MPI_PACKAGES}.get(Path(name).name)
+        remedy = f"Run: apt-get install {package}" if package else "Correct its name, or put its folder on the PATH"
+        raise UserError(f"compiler {name}", "not found", remedy)
     return Path(path).absolute()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 
 from predictor.learned.features import Space
 from predictor.learned.models import Cases, Formula, Linear, NumberModel, Numeric, Split
@@ -27,6 +28,7 @@ def coefficient_bits(value: float, numbers: Sequence[int] = ()) -> float:
     return min([_bits(value), *multiples])
 
 
+@lru_cache(maxsize=1 << 16)
 def _bits(value: float) -> float:
     for denominator in _DENOMINATORS:
         numerator = value * denominator

@@ -48,7 +48,7 @@ class _Settling:
         """Return how sure a call path is."""
         notes, structure = self._notes, self._structure
         for kept in (what for name, what in notes.assumed.items() if call in name):
-            return CallCertainty(call, "assumed", kept, self._first(lambda noted: _has(noted.assumed, call)))
+            return CallCertainty(call, "assumed", kept, self._first_new(lambda noted: _has(noted.assumed, call)))
         for what, (low, high) in ((what, ends) for what, ends in structure.fitted.items() if call in what):
             text = f"{what.split(' ')[0]} {percent(100 * (low - 1))} to {percent(100 * (high - 1))} %"
             return CallCertainty(call, "fitted", text, self._next)
@@ -65,6 +65,11 @@ class _Settling:
         rule = GRIDS[self._structure.space.grid]
         others = [GRIDS[name] for name in rivals(self._structure.space.grid, self._structure.seen)]
         return next((n for n in self._counts if any(other(n) != rule(n) for other in others)), None)
+
+    def _first_new(self, shows: Callable[[Notes], bool]) -> int | None:
+        """Return the smallest number of ranks that would show it; None if recordings show it without settling it."""
+        seen = self._at(self._structure.seen[-1])
+        return None if seen is not None and shows(seen) else self._first(shows)
 
     def _first(self, shows: Callable[[Notes], bool]) -> int | None:
         """Return the smallest number of ranks that would show the difference."""

@@ -47,7 +47,7 @@ def multiples(terms: Sequence[Term], columns: np.ndarray, values: np.ndarray) ->
         slope = (columns * values[:, None]).sum(axis=0) / (columns * columns).sum(axis=0)
         off = np.abs(columns * slope - values[:, None]).max(axis=0)
     good = np.flatnonzero(off <= _PRECISE * 10 * np.abs(values).max())
-    return [Formula(((_neat(slope[k]), terms[k]),)) for k in good.tolist() if len(np.unique(columns[:, k])) >= 2]
+    return [Formula(((_neat(slope[k]), terms[k]),)) for k in good.tolist() if np.ptp(columns[:, k]) > 0]
 
 
 def lines(terms: Sequence[Term], columns: np.ndarray, values: np.ndarray) -> list[Formula]:

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import math
+import resource
+from collections import deque
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -12,13 +17,13 @@ from predictor.learned.errors import CannotContinue
 from predictor.learned.grids import GRIDS, coordinates, rivals
 from predictor.learned.learn import by_member
 from predictor.learned.matching import AS_SENT, check_matched, take_sizes_as_sent
-from predictor.learned.models import Fitted, Notes, NumberModel, evaluate
+from predictor.learned.models import Notes, NumberModel, evaluate, parts_of_fit
 from predictor.learned.nest import Node
 from predictor.learned.rows import Rows
 from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, AllOpen, Leaf, Structure
 
 _OPENS = (Kind.SEND, Kind.RECV)
-_MOST_EVENTS = 1 << 28
+_EVENT_BYTES = 320  # of memory for each event until the program is evaluated (docs/reference/growth.md)
 _NOT_KNOWN = -(1 << 30)  # number of open operations of a kind
 
 
@@ -74,9 +79,10 @@ class _Walk:
     structure: Structure
     nranks: int
     notes: Notes
-    chunks: list[tuple[np.ndarray, np.ndarray]] = field(default_factory=list)  # ranks and their events
+    chunks: deque[tuple[np.ndarray, np.ndarray]] = field(default_factory=deque)  # ranks and their events
     vectors: dict[int, tuple[np.ndarray, list[np.ndarray]]] = field(default_factory=dict)  # by chunk: ranks, counts
     events: int = 0
+    most_bytes: float = field(default_factory=lambda: _free_bytes())
 
     def __post_init__(self) -> None:
         self.opened = np.zeros((3, self.nranks), np.int64)  # by ANY_KIND, Kind.SEND and Kind.RECV: open operations
@@ -135,7 +141,7 @@ class _Walk:
         near: np.ndarray = np.rint(values)
         if not np.isfinite(values).all():
             raise CannotContinue(f"{what} was never seen there", self._name(leaf))
-        if not isinstance(model, Fitted) and bool((np.abs(values - near) > 1e-6 * np.maximum(1, np.abs(near))).any()):
+        if not parts_of_fit(model) and bool((np.abs(values - near) > 1e-6 * np.maximum(1, np.abs(near))).any()):
             raise CannotContinue(f"{what} would not be a whole number", self._name(leaf))
         if (near < 0).any():
             raise CannotContinue(f"{what} would be negative", self._name(leaf))
@@ -163,9 +169,21 @@ class _Walk:
             part["request"] = evaluate(learned.waited, self.structure.space, rows, self.notes)
             part["op"] = learned.waits_among
             self._completed(learned.waits_for, rows.rank)
+        elif symbol.kind == Kind.LOOK:
+            self._look(leaf, learned, rows, part)
         elif learned.size is not None:
             part["amount"] = evaluate(learned.size, self.structure.space, rows, self.notes)
         self._add(rows.rank, part)
+
+    def _look(self, leaf: Node, learned: Leaf, rows: Rows, part: np.ndarray) -> None:
+        assert learned.tag is not None
+        self.notes.call = self._name(leaf)
+        self.notes.assume("that its looks for messages find nothing, as no recorded one does")
+        part["tag"] = evaluate(learned.tag, self.structure.space, rows, self.notes)
+        part["size_bytes"] = self.opened[ANY_KIND, rows.rank]
+        # Which operations are open is known when all events are.
+        unknown = [np.full(length, -1) for length in part["size_bytes"].tolist()]
+        self.vectors[len(self.chunks)] = rows.rank, unknown
 
     def _completed(self, kind: int, ranks: np.ndarray) -> None:
         self.opened[ANY_KIND, ranks] -= 1
@@ -198,7 +216,7 @@ class _Walk:
             raise CannotContinue("a partner would not exist there", self._name(leaf))
         part["peer"] = partner
         part["size_bytes"] = self._number(learned.size, rows, leaf, "its size")
-        if isinstance(learned.size, Fitted) and part["kind"][0] == Kind.RECV:
+        if parts_of_fit(learned.size) and part["kind"][0] == Kind.RECV:
             part["size_bytes"] = AS_SENT
         self.notes.call = self._name(leaf)
         self._doubt_sizes(learned, part["size_bytes"])
@@ -220,7 +238,7 @@ class _Walk:
 
     def _doubt_sizes(self, learned: Leaf, sizes: np.ndarray) -> None:
         """Note sizes that are unlike all recorded ones, as those of shares that are no longer even."""
-        if isinstance(learned.size, Fitted):
+        if parts_of_fit(learned.size):
             return
         if (sizes % learned.unit).any():
             self.notes.assume(f"that its sizes need not be multiples of {learned.unit} bytes, as all recorded ones are")
@@ -240,24 +258,30 @@ class _Walk:
 
     def _add(self, ranks: np.ndarray, part: np.ndarray) -> None:
         self.events += len(part)
-        if self.events > _MOST_EVENTS:
-            raise CannotContinue(f"the program would have more than {_MOST_EVENTS} events there")
+        if self.events * _EVENT_BYTES > self.most_bytes:
+            most_gb = self.most_bytes / 1e9
+            raise CannotContinue(f"its more than {self.events:.1e} events there would not fit into {most_gb:.1f} GB")
         self.chunks.append((ranks, part))
 
     def assembled(self) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...], tuple[tuple[int, ...], ...]]:
         """Return the events and the counts of every rank, and the communicators."""
-        rank = np.concatenate([ranks for ranks, _ in self.chunks])
-        events = np.concatenate([part for _, part in self.chunks])
-        order = np.argsort(rank, kind="stable")
-        bounds = np.searchsorted(rank[order], np.arange(self.nranks + 1))
-        events = events[order]
-        take_sizes_as_sent(events, rank[order])
-        check_matched(events, rank[order])
+        length = np.zeros(self.nranks, np.int64)
+        for ranks, _ in self.chunks:  # a rank is at most once in a chunk
+            length[ranks] += 1
+        bounds = np.concatenate([[0], np.cumsum(length)])
+        events, place = np.empty(bounds[-1], EVENT), bounds[:-1].copy()
+        while self.chunks:
+            ranks, part = self.chunks.popleft()
+            events[place[ranks]] = part
+            place[ranks] += 1
+        rank = np.repeat(np.arange(self.nranks), length)
+        take_sizes_as_sent(events, rank)
+        check_matched(events, rank)
         counts: list[list[np.ndarray]] = [[] for _ in range(self.nranks)]
         for ranks, values in self.vectors.values():
             for one_rank, row in zip(ranks.tolist(), values, strict=True):
                 counts[one_rank].append(row)
-        numbered: dict[bytes, np.ndarray] = {}
+        numbered: dict[bytes, tuple[np.ndarray, list[np.ndarray]]] = {}
         for at in range(self.nranks):
             part = events[bounds[at] : bounds[at + 1]]
             waits = part["kind"] == Kind.WAIT
@@ -266,13 +290,26 @@ class _Walk:
             key = part["kind"].tobytes() + part["request"].tobytes() + among.tobytes()
             if key not in numbered:
                 numbered[key] = _operations(part["kind"].tolist(), part["request"].tolist(), among.tolist(), at)
-            part["request"] = numbered[key]
+            part["request"], looked_at = numbered[key]
             if counts[at]:
-                where = (part["kind"] == Kind.COLLECTIVE) & (part["request"] >= 0)
+                looks = part["kind"] == Kind.LOOK
+                where = looks | ((part["kind"] == Kind.COLLECTIVE) & (part["request"] >= 0))
+                for place, numbers in zip(np.flatnonzero(looks[where]).tolist(), looked_at, strict=True):
+                    counts[at][place] = numbers
                 part["request"][where] = np.cumsum([0, *map(len, counts[at][:-1])])
         split = tuple(events[bounds[at] : bounds[at + 1]] for at in range(self.nranks))
         none = np.zeros(0, np.int64)
         return split, tuple(np.concatenate(rows) if rows else none for rows in counts), self.members
+
+
+def _free_bytes() -> float:
+    """Return the memory that is free, within the limit of the process; infinite where the system does not say."""
+    free = math.inf
+    with suppress(OSError, ValueError):
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        free = next((1024.0 * int(line.split()[1]) for line in lines if line.startswith("MemAvailable:")), free)
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    return free if limit == resource.RLIM_INFINITY else min(free, limit)
 
 
 def _blank(length: int, kind: int) -> np.ndarray:
@@ -283,8 +320,10 @@ def _blank(length: int, kind: int) -> np.ndarray:
     return part
 
 
-def _operations(kinds: Sequence[int], waited: Sequence[int], labels: Sequence[int], rank: int) -> np.ndarray:
-    """Return the numbers of a rank's operations.
+def _operations(
+    kinds: Sequence[int], waited: Sequence[int], labels: Sequence[int], rank: int
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """Return the numbers of a rank's operations, and those that each of its looks is at.
 
     ``waited`` has, for a WAIT, its place among the open ones that its label names: all, those of a kind, or those that
     began with a symbol.
@@ -292,6 +331,7 @@ def _operations(kinds: Sequence[int], waited: Sequence[int], labels: Sequence[in
     numbers = list(waited)
     still: list[int] = []
     names: list[tuple[int, int, int]] = []  # by operation: its labels
+    looked_at: list[np.ndarray] = []
     for at, (kind, label) in enumerate(zip(kinds, labels, strict=True)):
         if kind in _OPENS:
             numbers[at] = len(names)
@@ -303,4 +343,6 @@ def _operations(kinds: Sequence[int], waited: Sequence[int], labels: Sequence[in
                 raise CannotContinue("more operations would be waited for than were begun", f"rank {rank}")
             numbers[at] = alike[numbers[at]]
             still.remove(numbers[at])
-    return np.array(numbers, np.int64)
+        elif kind == Kind.LOOK:
+            looked_at.append(np.array(still, np.int64))
+    return np.array(numbers, np.int64), looked_at

@@ -15,11 +15,11 @@ from predictor.learned.confirming import Learned
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import NO_SIZES, Space
 from predictor.learned.grids import GRIDS, coordinates, rivals
-from predictor.learned.models import NumberModel, constant, features_of, statements_of
+from predictor.learned.models import NumberModel, constant, features_of, parts_of_fit, statements_of
 from predictor.learned.naming import Text
 from predictor.learned.neighbours import listed_loops
 from predictor.learned.nest import Node, loop_nest
-from predictor.learned.noisy import fitted
+from predictor.learned.noisy import fitted, fitted_by_turn
 from predictor.learned.order import positions
 from predictor.learned.parsing import Parse, parse
 from predictor.learned.partner_search import PartnerSearch
@@ -221,6 +221,8 @@ class _Learner:
             self._learn_message(leaf, made, there, values)
         elif symbol.kind == Kind.WAIT:
             self._learn_wait(leaf, made, there, which)
+        elif symbol.kind == Kind.LOOK:
+            made.tag = self._needed(there, values["tag"], "the place of its look follows no rule", leaf)
         elif symbol.kind == Kind.ELAPSE:
             made.size = self._amount(there, values["amount"], f"seconds of {symbol}")
 
@@ -318,10 +320,14 @@ class _Learner:
         if not found.confirmed:
             self._doubt(what)
         if found.model is None:
+            if noisy:
+                made = fitted_by_turn(self._space, rows, values)
+                parts = parts_of_fit(made)
+                self._made.fitted[what] = min(part.low for part in parts), max(part.high for part in parts)
+                return made
             fit = fitted(self._space, rows, values)
-            if not noisy:
-                ratio = values / fit.middle(self._space, rows)
-                fit = replace(fit, scatter=scatter_of(rows, values, ratio, by_member=by_member))
+            ratio = values / fit.middle(self._space, rows)
+            fit = replace(fit, scatter=scatter_of(rows, values, ratio, by_member=by_member))
             self._made.fitted[what] = fit.low, fit.high
             return fit
         return found.model

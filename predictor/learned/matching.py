@@ -9,6 +9,7 @@ import numpy as np
 from apps.recording.events import Kind, Mark, Op, Recording
 from predictor.learned.any_source import by_source
 from predictor.learned.errors import CannotContinue
+from predictor.learned.looks import without_finds
 
 AS_SENT = -1  # size of a receive whose message has a size that is only fitted
 _KEY = ("source", "destination", "tag", "comm", "size_bytes")
@@ -133,7 +134,7 @@ def _canonical(recording: Recording) -> dict[int, tuple[int, ...]]:
 
 
 def _events(recording: Recording, rank: int) -> np.ndarray:
-    events = by_source(recording.events[rank])
+    events = without_finds(by_source(recording.events[rank]), recording.counts[rank])
     stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
     events = events[: stop[0] + 1] if len(stop) else events
     events = events[(events["kind"] != Kind.COMPUTE) | (events["amount"] > 0)]

@@ -131,6 +131,14 @@ class Notes:
         self.assumed.setdefault(self.call, what)
 
 
+def parts_of_fit(model: NumberModel | None) -> tuple[Fitted, ...]:
+    """Return the fits of a model whose cases are all fitted; none of any other."""
+    if isinstance(model, Cases):
+        parts = [parts_of_fit(part) for part in (model.yes, model.no)]
+        return (*parts[0], *parts[1]) if all(parts) else ()
+    return (model,) if isinstance(model, Fitted) else ()
+
+
 def constant(value: float) -> Numeric:
     """Return the model of a number that is always the same."""
     return Numeric((Formula((), float(value)),))

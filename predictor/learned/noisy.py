@@ -9,14 +9,16 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from predictor.learned.features import Space
-from predictor.learned.models import Fitted, Term, matrix_of
+from predictor.learned.models import Cases, Fitted, Term, matrix_of
 from predictor.learned.rows import Rows
 
+_BETTER = 0.8  # part of the score of a simpler fit that a longer one may have at most
 _PARAMETER = 0.01  # relative error that one more part of a fit has to make up for
 _MOST_ROWS = 4000
 _STEP = 1.1  # factor between two numbers of ranks from which on it may be a step
 _CLEAR = 3.0  # times the scatter on either side of it that a step is
 _LEAST = 1e-12
+_MOST_MISSED = math.log(10)  # of a number that is mostly 0, ratios say nothing
 _WIDEST = 50.0  # scatter
 _EDGES = ("", "+1", "-1", "+2", "-2")  # shares with or without edges
 
@@ -46,14 +48,32 @@ def fitted(space: Space, rows: Rows, values: np.ndarray) -> Fitted:
                 continue
             missed = 0.0
             if before is not None:
-                missed = abs(math.log(max(_ratios(before, space, rows.take(~few), values[~few])[1], _LEAST)))
+                mean = _ratios(before, space, rows.take(~few), values[~few])[1]
+                missed = min(abs(math.log(max(mean, _LEAST))), _MOST_MISSED)
             scatter = math.log(max(model.high, _LEAST)) - math.log(max(model.low, _LEAST))
             score = missed + min(scatter, _WIDEST) + _PARAMETER * (len(term) + 2 * len(powers) + 4 * with_step)
-            if best is None or score < best[0] - 1e-9:
+            if best is None or score < _BETTER * best[0] - 1e-9:
                 best = score, model.widened(math.exp(-missed), math.exp(missed))
     assert best is not None  # the constant always has a fit
     model = best[1]
     return model if model.step is None else model.widened(*sorted((model.step[1], 1 / model.step[1])))
+
+
+def fitted_by_turn(space: Space, rows: Rows, values: np.ndarray) -> Fitted | Cases:
+    """Return the fit, that of the first turn of a loop apart where that is unlike all others, as a warm-up is."""
+    whole = fitted(space, rows, values)
+    for loop in range(rows.loops):
+        first = rows.turn[:, loop] == 0
+        if not first.any() or first.all():
+            continue
+        parts = [fitted(space, rows.take(which), values[which]) for which in (first, ~first)]
+        if _width(parts[1]) < _BETTER * _width(whole):
+            return Cases(f"t{loop}=0", *parts)
+    return whole
+
+
+def _width(model: Fitted) -> float:
+    return math.log(max(model.high, _LEAST)) - math.log(max(model.low, _LEAST))
 
 
 def _forms(space: Space, rows: Rows) -> Iterator[tuple[Term, tuple[str, ...]]]:
@@ -63,7 +83,7 @@ def _forms(space: Space, rows: Rows) -> Iterator[tuple[Term, tuple[str, ...]]]:
     yield (), ("P",)
     if space.axes > 1 and len(rows.counts) > space.axes + 2:
         yield (), sides
-    names = [name for name in space.names(rows.loops) if bool((space.value(name, rows) > 0).all())]
+    names = [name for name in space.names(0) if name[0] in "P1pqeEF" and bool((space.value(name, rows) > 0).all())]
     names = [name for name in names if np.ptp(space.value(name, rows)) > 0]
     yield from (((name,), ()) for name in names)
     for number in space.numbers:
@@ -81,7 +101,7 @@ def _on_means(
     if (base <= 0).any() or not len(values) or (with_step and powers):
         return None
     by_count = [rows.nranks == nranks for nranks in rows.counts]
-    means = np.array([max(float((values[which] / base[which]).mean()), 0.0) for which in by_count])
+    means = np.array([max(_typical(rows.rank[which], values[which] / base[which]), 0.0) for which in by_count])
     if (means <= 0).any():
         if powers or term:
             return None
@@ -117,6 +137,20 @@ def _step(counts: np.ndarray, logs: np.ndarray, term: Term) -> Fitted | None:
 def _ratios(model: Fitted, space: Space, rows: Rows, values: np.ndarray) -> tuple[float, float, float]:
     """Return the least, the mean and the largest ratio to the fit of the mean of a rank."""
     ratio = values / model.middle(space, rows)
-    _, rank = np.unique(np.column_stack([rows.nranks, rows.rank]), axis=0, return_inverse=True)
-    means = np.bincount(rank.reshape(-1), ratio) / np.bincount(rank.reshape(-1))
-    return float(means.min()), float(means.mean()), float(means.max())
+    middles = _medians(rows.nranks * (int(rows.rank.max()) + 1) + rows.rank, ratio)
+    return float(middles.min()), float(middles.mean()), float(middles.max())
+
+
+def _medians(group: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the median of each group."""
+    order = np.lexsort((values, group))
+    begins = np.flatnonzero(np.diff(group[order], prepend=-1))
+    lengths = np.diff(np.append(begins, len(group)))
+    low, high = (values[order[begins + place]] for place in ((lengths - 1) // 2, lengths // 2))
+    middles: np.ndarray = (low + high) / 2
+    return middles
+
+
+def _typical(rank: np.ndarray, values: np.ndarray) -> float:
+    """Return the mean over ranks of the median of each: single turns may take much longer."""
+    return float(_medians(rank, values).mean())

@@ -38,7 +38,7 @@ from predictor.learned.rows import Rows, reduced
 
 _STEPS = (0, 1, -1, 2, -2)  # along an axis
 _ENDS = ((0, 0), (0, 1), (1, 0))  # bits at both ends that SwappedBits keeps
-_MOST_TURNS = 16  # of a loop, that get a rule each
+_MOST_TURNS = 27  # of a loop, that get a rule each: there are 26 neighbours in three dimensions
 _CASES_DEPTH = 3
 _SHORT, _ANY_LENGTH = 12.0, 1e9  # bits of a rule's formula
 Fit = Callable[[Rows, np.ndarray], "PartnerModel | None"]

@@ -10,6 +10,7 @@ import numpy as np
 from apps.recording.events import Kind, Mark, Op, Recording
 from predictor.learned.any_source import by_source
 from predictor.learned.errors import CannotContinue
+from predictor.learned.looks import without_finds
 
 LAST = -1  # place of a WAIT's operation among the open ones: the youngest
 
@@ -70,15 +71,14 @@ def _trace(
 ) -> Trace:
     stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
     events = events[: stop[0] + 1] if len(stop) else events
-    if np.isin(events["kind"], (Kind.LOOK, Kind.PROBE)).any():
+    if (events["kind"] == Kind.PROBE).any():
         raise CannotContinue("the program looks for messages, and its course depends on what it finds")
-    events = by_source(events)
+    events = without_finds(by_source(events), recording.counts[rank])
     computes = events["kind"] == Kind.COMPUTE
     before = np.cumsum(np.where(computes, events["amount"], 0.0)) - np.where(computes, events["amount"], 0.0)
     events, before = events[~computes], before[~computes]
     kind = events["kind"].astype(np.int64)
-    mode = np.where(kind == Kind.WAIT, 0, events["mode"])
-    columns = np.column_stack([kind, events["site"], events["op"], mode, _sections(events)])
+    columns = np.column_stack([kind, events["site"], events["op"], events["mode"], _sections(events)])
     unlike, inverse = np.unique(columns, axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     order = np.argsort([int(np.argmax(inverse == at)) for at in range(len(unlike))])

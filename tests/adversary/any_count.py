@@ -1,4 +1,6 @@
-"""``python -m tests.adversary.any_count N [FIRST]``: learn N drawn programs; status 1 if one is silently wrong.
+"""``python -m tests.adversary.any_count N [FIRST [S]]``: learn N drawn programs; status 1 if one is silently wrong.
+
+Each has S seconds of processor time.
 
 A drawn program is a recipe that makes its recording at any number of ranks, so that what was learned can be compared
 with the truth event by event.  Some have parts without a rule: these have to be refused, or told to be doubtful.
@@ -8,6 +10,7 @@ from __future__ import annotations
 
 import math
 import random
+import signal
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -27,6 +30,7 @@ from predictor.learned.structure import Structure
 COUNTS, TARGETS = (4, 8, 12, 18, 27), (45, 60, 64)
 POWERS, POWER_TARGETS = (4, 8, 16, 32), (64, 128)
 ITERATIONS = 3
+PATIENCE_S = 60.0  # of processor time for each program
 
 
 @dataclass
@@ -351,11 +355,26 @@ def outcome(seed: int) -> tuple[str, str]:
     return "exact" if not doubtful else "right, called doubtful", ""
 
 
-def main(number: int, first: int) -> bool:
+class _TooLong(Exception):
+    """A program took longer than it may."""
+
+
+def _too_long(number: int, frame: object) -> None:
+    raise _TooLong
+
+
+def main(number: int, first: int, patience_s: float) -> bool:
     """Print what comes of the programs, and return whether one is silently wrong."""
     outcomes: Counter[str] = Counter()
+    signal.signal(signal.SIGPROF, _too_long)
     for seed in range(first, first + number):
-        what, why = outcome(seed)
+        signal.setitimer(signal.ITIMER_PROF, patience_s)
+        try:
+            what, why = outcome(seed)
+        except _TooLong:
+            what, why = f"not learned within {patience_s:.0f} s", ""
+        finally:
+            signal.setitimer(signal.ITIMER_PROF, 0)
         outcomes[what] += 1
         if what == "WRONG":
             print(f"WRONG: seed {seed} ({', '.join(drawn(seed).names)}): {why}", flush=True)
@@ -366,4 +385,5 @@ def main(number: int, first: int) -> bool:
 
 
 if __name__ == "__main__":
-    sys.exit(main(int(sys.argv[1]), int(sys.argv[2]) if len(sys.argv) > 2 else 0))
+    NUMBERS = [*sys.argv[1:], *("0", str(PATIENCE_S))[len(sys.argv) - 2 :]]
+    sys.exit(main(int(NUMBERS[0]), int(NUMBERS[1]), float(NUMBERS[2])))

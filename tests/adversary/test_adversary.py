@@ -4,7 +4,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.adversary import any_count, piling
+from tests.adversary import any_count, piling, surroundings
 from tests.adversary.programs import drawn
 from tests.adversary.trial import Report, tried
 
@@ -40,3 +40,10 @@ def test_messages_that_pile_up_in_the_network_are_seen(seed, extrapolated, tmp_p
     trial = piling.tried(seed, tmp_path)
     assert not trial.wrong and not trial.graph_wrong, piling.report([trial])
     assert trial.extrapolated is extrapolated
+
+
+@pytest.mark.slow
+def test_no_drawn_program_that_asks_for_what_changes_is_silently_wrong(tmp_path):
+    trials = [surroundings.tried(seed, tmp_path) for seed in range(FIRST, FIRST + 30)]
+    assert not any(trial.wrong for trial in trials), surroundings.report(trials)
+    assert {trial.program.family for trial in trials} == {*surroundings.FAMILIES}

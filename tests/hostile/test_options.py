@@ -16,6 +16,7 @@ FAILURES = "--node-mtbf-years 5 --checkpoint 600 --work 3e9 --serial 1e-5 --node
 MODEL = "--system bwUniCluster --app hpl --n 2000"
 TIMES = ROOT / "tests" / "apps" / "data" / "calibration" / "platform-calibration.csv"
 REAL = f"{EXAMPLES}/real"
+HPL = f"--app hpl --platform {REAL}/raspberry-pi.xml --size 300 --grid 2x2"
 BLOCKS = f"{EXAMPLES}/blocks/master-slave.toml --system {EXAMPLES}/systems/merpsys.toml"
 CHECKPOINTS = f"{BLOCKS} --count slave1=4 --checkpoint 1 --failure-rate 1e-9"
 # Arguments that a command needs before it examines the option; by the words that choose it.
@@ -49,6 +50,8 @@ COMMANDS = {
     "plan cores": MODEL.replace("hpl", "matrix-product"),  # a tenth of the work
     "plan nodes": CHOICE,
     "predict": f"{KERNEL} --scenario grid4x2 --no-store",
+    "predict --dgemm": f"{HPL} --dgemm {REAL}/dahu/dgemm.csv",
+    "predict --core-gflops": f"{HPL} --core-gflops 3",
     "predict --what-if": "--app is --class S --ranks 4 --scenario grid4x2 --what-if 2",
     "predict --what-if --simulate": f"{KERNEL} --ranks 2 --scenario grid4x2 --no-store --what-if 2",
     "scale": f"{KERNEL} --scenario grid4x2 --ranks 1:2 --no-store",

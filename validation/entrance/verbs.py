@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from platforms.addons import is_there
 
 SIMULATE, BACKGROUND, WHAT_IF, TERMS = "--simulate", "--background", "--what-if", "--terms"
+DGEMM, CORE_GFLOPS = "--dgemm", "--core-gflops"
 FILE = "FILE"  # stands for a first word that is no option
 
 
@@ -37,11 +38,15 @@ _PREDICT = Verb(
     {
         BACKGROUND: "predict how run times vary on a grid with background load",
         WHAT_IF: "rank what would make a program faster on a platform, by its graph",
+        DGEMM: "with --app hpl: predict HPL on a calibrated cluster from a FILE.csv of times of matrix products",
+        CORE_GFLOPS: "the same from the speed of a core, in Gflop/s",
         SIMULATE: "with --background or --what-if: compare with simulations",
     },
     {
         frozenset({BACKGROUND}): "predictor.background.cli",
         frozenset({BACKGROUND, SIMULATE}): "validation.background.cli",
+        frozenset({DGEMM}): "predictor.factorisation.cli",
+        frozenset({CORE_GFLOPS}): "predictor.factorisation.cli:COMMAND_SPEED",
         frozenset({WHAT_IF}): "predictor.graph.cli",
         frozenset({WHAT_IF, SIMULATE}): "validation.graph.cli",
     },

@@ -2,7 +2,9 @@
 
 #include <math.h>
 #include <mpi.h>
+#include <stdlib.h>
 
+#include "../../common/checked.h"
 #include "../harness/random.h"
 
 enum { CHARGES = 10 };
@@ -53,28 +55,18 @@ static void search(const Level *level, Top *largest, Top *smallest)
     }
 }
 
-/* into[k] := the largest numbers of into[k] and from[k]; an MPI_User_function. */
-static void merge(void *from, void *into, int *count, MPI_Datatype *type)
-{
-  (void)type;
-  const Top *tops = from;
-  for (int k = 0; k < *count; k++)
-    for (int i = 0; i < CHARGES; i++)
-      offer((Top *)into + k, tops[k].value[i], tops[k].place[i]);
-}
-
-/* Returns the largest numbers of all ranks, on every rank. */
+/* Returns the largest numbers of all ranks, on every rank.  They are gathered as bytes: predictors have no messages for
+ * reductions of derived types. */
 static Top top_of_all(Top mine)
 {
-  Top top;
-  MPI_Datatype type;
-  MPI_Op op;
-  MPI_Type_contiguous(sizeof top, MPI_BYTE, &type);
-  MPI_Type_commit(&type);
-  MPI_Op_create(merge, 1, &op);
-  MPI_Allreduce(&mine, &top, 1, type, op, MPI_COMM_WORLD);
-  MPI_Op_free(&op);
-  MPI_Type_free(&type);
+  int nranks;
+  MPI_Comm_size(MPI_COMM_WORLD, &nranks);
+  Top *all = checked(malloc((size_t)nranks * sizeof *all)), top = nothing();
+  MPI_Allgather(&mine, sizeof mine, MPI_BYTE, all, sizeof mine, MPI_BYTE, MPI_COMM_WORLD);
+  for (int rank = 0; rank < nranks; rank++)
+    for (int i = 0; i < CHARGES; i++)
+      offer(&top, all[rank].value[i], all[rank].place[i]);
+  free(all);
   return top;
 }
 

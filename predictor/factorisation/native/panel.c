@@ -66,6 +66,10 @@ static void merge(const Work *work, double *time, double *next)
     time[i] = time[i - power] + back_s + wire_s(work, i, i - power);
 }
 
+/* Bytes that a pair of columns moves for each row: both are searched for their pivot (8 each) and scaled (16 each), the
+ * first is read for the update of the second (8), and that is read and written (16). */
+enum { PAIR_BYTES = 72 };
+
 /* Seconds of a place after the pivot of a column is known.  With OPERATION: column by column, each operation at the
  * speed of a product.  Else: HPL's recursion, which halves the panel down to pairs of columns; a half of h columns
  * updates the other half by a product, as fast as memory if the columns do not fit the cache. */
@@ -81,7 +85,7 @@ static double column_s(const Work *work, int64_t place, int64_t column)
   }
   double rows = all - (double)owned_before(work->start, nb, place, places);
   int64_t done = column + 1, half = done & -done;
-  double seconds = 16 * rows * 2 > real[CACHE_BYTES] ? 24 * rows * real[PANEL_S_PER_BYTE] : 2 * rows * gemm_s;
+  double seconds = 16 * rows * 2 > real[CACHE_BYTES] ? PAIR_BYTES / 2 * rows * real[PANEL_S_PER_BYTE] : 2 * rows * gemm_s;
   if (half > 1 && done < work->width) {
     double h = (double)half, bytes = 24 * rows * h;
     double product_s = gemm_s * rows * h * h, memory_s = 16 * rows * h > real[CACHE_BYTES] ? bytes * real[PANEL_S_PER_BYTE] : 0;

@@ -82,7 +82,9 @@ static void swap_rows(Program *p, int64_t block, int64_t columns, int64_t channe
   int64_t swap = whole(p, SWAP), key = block * CHANNELS + channel;
   if (columns == 0)
     return;
-  work(p->world, p->me, bytes * real(p, COPY_S_PER_BYTE));
+  /* The owner of the diagonal block copies its rows out of the matrix, and the solved ones back into it. */
+  bool copies = whole(p, P) > 1 && block % whole(p, P) == p->row;
+  work(p->world, p->me, (copies ? 3 : 1) * bytes * real(p, COPY_S_PER_BYTE));
   bool spreads = swap == SPREAD || (swap == MIX && columns > whole(p, NB));
   if (spreads)
     line_spread(p->world, &p->down, block % whole(p, P), key, bytes, look_within, p);
@@ -114,11 +116,13 @@ static bool owns(const Program *p, int64_t block) { return block % whole(p, Q) =
 
 static void begin_panel(Program *p, int64_t block)
 {
-  if (owns(p, block))
-    panel_factorise(p->world, p->me, block);
   p->next = panel_of(p, block);
-  if (owns(p, block))
-    panel_pass(&p->next);
+  if (!owns(p, block))
+    return;
+  panel_factorise(p->world, p->me, block);
+  if (whole(p, Q) > 1) /* its columns are not beside each other in memory: MPI packs them */
+    work(p->world, p->me, 3 * p->next.bytes * real(p, PANEL_S_PER_BYTE));
+  panel_pass(&p->next);
 }
 
 static void factorise_without_ahead(Program *p)

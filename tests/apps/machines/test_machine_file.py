@@ -1,11 +1,15 @@
 """Files of machines: what they say, and what is refused in one line."""
 
+import re
+import subprocess
 from pathlib import Path
 
 import pytest
 
+from apps.machines.launch import planned_launch
 from apps.machines.machine_file import read_machine
 from apps.machines.machine_platform import check_hosts, machine_platform
+from apps.machines.set_up import behind, with_lines
 from platforms.errors import PlatformError
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import block
@@ -109,3 +113,68 @@ def test_the_platform_has_the_machines_hosts_and_its_nominal_network():
 def test_a_platform_with_other_host_names_is_refused():
     with pytest.raises(PlatformError, match="has no host 'node01' and 17 more of machine slurm-cluster"):
         check_hosts(read_machine(EXAMPLES / "slurm.toml"), materialise(named_grid("grid4x2")))
+
+
+SLURM = """
+setup = ["module load mpi/4", "export UCX_NET_DEVICES=mlx5_0:1"]
+[slurm]
+account = "p1"
+partition = "fast"
+constraint = "skylake"
+"""
+
+
+def test_keys_of_slurm_become_options_and_set_up_lines_precede_every_tool(written):
+    text = WHOLE.replace('command = ["mpirun", "-np"', 'command = ["srun", "{slurm}", "--ntasks"')
+    setup, _, slurm = SLURM.partition("[slurm]")
+    machine = read_machine(written(f"{setup}{text}[slurm]{slurm}"))
+    planned = planned_launch(machine, ["/bin/program"], ["n1"])
+    assert planned.command[1:] == (
+        "--account=p1", "--partition=fast", "--constraint=skylake", "--ntasks", "1", "/bin/program",
+    )  # fmt: skip
+    for tool, name in ((planned.command[0], "srun"), (machine.compilers.c, "mpicc")):
+        script = Path(tool).read_text()
+        assert script.splitlines() == [
+            "#!/bin/bash -l", "module load mpi/4 || exit $?", "export UCX_NET_DEVICES=mlx5_0:1 || exit $?",
+            f'exec {name} "$@"',
+        ]  # fmt: skip
+        assert Path(tool).name == name
+    assert machine.content_hash != read_machine(written(text.replace('"{slurm}", ', ""))).content_hash
+
+
+def test_set_up_lines_are_run_before_the_tool():
+    tool = behind(["export GRIDVAL_SAID=loaded"], "sh")
+    done = subprocess.run([tool, "-c", "echo $GRIDVAL_SAID"], capture_output=True, text=True, check=True)
+    assert done.stdout == "loaded\n"
+    failed = subprocess.run([behind(["exit 3"], "sh"), "-c", "true"], capture_output=True, check=False)
+    assert failed.returncode == 3
+
+
+def test_set_up_lines_stand_before_the_first_command_of_a_batch_script():
+    script = "#!/bin/sh\n#SBATCH --mem=0\nsrun {program}\n"
+    assert with_lines(script, ["module load mpi"]) == "#!/bin/sh\n#SBATCH --mem=0\nmodule load mpi\nsrun {program}\n"
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (
+            ('c = "mpicc"', 'c = "module load openmpi mpicc"'),
+            "has several words. Name the compiler alone; lines such as",
+        ),
+        (("[limits]", '[slurm]\naccount = "a"\n[limits]'), "neither command nor script has a word {slurm}"),
+        (("[limits]", '[slurm]\naccount = "a b"\n[limits]'), "account = 'a b' is no word"),
+        (('name = "m"', 'name = "m"\nsetup = [""]'), "setup has the line ''"),
+    ],
+)
+def test_wrong_keys_of_slurm_and_set_up_are_refused(written, change, said):
+    with pytest.raises(PlatformError, match=re.escape(said)):
+        read_machine(written(WHOLE.replace(*change)))
+
+
+def test_ranks_that_do_not_fit_say_how_many_each_host_takes():
+    machine = read_machine(EXAMPLES / "srun.toml")
+    with pytest.raises(
+        PlatformError, match=r"16 hosts with 1 each. Give at most 16 ranks, or up to 16 on each host \(--ra"
+    ):
+        block(machine_platform(machine), nranks=64)

@@ -1,10 +1,14 @@
 """Repeats: their median, and the marks of those that are far off."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
+from apps.machines.launch import Launched
+from apps.measuring.engine import _cautions, _Repeat
 from apps.results.measured import Measured, far_repeats, median_repeat
+from apps.runs.cautions import _of_measured
 from apps.store.codec import as_fields, from_fields
 
 
@@ -46,3 +50,18 @@ def test_the_range_is_told_against_the_median():
 def test_the_store_gives_back_what_it_got():
     one = measured((2.0, 1.9, 2.2))
     assert from_fields(Measured, json.loads(json.dumps(as_fields(one)))) == one
+
+
+def test_cautions_of_the_launcher_are_those_of_the_record_each_once():
+    assert "they computed here" in list(_of_measured(replace(measured((1.0,)), said=("they computed here",)), 8))
+    text = "emulated grid: 8 ranks\ncaution: 8 ranks told no operations.\nother words\n"
+    launched = Launched(0, "", text, 1.0, False, (), {})
+    repeat = _Repeat(None, launched, None)
+    assert _cautions([repeat, repeat]) == ("8 ranks told no operations",)
+
+
+def test_cautions_of_the_launcher_are_kept_and_records_without_them_are_read():
+    for said in (None, ("they computed here",)):
+        fields = json.loads(json.dumps(as_fields(replace(measured((2.0,)), said=said))))
+        assert ("said" in fields) == (said is not None)
+        assert from_fields(Measured, fields).said == said

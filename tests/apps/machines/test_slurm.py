@@ -51,7 +51,9 @@ def machine(request, slurm, tmp_path, monkeypatch):
     text = re.sub(r"\[\[clusters\]\].*\[network\]\n", HOSTS, text, flags=re.DOTALL)
     text = text.replace("[limits]", "[environment]\n" + "".join(f'{k} = "{v}"\n' for k, v in MCA.items()) + "[limits]")
     path = tmp_path / f"{request.param}.toml"
-    path.write_text(text)
+    path.write_text(
+        f'setup = ["export OMPI_MCA_btl_base_warn_component_unused=0"]\n{text}\n[slurm]\npartition = "all"\n'
+    )
     return read_machine(path)
 
 

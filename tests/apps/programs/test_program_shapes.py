@@ -197,11 +197,14 @@ def test_loops_of_looks_take_the_simulated_time(spec, arguments):
     assert predicted_s(asked, record_events(asked, 1)) == pytest.approx(simulate(asked).time_s, rel=1e-6)
 
 
-def test_looks_take_the_time_that_options_say(spec):
-    asked = spec(LOOKS, arguments="test 3000 0")
-    options = (*asked.options, ("smpi/test", "2e-4"), ("smpi/grow-injected-times", "no"))
+@pytest.mark.parametrize("look", ["test", "iprobe"])
+def test_looks_take_the_time_that_options_say(spec, look):
+    asked = spec(LOOKS, arguments=f"{look} 3000 0")
+    options = (*asked.options, (f"smpi/{look}", "5e-4"), ("smpi/grow-injected-times", "no"))
     slower = replace(asked, options=options)
-    assert predicted_s(slower, record_events(slower, 1)) == pytest.approx(simulate(slower).time_s, rel=1e-6)
+    time_s = simulate(slower).time_s
+    assert predicted_s(slower, record_events(slower, 1)) == pytest.approx(time_s, rel=1e-6)
+    assert time_s > 1.1 * simulate(asked).time_s
 
 
 def test_a_program_that_only_times_itself_is_not_cautioned(spec):

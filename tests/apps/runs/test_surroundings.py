@@ -1,5 +1,7 @@
 """Programs that run in two surroundings: what does not change their course is harmless, what does is named."""
 
+import platform
+
 import pytest
 
 from apps.options.programs import ProgramOptions, own_problem_from_request
@@ -208,3 +210,57 @@ def test_a_rank_that_waits_for_a_file_of_another_one_depends_on_the_time(tmp_pat
     assert any(
         "course depends on the time, for which it asks by looking for made-by-1" in c for c in recording.cautions
     )
+
+
+LOOPING = "for (volatile long k = 0; k < 1000000000 && !fired; k++); more = fired;"
+HASHED = "for (char *c = name; *c; c++) more = (31 * more + *c) % 97;"
+# What differs from run to run or from day to day, each by another call.
+VARYING = {
+    "heap": "more = (uintptr_t)malloc(1000) / 64 % 1024;",
+    "large heap": "more = (uintptr_t)malloc(10000000) / 4096 % 1024;",
+    "stack": "int here; more = (uintptr_t)&here / 64 % 1024;",
+    "code": "more = (uintptr_t)&main / 4096 % 1024;",
+    "arc4random": "more = arc4random() % 64;",
+    "AT_RANDOM": "more = ((unsigned char *)getauxval(AT_RANDOM))[3];",
+    "mkstemp": 'char name[] = "tXXXXXX"; close(mkstemp(name)); unlink(name); ' + HASHED,
+    "getcwd": "char name[4096]; if (!getcwd(name, 4096)) abort(); " + HASHED,
+    "PWD": 'char *name = getenv("PWD"); ' + HASHED,
+    "gettid": "more = gettid() % 64;",
+    "getppid": "more = getppid() % 64;",
+    "alarm": "signal(SIGALRM, on); alarm(1); " + LOOPING,
+    "setitimer": "signal(SIGALRM, on); struct itimerval of = {{0, 0}, {0, 10000}}; setitimer(ITIMER_REAL, &of, 0); "
+    + LOOPING,
+    "statvfs": 'struct statvfs of; statvfs("/tmp", &of); more = of.f_bfree % 97;',
+    "sysinfo": "struct sysinfo of; sysinfo(&of); more = of.uptime % 97;",
+    "syscall": "more = syscall(SYS_getpid) % 64;",
+    "syscall of a clock": "struct timespec now; syscall(SYS_clock_gettime, 0, &now); more = now.tv_nsec % 64;",
+    "system call in assembly": 'long number; __asm__ volatile("syscall" : "=a"(number) : "a"(39) : "rcx", "r11", '
+    '"memory"); more = number % 64;',
+    "rdtsc": 'unsigned low, high; __asm__ volatile("rdtsc" : "=a"(low), "=d"(high)); more = low % 64;',
+    "/proc": 'FILE *f = fopen("/proc/self/stat", "r"); fscanf(f, "%d", &more); more %= 64; fclose(f);',
+    "/dev/urandom": 'FILE *f = fopen("/dev/urandom", "r"); more = fgetc(f); fclose(f);',
+    "a broadcast that is timed": "double at_s = MPI_Wtime(); MPI_Bcast(&mine, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);"
+    " more = MPI_Wtime() - at_s > 0.02;",
+    "one reading before the loop": "more = MPI_Wtime() > 0.02;",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(platform.machine() != "x86_64", reason="two of the programs have instructions of x86")
+@pytest.mark.parametrize("what", VARYING)
+def test_a_program_whose_calls_depend_on_what_varies_is_neither_extrapolated_nor_believed(what, tmp_path):
+    spec = spec_of(tmp_path, VARYING[what])
+    source = spec.target.problem.program.path
+    more = ("signal.h", "sys/auxv.h", "sys/statvfs.h", "sys/syscall.h", "sys/sysinfo.h", "sys/time.h")
+    head = "".join(f"#include <{name}>\n" for name in more)
+    text = source.read_text().replace("int main(", "#undef getpid\nint main(", 1)
+    source.write_text(
+        f"#define _GNU_SOURCE\n{head}static volatile int fired;\nstatic void on(int signal) {{ fired++; }}\n{text}"
+    )
+    target = Target(own_problem(read_program(source, "{iterations}", 40)), spec.target.platform, spec.target.placement)
+    with Store(tmp_path / "store", report=lambda _: None) as store:
+        record = simulate(RunSpec(target, iterations="steady"), store=store, full_below_messages=0)
+        recording = record_events(RunSpec(target), 3, store=store)
+        assert record.extrapolation is None and (record.inputs.varies or record.inputs.depends)
+        assert recording.cautions or recording.varies
+        assert not [entry for entry in store.entries() if entry.kind == "recording"]

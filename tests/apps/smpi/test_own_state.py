@@ -63,7 +63,10 @@ BODIES = {
   check(!getenv("OWN_STATE") == rank);
   putenv(rank ? "OWN_STATE=b" : "OWN_STATE=a");
   meet();
-  check(*getenv("OWN_STATE") == (rank ? 'b' : 'a'));""",
+  check(*getenv("OWN_STATE") == (rank ? 'b' : 'a'));
+  if (rank) clearenv();
+  meet();
+  check(!getenv("OWN_STATE") == rank && !getenv("PATH") == rank);""",
     "chdir": """
   char name[16], before[4096], now[4096];
   getcwd(before, sizeof before);

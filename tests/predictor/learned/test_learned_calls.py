@@ -9,10 +9,12 @@ from apps.programs.problem import problem
 from apps.recording.events import EVENT, FROM_ANY, Kind, Mark, Recording
 from predictor.learned import naming
 from predictor.learned.any_source import by_source
+from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space
 from predictor.learned.generate import generate
 from predictor.learned.grids import coordinates, most_cubic
 from predictor.learned.learn import learn
+from predictor.learned.looks import without_finds
 from predictor.learned.matching import AS_SENT, difference, take_sizes_as_sent
 from predictor.learned.models import Notes
 from predictor.learned.noisy import fitted
@@ -30,9 +32,9 @@ def recorded(body, nranks, axes=1):
         body(rank)
         rank.add(Kind.MARK, 2, op=Mark.STOP)
     events = tuple(np.array(rank.rows, EVENT) for rank in ranks)
-    none = np.zeros(0, np.int64)
+    counts = tuple(np.array(getattr(rank, "looked", ()), np.int64) for rank in ranks)
     paths = tuple((address,) for address in range(1, 100))
-    return Recording(events, (none,) * nranks, (tuple(range(nranks)),), paths=paths)
+    return Recording(events, counts, (tuple(range(nranks)),), paths=paths)
 
 
 def check_exact(body, counts, nranks, axes=1, numbers=()):
@@ -125,6 +127,43 @@ def test_a_receive_from_any_source_that_is_answered_stays_where_it_is():
     events = np.array(rows, EVENT)
     assert by_source(events)["peer"].tolist() == [2, 2, 1]
     assert by_source(events[[0, 2]])["peer"].tolist() == [1, 2]
+
+
+def with_looks(rank):
+    """Exchange with both neighbours; a look before the wait has found the sends, and on some ranks a receive."""
+    rank.looked = []
+    for step in range(2):
+        begun = []
+        for way, there in neighbours(rank):
+            begun += [rank.start(kind, 10 + 2 * way + kind, there, 1, 8) for kind in (Kind.SEND, Kind.RECV)]
+        rank.add(Kind.LOOK, 20, tag=5, request=len(rank.looked), size=len(begun))
+        rank.looked += begun
+        found = begun[0::2] if mixed(step, rank.rank, rank.nranks) % 3 or len(begun) < 4 else [*begun[:3]]
+        found += [] if set(begun[0::2]) <= set(found) else begun[2::2]
+        for number in dict.fromkeys(found):
+            rank.add(Kind.WAIT, 20, request=number)
+            rank.rows[-1] = (rank.rows[-1][0], 1, *rank.rows[-1][2:])
+        for number in begun:
+            if number not in found:
+                rank.add(Kind.WAIT, 21, request=number)
+
+
+def test_what_looks_find_leads_nowhere_if_all_is_waited_for_behind_them():
+    made = [recorded(with_looks, count) for count in (4, 6, 9, 12)]
+    structure, notes = learn(made, []), Notes()
+    assert difference(generate(structure, 25, notes=notes), recorded(with_looks, 25)) is None
+    assert not structure.unconfirmed
+    assert {text for text in notes.assumed.values()} == {
+        "that its looks for messages find nothing, as no recorded one does"
+    }
+
+
+def test_a_look_that_finds_all_decides_what_comes_next():
+    recording = recorded(with_looks, 4)
+    events = recording.events[1].copy()
+    events["mode"][events["kind"] == Kind.LOOK] = 1
+    with pytest.raises(CannotContinue, match="its course depends on what it finds"):
+        without_finds(events, recording.counts[1])
 
 
 def test_a_fit_is_proportional_to_the_shares_that_lead_to_the_largest_recording():

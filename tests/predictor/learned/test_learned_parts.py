@@ -13,7 +13,7 @@ from predictor.learned.features import Space
 from predictor.learned.grids import as_in_smpi, most_cubic, rivals
 from predictor.learned.matching import check_matched, difference
 from predictor.learned.models import Notes, evaluate
-from predictor.learned.rows import Rows
+from predictor.learned.rows import Rows, keys_of
 from predictor.learned.scatter import scatter_of
 
 
@@ -168,6 +168,15 @@ def test_bits_of_places_count_the_steps_of_a_scan(places, bits):
     assert set(space.value("lp0", rows)) == {bits}
     reached = [sum(rank + 2**i < places for i in range(bits)) for rank in range(places)]
     np.testing.assert_array_equal(space.value("ld0", rows), reached)
+
+
+@pytest.mark.parametrize("most", [10, 1 << 40])  # so large numbers do not fit into one key
+def test_keys_of_rows_are_equal_where_rows_are_and_in_their_order(most):
+    table = np.random.default_rng(1).integers(-3, most, (300, 7))
+    table = np.concatenate([table, table[::2]])
+    first, group = np.unique(table, axis=0, return_index=True, return_inverse=True)[1:]
+    _, first_key, group_of_key = np.unique(keys_of(table), return_index=True, return_inverse=True)
+    assert first_key.tolist() == first.tolist() and group_of_key.tolist() == group.reshape(-1).tolist()
 
 
 def drawn(nranks, seed):

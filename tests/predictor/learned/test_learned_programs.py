@@ -105,6 +105,14 @@ def test_an_all_to_all_with_fewer_entries_than_members_is_doubtful():
     assert any("fewer entries than it has members" in what for what in doubtful.assumed.values())
 
 
+def test_a_program_that_would_not_fit_into_memory_is_refused(monkeypatch):
+    structure = learn([recorded(of_program("halo3d.c", "10 3"), count) for count in (4, 8, 12, 18)], [10])
+    monkeypatch.setattr("predictor.learned.generate._free_bytes", lambda: 1e6)
+    generate(structure, 27)
+    with pytest.raises(CannotContinue, match=r"its more than .* events there would not fit into 0.0 GB"):
+        generate(structure, 64)
+
+
 def test_recordings_of_smaller_problems_lead_to_a_larger_one():
     sizes = {4: 400, 8: 503, 12: 610, 18: 333, 27: 700}
     small = [recorded(of_program("stencil2d.c", f"{n} 3"), nranks) for nranks, n in sizes.items()]

@@ -157,6 +157,20 @@ static int own_setenv(const char *name, const char *value, int overwrite) { retu
 
 static int own_unsetenv(const char *name) { return set(name, NULL, true); }
 
+static int own_clearenv(void)
+{
+  for (char **entry = environ; entry && *entry; entry++) {
+    char *name = strndup(*entry, strcspn(*entry, "="));
+    if (!name)
+      fail("out of memory");
+    set(name, NULL, true);
+    free(name);
+  }
+  for (Variable *variable = own()->variables; variable; variable = variable->next)
+    variable->value = NULL;
+  return 0;
+}
+
 static int own_putenv(char *text)
 {
   char *end = strchr(text, '=');
@@ -241,6 +255,7 @@ void *own_function(const char *name)
              {"srandom", (void *)own_srandom},   {"drand48", (void *)own_drand48},   {"lrand48", (void *)own_lrand48},
              {"mrand48", (void *)own_mrand48},   {"srand48", (void *)own_srand48},   {"seed48", (void *)own_seed48},
              {"lcong48", (void *)own_lcong48},   {"setenv", (void *)own_setenv},     {"unsetenv", (void *)own_unsetenv},
+             {"clearenv", (void *)own_clearenv},
              {"putenv", (void *)own_putenv},     {"chdir", (void *)own_chdir},       {"fchdir", (void *)own_fchdir}};
   for (size_t i = 0; i < sizeof all / sizeof *all; i++)
     if (!strcmp(name, all[i].name))

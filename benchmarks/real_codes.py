@@ -1,0 +1,186 @@
+"""Public codes at four times the ranks that they were recorded on: what `learned:known` answers, beside the truth.
+
+None of the codes is part of the project.  `--how` prints the commands that fetch and build them, each in a folder of
+its own below `--sources`.  Every code is recorded on a few numbers of ranks, learned, continued, compared event by
+event with a recording there, and its time with that of a full simulation.  Computation takes no time, as none of them
+injects any.  The output is the table of docs/validation/extrapolation.md.
+"""
+
+import argparse
+import re
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem
+from apps.runs.neutral import neutral_platform
+from apps.runs.record_events import record_events
+from apps.runs.simulate import simulate
+from apps.spec.run_spec import RunSpec
+from apps.spec.settings import Settings
+from apps.spec.target import Target
+from platforms.grids.scenario import named_grid
+from platforms.read.read import materialise
+from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange
+from predictor.evidence.broker import Broker
+from predictor.learned.grids import most_cubic
+from predictor.learned.matching import difference
+from predictor.learned.predictor import LEARNED_KNOWN
+
+ANY = (4, 8, 12, 18, 27)
+CUBES = (8, 27, 64, 125)
+GITHUB = "https://github.com/"
+FORTRAN = "make COMPILER=GNU MPI_COMPILER=mpif90 C_MPI_COMPILER=mpicc"
+PRK = ("04248b66a03d7f5edba8d54c9ae7834dd718027a", "ParRes/Kernels")
+COMD = ("3d48396b77ca8caa3124bc2391f9139c3ffb556c", "ECP-copa/CoMD")
+COMD_BUILD = "cd src-mpi && cp Makefile.vanilla Makefile && gridval program build -- make"
+
+
+class Code(NamedTuple):
+    """A code, and how it is run; {1}, {2} and {3} stand for the sides of the most cubic grid, {8x1} for 8 times one."""
+
+    name: str
+    commit: str
+    repository: str
+    build: str
+    program: str
+    arguments: str
+    recorded: tuple[int, ...] = ANY
+    target: int = 108
+    known: tuple[int, ...] = ()
+    # Its input file, with the changes that make it small: patterns and what stands for them.
+    deck: tuple[str, tuple[tuple[str, str], ...]] | None = None
+
+
+def prk(name, arguments, folder):
+    """Return one of the Parallel Research Kernels."""
+    build = (
+        f"cp common/make.defs.gcc common/make.defs && cd MPI1/{folder} && gridval program build -- make {name.lower()}"
+    )
+    return Code(f"PRK {folder}", *PRK, f"{build} MPICC=mpicc", f"MPI1/{folder}/{name}", arguments)
+
+
+CODES = (
+    Code("LULESH 2.0", "3e01c40b3281aadb7f996525cdd4a3354f6d3801", "LLNL/LULESH", "gridval program build -- make",
+         "lulesh2.0", "-s 6 -i 3", CUBES, 512),
+    Code("CoMD, the same size on every rank", *COMD, COMD_BUILD, "bin/CoMD-mpi",
+         "-i {1} -j {2} -k {3} -x {8x1} -y {8x2} -z {8x3} -N 4 -n 2"),
+    Code("CoMD, 24^3 cells", *COMD, COMD_BUILD, "bin/CoMD-mpi",
+         "-i {1} -j {2} -k {3} -x 24 -y 24 -z 24 -N 4 -n 2", known=(24,)),
+    Code("HPCCG", "80dd2f12a4e8aa70c330a5686cdda3fd187c2545", "Mantevo/HPCCG",
+         "gridval program build -- make USE_MPI=-DUSING_MPI CXX=mpicxx LINKER=mpicxx", "test_HPCCG", "8 8 8"),
+    Code("miniFE", "c79e0f7f7afdd6c8191936efce7a668316159cc3", "Mantevo/miniFE",
+         "cd ref/src && gridval program build -- make", "ref/src/miniFE.x", "nx=24 ny=24 nz=24"),
+    Code("CloverLeaf, 250 x 250 cells", "a675f0d63ea72ef386c7c497b08d1e6ca4f89479", "UK-MAC/CloverLeaf_MPI",
+         f"gridval program build -- {FORTRAN}", "clover_leaf", "", known=(250,),
+         deck=("clover.in", ((r"([xy])_cells=\d+", r"\1_cells=250"), (r"end_step=\d+", "end_step=4")))),
+    Code("TeaLeaf, 125 x 125 cells", "019aa2f7da9df9559e6a0890d14f961738711ca7", "UK-MAC/TeaLeaf_ref",
+         f"gridval program build -- {FORTRAN}", "tea_leaf", "", known=(125,),
+         deck=("tea.in", ((r"([xy])_cells=\d+", r"\1_cells=125"), (r"end_step=\d+", "end_step=1"),
+                          (r"test_problem \d+", ""),
+                          ("tl_use_ppcg", "tl_use_cg"), (r"tl_eps=\S+", "tl_eps=1.0e-6"), (r"halo_depth=\d+", "")))),
+    prk("stencil", "4 500", "Stencil"),
+    prk("transpose", "3 1728 32", "Transpose"),
+    prk("p2p", "3 500 100", "Synch_p2p"),
+    Code("HPCG", "114602d458d1034faa52b71e4c15aba9b3a17698", "hpcg-benchmark/hpcg",
+         "gridval program build -- make arch=Linux_MPI", "bin/xhpcg", "16 16 16 --rt=0"),
+)  # fmt: skip
+
+
+def problem_of(code, sources, nranks):
+    """Return the problem on a number of ranks."""
+    arguments = code.arguments
+    for at, side in enumerate(most_cubic(nranks, 3), 1):
+        arguments = arguments.replace(f"{{{at}}}", str(side)).replace(f"{{8x{at}}}", str(8 * side))
+    folder = sources / code.repository.partition("/")[2]
+    files = []
+    if code.deck is not None:
+        name, changes = code.deck
+        text = (folder / name).read_text()
+        for pattern, made in changes:
+            text = re.sub(pattern, made, text)
+        path = folder / f"small-{name}"
+        path.write_text(text)
+        files.append(f"{name}={path}")
+    return own_problem(read_program(folder / code.program, arguments, files=files))
+
+
+def recorded(problem, nranks):
+    """Return the recording on a neutral platform."""
+    platform = neutral_platform(nranks)
+    hosts = tuple(host.name for host in platform.hosts)
+    return record_events(RunSpec(Target(problem, platform, hosts), compute="none"), 3)
+
+
+def row(code, sources, counts, target):
+    """Return the cells of a code."""
+    problem = problem_of(code, sources, target)
+    pieces = []
+    for count in counts:
+        made = recorded(problem_of(code, sources, count), count)
+        platform = neutral_platform(count)
+        small = Target(problem, platform, tuple(host.name for host in platform.hosts))
+        request = EvidenceRequest("recording", small, iterations=3)
+        pieces.append(Evidence(request, made, f"{code.name} {count}", Cost()))
+    grid = materialise(named_grid(f"grid1x{target}", network="infiniband", speeds_flops=[40e9]))
+    aim = Target(problem, grid, tuple(host.name for host in grid.hosts))
+    networks = [request for request in LEARNED_KNOWN.requests([aim]) if request.kind != "recording"]
+    pieces += Broker(Settings(compute="none"), [aim], record=simulate).gather(networks)
+    known = tuple((str(number), number) for number in code.known)
+    model = replace(LEARNED_KNOWN, recorded=tuple(counts), known=known).fit(pieces)
+    begun = time.perf_counter()
+    try:
+        prediction = model.predict(aim)
+    except OutOfRange as reason:
+        return "refused", str(reason), "", "", f"{time.perf_counter() - begun:.0f}"
+    took = f"{time.perf_counter() - begun:.0f}"
+    states = {}
+    for call in prediction.calls:
+        states.setdefault(call.state, set()).add(call.settled_by)
+    apart = difference(model.recording_of(aim), recorded(problem, target))
+    true_s = simulate(RunSpec(aim, compute="none")).time_s
+    error_pct = 100 * (prediction.time_s / true_s - 1)
+    inside = prediction.low_s is None or prediction.low_s <= true_s <= prediction.high_s
+    said = ", ".join(f"{state} ({sorted(map(str, settles))})" for state, settles in states.items())
+    ends = "" if prediction.low_s is None else f"{prediction.low_s:.4g} to {prediction.high_s:.4g} s"
+    return (
+        said,
+        apart or "identical",
+        f"{true_s:.4g} s",
+        f"{error_pct:+.2g} % {'' if inside else 'OUTSIDE '}{ends}",
+        took,
+    )
+
+
+def main():
+    """Print the table, or how to build the codes."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--sources", type=Path, default=Path("codes"), help="folder of the codes (default: codes)")
+    parser.add_argument("--how", action="store_true", help="print how to fetch and build the codes")
+    parser.add_argument("--only", help="codes whose names contain this text")
+    parser.add_argument("--recorded", help="other numbers of ranks to record, separated by commas")
+    parser.add_argument("--ranks", type=int, help="another number of ranks to continue to")
+    options = parser.parse_args()
+    codes = [code for code in CODES if (options.only or "").lower() in code.name.lower()]
+    if options.how:
+        for code in codes:
+            folder = code.repository.partition("/")[2]
+            built = f"(cd {folder} && git checkout {code.commit} && {code.build})"
+            print(f"git clone {GITHUB}{code.repository} {folder} && {built}")
+        return
+    print("| code | arguments | recorded on | continued to | said | messages | simulated | error | learned in, s |")
+    for code in codes:
+        counts = tuple(map(int, options.recorded.split(","))) if options.recorded else code.recorded
+        target = options.ranks or code.target
+        cells = row(code, options.sources, counts, target)
+        shown = ", ".join(map(str, counts))
+        print(f"| {code.name} | `{code.arguments}` | {shown} | {target} | {' | '.join(cells)} |", flush=True)
+
+
+if __name__ == "__main__":
+    main()
