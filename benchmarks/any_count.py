@@ -51,7 +51,7 @@ CASES = {  # options, recorded numbers of ranks, targets
     "ft": (kernel("ft"), POWERS, (64, 128, 256)),
     "is": (kernel("is"), "4,8,16", (64, 128)),
     "ep": (kernel("ep"), POWERS, (64, 256)),
-    "lu": (kernel("lu"), f"{POWERS},64", (256,)),
+    "lu": (kernel("lu"), POWERS, (64, 256)),
     "bt": (kernel("bt"), SQUARES, (64, 256)),
     "sp": (kernel("sp"), SQUARES, (64, 256)),
     "himeno": (("--app", "himeno", "--size", "64"), "4,8,12,18,27,45,64", (216, 512)),

@@ -110,6 +110,8 @@ class Branches:
         if best is None:
             self.search.begin()
             best = self._cases(rows, values, self._light, 3)
+        if best is None:
+            best = self.split(rows, values, self._light_or_nested_cases, _FEW_TURNS)
         return best
 
     def _shortest(self, models: Sequence[NumberModel | None]) -> NumberModel | None:
@@ -138,6 +140,10 @@ class Branches:
 
     def _light_or_cases(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
         return self._light(rows, values) or self._cases(rows, values, self._light, 1)
+
+    def _light_or_nested_cases(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
+        self.search.begin()
+        return self._light(rows, values) or self._cases(rows, values, self._light, 3)
 
     def _truth(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
         tries: tuple[Fit, ...] = (

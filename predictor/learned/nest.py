@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import combinations, pairwise
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from predictor.learned.skeleton import Symbol, Trace
 Interval = tuple[int, int]  # first and last position
 _ALIKE = 0.9  # share of the passes of an inner loop that have the symbols of the pass before
 _MOST_PASSES = 50
+_MOST_PARTS = 2  # intervals that are left out at once
 
 
 @dataclass(eq=False)
@@ -50,11 +52,12 @@ def loop_nest(traces: Sequence[Trace], position: np.ndarray, symbols: Sequence[S
         back = np.flatnonzero(row[1:] <= row[:-1])
         intervals |= set(zip(row[back + 1].tolist(), row[back].tolist(), strict=True))
     intervals = _laminar(intervals)
-    for inner in sorted(intervals, key=lambda interval: interval[1] - interval[0]):
+    for inner in sorted(intervals, key=_length):
         outer = [o for o in intervals if _holds(o, inner)]
         nested = [i for i in intervals if _holds(inner, i)]
-        if outer and not _is_inner(rows, inner, min(outer, key=lambda interval: interval[1] - interval[0]), nested):
+        if outer and not _is_inner(rows, inner, min(outer, key=_length), nested):
             intervals.discard(inner)
+    intervals = _without_parts_of_turns(traces, position, intervals)
     if iteration is not None:
         intervals = _laminar(intervals | {iteration})
     return _nested(intervals, position)
@@ -81,7 +84,7 @@ def _laminar(intervals: set[Interval]) -> set[Interval]:
         )
         if overlap is None:
             return intervals
-        longer = max(overlap, key=lambda interval: interval[1] - interval[0])
+        longer = max(overlap, key=_length)
         intervals = (intervals - {longer}) | {(overlap[0][0], overlap[1][1])}
 
 
@@ -113,6 +116,47 @@ def _is_inner(rows: Sequence[np.ndarray], inner: Interval, outer: Interval, nest
             beside = row[max(0, begin - 1) : begin].tolist() + row[end : end + 1].tolist()
             apart |= any(outer[0] <= place <= outer[1] for place in beside)
     return seen > 0 and apart and alike >= _ALIKE * seen
+
+
+def _without_parts_of_turns(traces: Sequence[Trace], position: np.ndarray, intervals: set[Interval]) -> set[Interval]:
+    """Return the intervals without those that only come of turns of the loop around whose start or end is left out.
+
+    A rank that is the root of several broadcasts in a row does not receive, and goes back to where it sends, as in a
+    loop of its own.  Without such intervals the loop around has as many turns on all ranks, and with them it has not.
+    """
+    rows: defaultdict[int, set[bytes]] = defaultdict(set)
+    for trace in traces:
+        rows[trace.nranks].add(position[trace.symbols].tobytes())
+    by_count = [[np.frombuffer(row, np.int64) for row in alike] for alike in rows.values()]
+    for outer in sorted(intervals, key=_length, reverse=True):
+        inside = sorted((inner for inner in intervals if _holds(outer, inner)), key=_length, reverse=True)
+        if outer not in intervals or not inside or _turns_alike(by_count, outer, inside):
+            continue
+        for parts in (p for some in range(1, _MOST_PARTS + 1) for p in combinations(inside, some)):
+            if _turns_alike(by_count, outer, [inner for inner in inside if inner not in parts]):
+                intervals = intervals - set(parts)
+                break
+    return intervals
+
+
+def _length(interval: Interval) -> int:
+    return interval[1] - interval[0]
+
+
+def _turns_alike(by_count: Sequence[Sequence[np.ndarray]], outer: Interval, inside: Sequence[Interval]) -> bool:
+    """Return whether an interval has as many turns on all ranks of each number of ranks that have it."""
+    for rows in by_count:
+        turns = set()
+        for row in rows:
+            here, there = row[:-1], row[1:]
+            back = (there <= here) & (there >= outer[0]) & (here <= outer[1])
+            for low, high in inside:
+                back &= (there < low) | (here > high)
+            if ((row >= outer[0]) & (row <= outer[1])).any():
+                turns.add(int(back.sum()))
+        if len(turns) > 1:
+            return False
+    return True
 
 
 def _nested(intervals: set[Interval], position: np.ndarray) -> Node:

@@ -113,9 +113,17 @@ def _period(row: Sequence[Hashable]) -> int:
 
 
 def _is_of_parent(loop: Node, parent: Node, parsed: Parse, periods: dict[Place, int]) -> bool:
-    """Return whether ranks show the repetitions as turns of the loop around: it has as many on all ranks."""
-    if any(not child.leaf for child in parent.children if child is not loop):
-        return False
+    """Return whether ranks show the repetitions as turns of the loop around: it has as many on all ranks.
+
+    Where one turn is to be several, it holds nothing else.
+    """
+    depth = len(parent.around)
+    beside = {
+        (number, index[:depth])
+        for leaf, events in parsed.leaves.items()
+        if parent in leaf.around and loop not in leaf.around
+        for number, _, index in events
+    }
     repeats: Counter[Place] = Counter()  # by execution of the loop around
     for (number, index), period in periods.items():
         repeats[number, index[:-1]] += parsed.loops[loop].turns[number, index] // period
@@ -127,7 +135,7 @@ def _is_of_parent(loop: Node, parent: Node, parsed: Parse, periods: dict[Place, 
             for other in repeats
             if other[1] == place[1] and parsed.traces[other[0]].nranks == parsed.traces[place[0]].nranks
         ]
-        if mine and mine != max(alike):
+        if (mine and mine != max(alike)) or (mine > turns and place in beside):
             return False
         shown |= turns == mine and turns > 1
     return shown

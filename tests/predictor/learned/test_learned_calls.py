@@ -69,6 +69,66 @@ def test_a_pipeline_begins_again_on_ranks_that_do_not_show_it():
     check_exact(pipeline, (4, 6, 9), 20)
 
 
+def sweep(rank):
+    for _ in range(3):
+        for first, way in ((10, 1), (20, -1)):
+            for _ in range(4):
+                for site, kind, step in ((first, Kind.RECV, -way), (first + 2, Kind.SEND, way)):
+                    for side, there in neighbours(rank):
+                        if (side % 2 > 0) == (step > 0):
+                            rank.add(Kind.WAIT, site + 1, request=rank.start(kind, site, there, 1, 8))
+        rank.add(Kind.COLLECTIVE, 30, op=0, comm=0, size=8)
+
+
+def test_ranks_at_the_corners_of_a_sweep_send_or_receive_alone_in_the_turns_of_the_others():
+    check_exact(sweep, (4, 9, 12, 16), 30, axes=2)
+
+
+def broadcast(rank, axis, root, sites):
+    """Broadcast along an axis by a binomial tree."""
+    side, place, bit = rank.sides[axis], (rank.at[axis] - root) % rank.sides[axis], 1
+
+    def blocking(kind, site, place):
+        at = (*rank.at[:axis], (place + root) % side, *rank.at[axis + 1 :])
+        there = int(np.ravel_multi_index(at, rank.sides))
+        rank.add(Kind.WAIT, site + 1, request=rank.start(kind, site, there, axis, 64))
+
+    while bit < side and not place & bit:
+        bit *= 2
+    if place:
+        blocking(Kind.RECV, sites, place - bit)
+    while (bit := bit // 2) > 0:
+        if place + bit < side:
+            blocking(Kind.SEND, sites + 2, place + bit)
+
+
+def panels(rank):
+    for step in range(64):
+        for axis in (0, 1):
+            broadcast(rank, axis, step * rank.sides[axis] // 64, 10 * (axis + 1))
+
+
+def test_roots_of_broadcasts_that_do_not_receive_go_on_with_the_turn_of_the_others():
+    check_exact(panels, (4, 8, 16, 32), 64, axes=2)
+
+
+def charged(rank):
+    """Compute before one of two messages, as its turn and the place of the rank say."""
+    share = 1024 / rank.nranks
+    for turn in range(2):
+        amount = 7 * share if turn and not rank.at[0] else 0
+        if not turn and not rank.at[1]:
+            amount = (9 if rank.rank else 21) * share
+        if amount:
+            rank.add(Kind.COMPUTE, 0, amount=amount)
+        rank.add(Kind.WAIT, 11, request=rank.start(Kind.SEND, 10, (rank.rank + 1) % rank.nranks, turn, 8))
+        rank.add(Kind.WAIT, 13, request=rank.start(Kind.RECV, 12, (rank.rank - 1) % rank.nranks, turn, 8))
+
+
+def test_each_turn_has_its_own_cases_of_computation():
+    check_exact(charged, (4, 8, 16, 32), 64, axes=2)
+
+
 def rotation(rank):
     for _ in range(4):
         for phase in range(1, rank.nranks):
