@@ -1,8 +1,8 @@
-"""Choose the constants of predictions by few terms anew, with each source of published runs left out in turn.
+"""Choose the constants of predictions by few terms again, with each source of published runs left out in turn.
 
 Usage: python benchmarks/few_terms.py [SECONDS]
 
-Every choice is a random search for so many seconds (default: 60) for the least pinball loss at 5, 50 and 95 %, in
+Every choice is a random search of that many seconds (default: 60) for the least pinball loss at 5, 50 and 95 %, in
 logarithms, averaged over programs first.  Prints the errors on the source that was left out, beside those of the
 constants of predictor/few_terms/prior.py.
 """

@@ -34,7 +34,7 @@ def on_its_course(
     A program that looks for messages, or reads the simulated clock more than twice (or at all, if not all of its
     iterations were compared in other surroundings), runs once more, on a slower network, and on slower hosts if it does
     not look: what it sends and computes there must be the same.  Of a program that looks for messages, that run is
-    recorded with all looks, because on a fast network it hardly looks in vain.
+    recorded with all looks, because on a fast network few looks fail.
 
     Args:
         plain: The run that was recorded, on the neutral platform.

@@ -73,7 +73,7 @@ def _between(points: Mapping[int, float], size: float) -> float:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two nodes of so many ranks each."""
+    """Two nodes with the same number of ranks."""
 
     ranks: int  # of a node
     network: Network
@@ -97,7 +97,7 @@ class Pair:
         return max(times)
 
     def time_us(self, operation: str, size: int) -> float:
-        """Return the time of a collective operation with so many bytes of a rank, for each rank in an all-to-all."""
+        """Return the time of a collective operation by the bytes of a rank, for each rank in an all-to-all."""
         return {"allreduce": self._allreduce, "allgather": self._allgather, "alltoall": self._alltoall}[operation](size)
 
     def _doubling(self, sizes: Sequence[float]) -> float:

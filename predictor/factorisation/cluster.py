@@ -93,7 +93,7 @@ class Cluster:
         return len(self.hosts) * self.ranks_of_node
 
     def machine(self, ranks: int) -> Machine:
-        """Return the first so many ranks.
+        """Return the first ranks, as many as asked for.
 
         Raises:
             UserError: There are fewer cores.

@@ -48,7 +48,7 @@ class Allreduces:
     times_s: tuple[float, ...]
 
     def __call__(self, nodes: np.ndarray) -> np.ndarray:
-        """Return the times on so many nodes; with one measured count they grow as the logarithm of the nodes."""
+        """Return the times by number of nodes; with one measured count they grow as the logarithm of the nodes."""
         if len(self.nodes) == 1:
             return np.asarray(self.times_s[0] * np.log2(2 * nodes) / np.log2(2 * self.nodes[0]))
         x, known, times = np.log(nodes), np.log(self.nodes), np.log(self.times_s)

@@ -85,7 +85,7 @@ class Space:
         return len(self.sides(4))
 
     def length(self, n: int, nranks: int) -> int:
-        """Return the size that a problem on so many ranks has where it is ``n`` at the target."""
+        """Return the size that a problem on a number of ranks has where it is ``n`` at the target."""
         return self.recorded.get(nranks, {}).get(n, n)
 
     @cached_property

@@ -294,8 +294,8 @@ class _Walk:
             if counts[at]:
                 looks = part["kind"] == Kind.LOOK
                 where = looks | ((part["kind"] == Kind.COLLECTIVE) & (part["request"] >= 0))
-                for place, numbers in zip(np.flatnonzero(looks[where]).tolist(), looked_at, strict=True):
-                    counts[at][place] = numbers
+                for look, numbers in zip(np.flatnonzero(looks[where]).tolist(), looked_at, strict=True):
+                    counts[at][look] = numbers
                 part["request"][where] = np.cumsum([0, *map(len, counts[at][:-1])])
         split = tuple(events[bounds[at] : bounds[at + 1]] for at in range(self.nranks))
         none = np.zeros(0, np.int64)

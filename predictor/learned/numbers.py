@@ -43,7 +43,7 @@ def sizes_by_count(problem: Problem, known: Mapping[str, int]) -> dict[int, tupl
 
 
 def problem_on(problem: Problem, known: Mapping[str, int], nranks: int) -> Problem:
-    """Return the problem that is recorded on so many ranks, of another size where ``known`` says so.
+    """Return the problem that is recorded on a number of ranks, of another size where ``known`` says so.
 
     Raises:
         UserError: The program has no argument that is this size, or the kernel no such parameter.
@@ -86,7 +86,7 @@ def _size_of(problem: Problem, known: Mapping[str, int], name: str) -> int:
 
 
 def parse_known(texts: Iterable[str]) -> dict[str, int]:
-    """Return the sizes given as NAME=VALUE, or as NAME@RANKS=VALUE for a recording on so many ranks.
+    """Return the sizes given as NAME=VALUE, or as NAME@RANKS=VALUE for a recording on RANKS ranks.
 
     >>> parse_known(["n=4100", "n@8=512"])
     {'n': 4100, 'n@8': 512}

@@ -66,6 +66,7 @@ COMMANDS = {
     "graph --simulate": f"{KERNEL} --ranks 2 --scenario grid4x2 --no-store",
     "plan cores --simulate": MODEL,
     "series league": f"{KERNEL} --scenario grid4x2 --no-store",
+    "series measured --terms": f"{REAL}/published/h3.csv --series system,app,build",
     "series measured": f"{REAL}/npb-raspberry-pi.csv --platform {REAL}/raspberry-pi.xml",
     "plan nodes --simulate": CHOICE,
     "series intervals": f"{CORPUS}/results.csv",

@@ -13,7 +13,7 @@ from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.spreadsheets import cell
 from platforms.files.writing import check_picture, check_writable, write_picture, write_text
-from validation.few_terms.table import KEYS
+from validation.few_terms.columns import KEYS
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,20 +11,8 @@ from platforms.errors import UserError
 from platforms.files import commented_csv
 from platforms.files.commented_csv import check_columns
 from predictor.few_terms.model import Allreduces
+from validation.few_terms.columns import ALLREDUCE_KEYS, KEYS, PART, PART_END, SIZE
 
-# What a column may hold, and whether the table has to have it.
-KEYS = {
-    "nodes": True,
-    "time_s": True,
-    "least_s": False,
-    "repeats": False,
-    "ranks": False,
-    "work": False,
-    "allreduces": False,
-}
-PART, PART_END = "part_", "_s"
-ALLREDUCE_KEYS = ("nodes", "allreduce_us")
-SIZE = "size_bytes"
 _SMALL_BYTES = 8  # of an MPI_Allreduce: one number
 Name = tuple[str, ...]  # of a series: the values of its columns
 

@@ -38,7 +38,7 @@ class Run:
 
 @dataclass(frozen=True)
 class RunSelector:
-    """A choice of runs: all on so many nodes, or only those of so many ranks there, or of one program."""
+    """A choice of runs: all on a number of nodes, or only those of a number of ranks there, or of one program."""
 
     nodes: int
     ranks: int | None = None

@@ -64,10 +64,10 @@ def _run(request: WorkbenchRequest) -> int:
     from validation.workbench.server import serve
 
     scheduler = scheduler_from_request(request)
-    print_cautions(open_to_strangers(scheduler))
     project = open_project(
         request.folder, request.store, scheduler=scheduler, jobs=jobs, allow_programs=request.allow_programs
     )
+    print_cautions(open_to_strangers(scheduler))
     return serve(project, address=request.address, port=request.port)
 
 

@@ -33,8 +33,8 @@ int main(int argc, char **argv)
     smpi_execute_flops(4e9 / size);
     if (other < size) {
       MPI_Irecv(data, bytes, MPI_BYTE, other, 0, MPI_COMM_WORLD, &posted);
-      char told = 0; /* that the receive is posted, which ready sends need */
-      MPI_Sendrecv(&told, 1, MPI_BYTE, other, 1, &told, 1, MPI_BYTE, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+      char told = 0, heard; /* that the receive is posted, which ready sends need */
+      MPI_Sendrecv(&told, 1, MPI_BYTE, other, 1, &heard, 1, MPI_BYTE, other, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
       if (rank % 2 == 0)
         send(mode, data, bytes, other);
       MPI_Wait(&posted, MPI_STATUS_IGNORE);

@@ -13,11 +13,13 @@ from apps.probes.plan import carry_out
 from apps.programs.problem import problem
 from apps.recording.events import EVENT, Kind, Mark, Recording
 from apps.recording.files import from_bytes, to_bytes
+from apps.runs import cautions
 from apps.runs.cautions import experiments_cautions, recording_cautions
 from apps.runs.record_events import record_events
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 
+REPAIRS = cautions._repairs  # before tests do without it
 PARTS = ["kind", "mode", "op", "comm", "peer", "tag", "size_bytes"]
 
 
@@ -77,6 +79,7 @@ def test_plans_of_a_machine_and_of_a_simulation_have_other_identities(named):
 
 def test_cautions_name_the_machine_and_not_simgrid(local, monkeypatch):
     monkeypatch.setattr("apps.runs.cautions.simgrid_identity", lambda: f"3.32-{'0' * 16}")  # a repaired SimGrid
+    monkeypatch.setattr("apps.runs.cautions._repairs", REPAIRS)
     platform = machine_platform(local)
     target = Target(problem("ep", "S"), platform, local.hosts)
     recording = Recording(

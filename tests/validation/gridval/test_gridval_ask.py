@@ -267,6 +267,8 @@ def test_the_words_of_every_request_ask_for_the_same(name):
 def value_of(field):
     """A value of a field, one that is easily taken for an option where nothing forbids it."""
     value = field.choices[-1] if field.choices else PLAIN.get(field.kind, "1")
+    if field.required and field.declared.parse is not None and not field.declared.positional:
+        value = tuple(field.declared.parse("1"))
     if field.declared.several:
         value = "a b"
     return (value,) if field.repeated else value

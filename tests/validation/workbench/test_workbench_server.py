@@ -81,7 +81,7 @@ def test_help_does_not_need_the_extra(monkeypatch, capsys):
     assert "usage: gridval workbench" in capsys.readouterr().out
     assert main(["somewhere"]) == 2
     line = capsys.readouterr().err
-    assert line.startswith("error: workbench: starlette, uvicorn") and "[workbench]" in line and line.count("\n") == 1
+    assert line.startswith("error: workbench: filelock, ") and "[workbench]" in line and line.count("\n") == 1
 
 
 @pytest.mark.parametrize(
