@@ -168,6 +168,7 @@ def test_calls_of_two_nodes_and_patterns_do_not_go_together_and_the_reason_is_sa
     refused(main, words, "--p2p, --patterns", "each gives a link another rate", "--machine and --measured fit both")
 
 
+@pytest.mark.slow
 def test_another_algorithm_with_powers_of_two_is_found(tmp_path, capsys):
     # By hand: Bruck's algorithm sends n / 2 blocks log2(n) times, of 4, 8 and 16 ranks 4, 12 and 32 blocks. One takes
     # 8 ms, both ways at once: 32, 96 and 256 ms, where 41, 99 and 231 ms were measured. A ring takes 24, 56 and 120 ms.

@@ -56,7 +56,14 @@ def spec_of(tmp_path, before="", body="", *, iterations=40, assumed=()):
     return RunSpec(Target(own_problem(program), platform, block(platform, 4)), iterations="steady")
 
 
-@pytest.mark.parametrize("before", [DATE, "srand(clock());", "char name[99]; gethostname(name, 99); puts(name);"])
+@pytest.mark.parametrize(
+    "before",
+    [
+        DATE,
+        pytest.param("srand(clock());", marks=pytest.mark.slow),
+        pytest.param("char name[99]; gethostname(name, 99); puts(name);", marks=pytest.mark.slow),
+    ],
+)
 def test_a_harmless_clock_keeps_the_store_and_the_recording(tmp_path, before):
     spec = spec_of(tmp_path, before)
     with Store(tmp_path / "store") as store:
@@ -81,15 +88,18 @@ def test_a_harmless_clock_lets_iterations_be_extrapolated_to_the_time_of_a_full_
     "before, body, part",
     [
         ("more = time(NULL) % 7;", "", "this computer's clock"),
-        ("more = syscall_free_pid() % 8;", "", "the number of its process"),
+        pytest.param("more = syscall_free_pid() % 8;", "", "the number of its process", marks=pytest.mark.slow),
         ("unsigned char drawn; getrandom(&drawn, 1, 0); more = drawn % 2;", "", "random numbers of the system"),
-        ("char name[99]; gethostname(name, 99); more = strlen(name);", "", "the name of this computer"),
+        pytest.param(
+            "char name[99]; gethostname(name, 99); more = strlen(name);", "", "the name of this computer",
+            marks=pytest.mark.slow,
+        ),
         ("more = (uintptr_t)malloc(1000) / 64 % 1024;", "", "addresses in memory or "),
         pytest.param(
             "more = environ_first() % 1024;", "", "addresses in memory or the order of the environment",
             marks=pytest.mark.slow,
         ),
-        ("more = MPI_Wtime() > 0.02;", "", "the simulated time"),
+        pytest.param("more = MPI_Wtime() > 0.02;", "", "the simulated time", marks=pytest.mark.slow),
         ("", TIMER + " MPI_Bcast(&mine, 1, MPI_DOUBLE, 0, MPI_COMM_WORLD);"
              " if (!rank) more += MPI_Wtime() - began_s > 0.02; MPI_Bcast(&more, 1, MPI_INT, 0, MPI_COMM_WORLD);",
          "the simulated time"),
