@@ -2,22 +2,8 @@
 
 from __future__ import annotations
 
-from apps.calibrate.machine.contention import (
-    APART,
-    BOTH_WAYS,
-    COMMON,
-    DISJOINT,
-    FLOWS,
-    LEFT_RING,
-    LOCAL,
-    LONE,
-    OPPOSED,
-    RING,
-    THROUGH,
-    TOGETHER,
-    label,
-    rows_of_flows,
-)  # fmt: skip
+from apps.calibrate.machine import contention
+from apps.calibrate.machine.contention import FLOWS, label, rows_of_flows
 from apps.calibrate.machine.rows import Rows
 
 
@@ -37,9 +23,16 @@ def possible(what: str, rows: Rows) -> bool:
     """Tell whether the nodes suffice for a kind of flows."""
     sizes = sorted((len(rows.members(c)) for c in range(rows.clusters)), reverse=True)
     needed: dict[str, bool] = {
-        LONE: len(rows.nodes) > 1, BOTH_WAYS: sizes[0] > 1, THROUGH: sizes[0] > 2, APART: sizes[0] > 3,
-        RING: sizes[0] > 2, LEFT_RING: sizes[0] > 2 and len(sizes) > 1 and sizes[1] > 1,
-        TOGETHER: len(sizes) > 1 and sizes[1] > 1, OPPOSED: len(sizes) > 1 and sizes[1] > 1,
-        COMMON: len(sizes) > 2, DISJOINT: len(sizes) > 3, LOCAL: any(node.ranks > 1 for node in rows.nodes),
-    }  # fmt: skip
+        contention.LONE: len(rows.nodes) > 1,
+        contention.BOTH_WAYS: sizes[0] > 1,
+        contention.THROUGH: sizes[0] > 2,
+        contention.APART: sizes[0] > 3,
+        contention.RING: sizes[0] > 2,
+        contention.LEFT_RING: sizes[0] > 2 and len(sizes) > 1 and sizes[1] > 1,
+        contention.TOGETHER: len(sizes) > 1 and sizes[1] > 1,
+        contention.OPPOSED: len(sizes) > 1 and sizes[1] > 1,
+        contention.COMMON: len(sizes) > 2,
+        contention.DISJOINT: len(sizes) > 3,
+        contention.LOCAL: any(node.ranks > 1 for node in rows.nodes),
+    }
     return needed[what]

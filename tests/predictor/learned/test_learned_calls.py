@@ -252,6 +252,25 @@ def test_receives_of_messages_with_fitted_sizes_take_them_as_they_are_sent():
     assert events["size_bytes"].tolist() == [30, 50, AS_SENT, AS_SENT]
 
 
+def drawn_sizes(rank):
+    """Send as many bytes to the next rank as follow no rule, about 1,000,000 over the ranks."""
+    size = [1_000_000 // rank.nranks + 10 * ((7 * r * r + 3 * r + rank.nranks) % 11) for r in range(rank.nranks)]
+    before = (rank.rank - 1) % rank.nranks
+    rank.add(Kind.WAIT, 11, request=rank.start(Kind.SEND, 10, (rank.rank + 1) % rank.nranks, 0, size[rank.rank]))
+    rank.add(Kind.WAIT, 13, request=rank.start(Kind.RECV, 12, before, 0, size[before]))
+
+
+def test_a_learned_program_receives_as_many_bytes_as_it_sends_where_sizes_are_fitted():
+    structure = learn([recorded(drawn_sizes, nranks) for nranks in (4, 8, 12, 18)], (1_000_000,))
+    assert structure.fitted
+    parts = generate(structure, 40).events
+    sent, received = (
+        [int(part["size_bytes"][part["kind"] == kind][0]) for part in parts] for kind in (Kind.SEND, Kind.RECV)
+    )
+    assert received == [sent[-1], *sent[:-1]]
+    assert all(size == pytest.approx(25_000, rel=0.1) for size in sent)
+
+
 def cached(rank):
     """Compute 3 flops for each of 6,000 points, or half the time once a share has 500 points."""
     points = 6000 / rank.nranks
