@@ -20,7 +20,7 @@ class Measurement:
     wall_s: float  # of this computer
     energies_j: tuple[float | None, ...] = ()  # by experiment, of its first host; None: not counted; (): none counted
     # Ends that hold 90 % of the repeats, relative to their median; None: it was not repeated.
-    scatter: tuple[float, float] | None = field(default=None, metadata={"may_be_absent": True})
+    scatter: tuple[float, ...] | None = field(default=None, metadata={"may_be_absent": True})
 
 
 class Plan(Protocol):
