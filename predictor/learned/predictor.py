@@ -51,7 +51,7 @@ class Failed:
 
 @dataclass(frozen=True)
 class _Expected:
-    """What a program is expected to do: its recording, of one iteration if that is repeated."""
+    """Recording that a program is expected to have, of one iteration if that is repeated."""
 
     recording: Recording
     notes: Notes
