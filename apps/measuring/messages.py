@@ -86,6 +86,5 @@ def measure_on_machine(
         for repeat, middle in zip(times, medians, strict=True)
         if middle > 0
     ]
-    low, high = np.quantile(ratios, _ENDS) if len(ratios) >= _FEWEST else (None, None)
-    scatter = None if low is None else (float(low), float(high))
+    scatter = tuple(map(float, np.quantile(ratios, _ENDS))) if len(ratios) >= _FEWEST else None
     return Measurement(times_s, node_seconds(rounds, told["took_s"]), done.wall_s, scatter=scatter)

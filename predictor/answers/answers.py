@@ -33,7 +33,7 @@ from predictor.families import knowing_shares
 from predictor.intervals.interval import with_interval
 
 _FOLLOWED = "predictor.followed.effects"  # an add-on
-_SCATTER = "predictor.scatter"  # another one
+_SCATTER = "predictor.followed.scatter"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import pytest
 from apps.calibrate.message_error import ends, message_error, near_ratios, property_of
 from platforms.read.read import read_platform
 from predictor.base import Interval
-from predictor.scatter import widened
+from predictor.followed.scatter import widened
 
 
 def test_nine_in_ten_new_ratios_lie_between_the_extremes_of_nineteen():
