@@ -1,4 +1,4 @@
-"""How far measured messages are from the platform that was fitted to them: intervals that hold 90 % of new ones.
+"""Interval of measured messages around those of the fitted platform, which holds 90 % of new ones.
 
 The ratio measured / modelled of a new size is as likely to lie in any of the 20 gaps between and beside the ratios of
 the 19 sizes nearest to it, if these are its like.  The range of the 19 thus holds it in 18 of 20 cases

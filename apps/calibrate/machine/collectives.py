@@ -1,4 +1,4 @@
-"""Ask a machine's MPI library by which algorithms it carries out collective operations, and name SMPI's for them.
+"""Collective operations: ask a machine's MPI library for its algorithms, and name SMPI's for them.
 
 Open MPI tells its parameters by ``ompi_info`` (module "tuned": its rules, one algorithm for each operation, or a file
 of rules), MPICH and its relatives by environment variables.  The question is put by the machine's launcher, so that
