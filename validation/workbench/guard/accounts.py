@@ -62,7 +62,7 @@ class Person:
 
     @property
     def key(self) -> str:
-        """What limits are counted by: the account, or else the session."""
+        """The key by which limits are counted: of the account, or else of the session."""
         return f"account {self.name}" if self.account else f"session {self.number}"
 
 
@@ -122,6 +122,7 @@ class Accounts:
 
     def enter(self, name: str, password: str, address: str) -> str | None:
         """Begin a session of an account and return its id; None: the name or the password is wrong."""
+        # Imported here for a quick start: only logging in needs it.
         from argon2.exceptions import InvalidHashError, VerificationError
 
         row = self._do("SELECT name, role, hash FROM users WHERE name = ?", name).fetchone()
