@@ -26,7 +26,7 @@ class Refused(Exception):
 
 
 class Limits:
-    """Counts of each person: of things under way, and of what was sent lately.  It is used in the thread of the event loop alone."""
+    """Counts of each person: of things under way, and of what was sent lately; used by the event loop alone."""
 
     def __init__(self) -> None:
         self._held: Counter[tuple[str, str]] = Counter()
