@@ -23,7 +23,7 @@ from apps.programs.kernel import kernel_names, named_kernel
 from apps.programs.problem import Problem, problem, sized_problem
 from apps.results.cautions import Cautions
 from apps.runs.limits import rough_duration
-from apps.runs.plan import refusals_text, wall_s
+from apps.runs.plan import refusal_lines, wall_s
 from apps.runs.scheduler import SchedulerOptions, open_to_strangers, scheduler_from_request
 from apps.spec.choices import AUTO
 from apps.spec.settings import Settings, parse_iterations
@@ -31,7 +31,7 @@ from apps.spec.target import Target
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import argument, option
-from platforms.errors import UserError, known_names
+from platforms.errors import PlatformError, UserError, known_names
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.random_grid import Ranges, random_grid
 from platforms.grids.scenario import SCENARIOS, named_grid
@@ -142,7 +142,7 @@ def read_campaign(path: str | Path, folder: Path | None = None, asked: Sequence[
     for mapping in mappings:
         if mapping not in MAPPINGS:
             raise UserError(f"{path}, mappings", f"no mapping {mapping!r}", known_names(mapping, MAPPINGS))
-    placements = _placements(table, platforms, mappings)
+    placements, misfits = _placements(table, platforms, mappings)
     count = len(settings) * len(placements) * len(problems)
     if count > MOST_CASES:
         raise UserError(str(path), f"a product of {count} runs", f"Ask for at most {MOST_CASES}")
@@ -153,7 +153,7 @@ def read_campaign(path: str | Path, folder: Path | None = None, asked: Sequence[
     models: Sequence[Predictor] | PredictorsOf = default_predictors
     if table.has("predictors"):
         models = tuple(predictors(within(folder, name) for name in _names(table, "predictors", [])))
-    return Series(tuple(cases), models)
+    return Series(tuple(cases), models, left_out=misfits)
 
 
 def _problems(table: CheckedTable, folder: Path) -> list[Problem]:
@@ -190,14 +190,26 @@ def _kernels(table: CheckedTable, apps: Sequence[str]) -> list[Problem]:
 
 def _placements(
     table: CheckedTable, platforms: Sequence[Platform], mappings: Sequence[str]
-) -> list[tuple[str, Platform, Placement]]:
+) -> tuple[list[tuple[str, Platform, Placement]], tuple[str, ...]]:
+    """Return the placements, and why others are left out: their ranks do not fit.
+
+    Raises:
+        UserError: None fits, or a host cannot be used.
+    """
     ranks: list[int | None] = [*_numbers(table, "ranks")] or [None]
     each = _numbers(table, "ranks_per_host") or [1]
     axes = {"mapping": mappings, "platform": platforms, "each": each, "ranks": ranks}
-    placements = [_placed(**chosen) for chosen in combinations(axes)]
+    placements, misfits = [], dict[str, PlatformError]()
+    for chosen in combinations(axes):
+        try:
+            placements.append(_placed(**chosen))
+        except PlatformError as err:
+            misfits.setdefault(str(err), err)
+    if not placements:
+        raise next(iter(misfits.values()))
     for platform in platforms:
         check_all_usable(platform, [placement for _, other, placement in placements if other is platform])
-    return placements
+    return placements, tuple(misfits)
 
 
 def _placed(mapping: str, platform: Platform, each: int, ranks: int | None) -> tuple[str, Platform, Placement]:
@@ -315,6 +327,7 @@ def run(request: CampaignRequest) -> int:
     scheduler = scheduler_from_request(request)
     campaign = read_campaign(request.file, asked=problems_in_place(request))
     size = f"{len(campaign.cases)} targets, {campaign.predictions} predictions"
+    size += "".join(f"; left out: {reason}" for reason in campaign.left_out)
     if request.dry_run:
         print(size)
         return print_plan(request, campaign.plan())
@@ -322,7 +335,7 @@ def run(request: CampaignRequest) -> int:
     plan = campaign.plan()
     others = f", besides the recordings and messages of {', '.join(plan.askers)}" if plan.askers else ""
     said = f"{size}, {len(plan.specs)} runs; about {rough_duration(wall_s(plan.specs, jobs))} if none is known{others}"
-    said += f"; {refusals_text(plan.refused)}" if plan.refused else ""
+    said = "; ".join([said, *refusal_lines(plan.refusals)])
     print("\n".join(prose_lines(said)), file=sys.stderr)
     text = Path(request.file).read_text("utf-8")
     cautions = Cautions()

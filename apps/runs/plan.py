@@ -48,7 +48,8 @@ class Plan:
     experiments: tuple[ExperimentPlan, ...] = ()  # evidence too: measurements of messages and of blocks
     others: tuple[Other, ...] = ()
     askers: tuple[str, ...] = ()  # predictors that ask for recordings and experiments
-    refused: int = 0  # predictions without an answer, whose evidence is refused, such as a run of the target itself
+    # Predictions without an answer: predictor, why, and how many; such as evidence that is a run of the target itself.
+    refusals: tuple[tuple[str, str, int], ...] = ()
     beyond: tuple[str, ...] = ()  # reasons of other predictions without an answer, whose evidence is beyond the limit
     limit: EvidenceLimit | None = None  # of the evidence of a prediction
     remark: str = ""  # about simulations that are not known yet
@@ -71,7 +72,7 @@ class Plan:
             experiments=tuple(dict.fromkeys((*self.experiments, *other.experiments))),
             askers=tuple(dict.fromkeys((*self.askers, *other.askers))),
             beyond=tuple(dict.fromkeys((*self.beyond, *other.beyond))),
-            refused=self.refused + other.refused,
+            refusals=(*self.refusals, *other.refusals),
         )
 
 
@@ -100,21 +101,28 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
             time_s = sum(step.wall_s for step in steps)
             time = f", about {rough_duration(time_s)}" if time_s else ""
             lines.append(f"{'besides these, ' if lines else ''}{listed}{time}")
-    lines += [refusals_text(plan.refused)] if plan.refused else []
+    lines += refusal_lines(plan.refusals)
     lines += [f"no answer: {reason}" for reason in plan.beyond]
     if plan.limit is not None and (plan.recordings or plan.experiments or plan.beyond):
         lines.append(f"limit of a prediction's evidence: {plan.limit} (--evidence-time, --evidence-memory)")
     return "\n".join([*lines, *([plan.remark] if plan.remark else [])])
 
 
-def refusals_text(refused: int) -> str:
-    """Return a line about predictions that will have no answer.
+def refusal_lines(refusals: Sequence[tuple[str, str, int]]) -> list[str]:
+    """Return a line for each reason why predictions will have no answer.
 
-    >>> refusals_text(3)
-    '3 predictions have no answer: their evidence is not available, such as a run of the target itself'
+    >>> refusal_lines([("hcf", "it is a run of the target", 2), ("npt", "it is a run of the target", 1)])
+    ['no answer, 3 predictions (hcf 2, npt 1): it is a run of the target']
     """
-    have = "prediction has" if refused == 1 else "predictions have"
-    return f"{refused} {have} no answer: their evidence is not available, such as a run of the target itself"
+    by_reason: dict[str, dict[str, int]] = {}
+    for name, reason, many in refusals:
+        by_name = by_reason.setdefault(reason, {})
+        by_name[name] = by_name.get(name, 0) + many
+    return [
+        f"no answer, {number_of(sum(by_name.values()), 'prediction')}"
+        f" ({', '.join(f'{name} {many}' for name, many in by_name.items())}): {reason}"
+        for reason, by_name in by_reason.items()
+    ]
 
 
 def _runs_text(plan: Plan, known: dict[RunSpec, RunRecord], jobs: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from apps.probes.plan import Plan as ExperimentPlan
@@ -13,7 +14,7 @@ from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.store.identity import identity_hash
-from predictor.base import EvidenceRequest, Predictor, takes
+from predictor.base import EvidenceRequest, OutOfRange, Predictor, takes
 from predictor.evidence.broker import BeyondLimit, Broker, RefusedEvidence, as_carried_out, evidence_settings
 
 
@@ -39,13 +40,16 @@ def planned(
     recordings: dict[str, tuple[RunSpec, int]] = {}
     experiments: dict[str, ExperimentPlan] = {}
     askers: dict[str, None] = {}
-    refused, beyond = 0, dict[str, None]()
+    refused, beyond = Counter[tuple[str, str]](), dict[str, None]()
     limit = limit or EvidenceLimit()
     for settings, targets in groups:
         for target in targets:
             broker = Broker(settings, [target], record=simulate, limit=limit)
             for model in models(target) if callable(models) else models:
                 requests = model.requests([target]) if takes(model, target) else []
+                if not requests and (reason := _refusal(model, target)):
+                    refused[model.name, reason] += 1
+                    continue
                 if any(request.kind not in ("run", "declared") for request in requests):
                     askers[model.name] = None
                 try:
@@ -54,7 +58,7 @@ def planned(
                     if isinstance(err, BeyondLimit):
                         beyond[f"{model.name}, {err}"] = None
                     else:
-                        refused += 1
+                        refused[model.name, err.problem] += 1
                     continue
                 evidence |= {same_run(spec): spec for spec in specs}
                 recordings |= _recordings(broker.settings, requests)
@@ -68,11 +72,24 @@ def planned(
         tuple(recordings.values()),
         tuple(experiments.values()),
         askers=tuple(askers),
-        refused=refused,
+        refusals=tuple((name, reason, many) for (name, reason), many in refused.items()),
         beyond=tuple(beyond),
         limit=limit,
         remark=remark,
     )
+
+
+def _refusal(model: Predictor, target: Target) -> str:
+    """Return why a predictor that asks for no evidence about a target does not answer; empty: it does."""
+    if not takes(model, target):
+        return "the model divides the work evenly among the ranks"
+    if model.further([target], []):
+        return ""
+    try:
+        model.fit([]).predict(target)
+    except OutOfRange as err:
+        return err.problem
+    return ""
 
 
 def recordings_plan(settings: Settings, targets: Iterable[Target], iterations: Callable[[Target], int]) -> Plan:

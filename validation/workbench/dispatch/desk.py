@@ -20,7 +20,7 @@ from validation.workbench.guard.accounts import PERSON
 from validation.workbench.project.folder import Project
 from validation.workbench.project.suite_files import check_files
 from validation.workbench.queue.states import Queue
-from validation.workbench.queue.suites import DONE, RUNNING, WAITING, QueuedCase
+from validation.workbench.queue.suites import RUNNING, WAITING, QueuedCase
 from validation.workbench.queue.tables import Tables
 
 _SHOWN = 16  # platforms whose descriptions and pictures are kept in memory
@@ -209,8 +209,8 @@ class Desk:
             UserError: Not all of its runs are done, or it names code that this server does not run.
         """
         suite, text = self.queue.suite(number), self.text_of(number)
-        if suite.counts[DONE] < suite.total:
-            problem = f"{suite.counts[DONE]} of {suite.total} runs are done"
+        if suite.done < suite.total:
+            problem = f"{suite.done} of {suite.total} runs are done"
             raise UserError("report", problem, "Wait for the others, or try the failed ones again")
         check_files(self.project, text)
         self.reports.ask(number, suite.name, text)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from validation.workbench.guard.accounts import OWNER, PERSON, READER, SESSION_S, VIEWER, Accounts, Person
-from validation.workbench.guard.hosts import allowed_host, own_names
+from validation.workbench.guard.hosts import allowed_host, is_loopback, own_names
 from validation.workbench.guard.limits import MOST_BODIES, MOST_REQUESTS, Limits, Refused
 from validation.workbench.guard.tokens import Tokens
 
@@ -63,7 +63,8 @@ class Guard:
     ):  # fmt: skip
         self._app, self._tokens, self._accounts, self._limits, self._bound = app, tokens, accounts, limits, bound
         self._may_read, self._body_s, self._pause_s = may_read, body_s, pause_s
-        self._names = own_names() | {name.lower() for name in names}
+        own = frozenset() if is_loopback(bound) else own_names()
+        self._names = own | {name.lower() for name in names}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, as ASGI asks."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from starlette.datastructures import FormData
@@ -13,11 +13,12 @@ from starlette.responses import Response
 from platforms.errors import UserError
 from validation.workbench.project.application_suites import ApplicationForm
 from validation.workbench.project.folder import Project
-from validation.workbench.project.suite_files import SuiteForm, save
+from validation.workbench.project.suite_files import SuiteForm, TakenError, save
 from validation.workbench.web.answers import desk_of, moved, record
 from validation.workbench.web.forms import posted, renamed
 from validation.workbench.web.lanes import in_lane
 
+SEEN = "form_seen"  # field with the stamp of the suite's file that the panel shows
 _Form = TypeVar("_Form", SuiteForm, ApplicationForm)
 
 
@@ -26,7 +27,7 @@ async def save_and_queue(
     here: str,
     form_of: Callable[[FormData], _Form],
     text_of: Callable[[Project, _Form], str],
-    refused: Callable[[_Form, str, str], Response],
+    refused: Callable[[_Form, str, str, Mapping[str, Any]], Response],
 ) -> Response:
     """Save the suite of a posted panel, queue it unless it was to be saved only, and answer with where to look next.
 
@@ -35,7 +36,7 @@ async def save_and_queue(
         here: Address of the panel.
         form_of: Returns the panel's form from the posted fields.
         text_of: Returns the text of the suite; a UserError says what is wrong in it.
-        refused: Returns the panel again, from the form, the error and the user's name as it was typed.
+        refused: Returns the panel again, from the form, the error, the user's name as it was typed, and more values.
     """
     given = await posted(request)
 
@@ -45,7 +46,8 @@ async def save_and_queue(
             user = renamed(request, typed)
             text = text_of(desk.project, form)
             desk.count(text, planned=False)  # raises an error for what cannot be run
-            name = save(desk.project, form.name, text)
+            seen = None if given.get("replace") else str(given.get(SEEN, ""))
+            name = save(desk.project, form.name, text, seen)
             if given.get("then") == "save":
                 record(request, f"saved the suite {name}")
                 return moved(f"{here}?{urlencode({'suite': name})}")
@@ -53,6 +55,7 @@ async def save_and_queue(
             record(request, f"queued the suite {name} as number {number}")
             return moved(f"/queue/{number}")
         except UserError as err:
-            return refused(form, str(err), typed)
+            more = {"seen": str(given.get(SEEN, "")), "taken": isinstance(err, TakenError)}
+            return refused(form, str(err), typed, more)
 
     return await in_lane(request, done)

@@ -11,6 +11,7 @@ import jinja2
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
+from apps.runs.limits import rough_duration
 from platforms.errors import printable
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.accounts import Accounts, Person
@@ -38,6 +39,7 @@ def page(request: Request, template: str, *, status: int = 200, **context: Any) 
         "form_field": FIELD,
         "form_token": tokens.form(request.state.session),
         "person": person_of(request),
+        "now_s": time.time(),
         "name": person_of(request).name,
     }
     return HTMLResponse(_templates().get_template(template).render(**common, **context), status)
@@ -95,7 +97,14 @@ def _templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("validation.workbench.web", "templates"), autoescape=True, trim_blocks=True,
         lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    made.filters |= {"value": _value, "when": _when, "size": _size, "percent": _percent, "choice": _choice}
+    made.filters |= {
+        "value": _value,
+        "when": _when,
+        "size": _size,
+        "percent": _percent,
+        "choice": _choice,
+        "lasting": rough_duration,
+    }
     return made
 
 
