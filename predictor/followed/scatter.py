@@ -18,10 +18,12 @@ from apps.probes.plan import Measurement
 from apps.results.record import RunRecord
 from apps.spec.target import Target
 from predictor.base import Evidence, Interval, Prediction
+from predictor.followed.handshakes import with_handshakes
 
 
 def with_scatter(prediction: Prediction, target: Target, evidence: Sequence[Evidence]) -> Prediction:
-    """Return the prediction with an interval that holds the time on the machine."""
+    """Return the prediction with an interval that holds the time on the machine, and a caution about handshakes."""
+    prediction = with_handshakes(prediction, target, evidence)
     interval = prediction.interval
     if interval is None:
         return prediction
