@@ -6,7 +6,7 @@ table of docs/validation/extrapolation.md.
 """
 
 import argparse
-import csv
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -34,50 +34,46 @@ CASES = {  # options, ranks of the targets
 
 
 def gridval(*words):
-    """Run a command of the project and return the last line that says why it failed; empty if it did not."""
+    """Run a command of the project and return the JSON that it prints, if any."""
     command = [str(Path(sys.executable).with_name("gridval")), *words]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    lines = [line for line in done.stderr.splitlines() if line.strip()]
-    return "" if done.returncode == 0 else next((line for line in lines if "error" in line), (lines or ["failed"])[-1])
+    if done.returncode:
+        raise SystemExit(f"{' '.join(words)}: {done.stderr}")
+    return json.loads(done.stdout) if "--json" in words else None
 
 
 def prepare(folder, budget_s):
     """Write the machine file of the grid and calibrate it, unless that has been done."""
     machine, platform = folder / "sixteen.toml", folder / "sixteen.xml"
     if not machine.exists():
-        check(gridval("platform", "emulate", str(GRID), "--write-machine", str(machine)))
+        gridval("platform", "emulate", str(GRID), "--write-machine", str(machine))
     if not platform.exists():
         words = ["--machine", str(machine), "--budget", f"{budget_s:g}", "--kernels", "none", "--out", str(platform)]
-        check(gridval("platform", "calibrate", *words))
-
-
-def check(problem):
-    """End with the problem, if there is one."""
-    if problem:
-        raise SystemExit(problem)
+        gridval("platform", "calibrate", *words)
 
 
 def row(folder, name, ranks, repeats):
     """Measure and predict a case, unless that has been done, and return its cells."""
     options, _ = CASES[name]
-    out = folder / f"{name.split()[0].strip(',').lower()}-{ranks}"
-    if not (out / "results.csv").exists():
-        words = ["run", "--machine", str(folder / "sixteen.toml"), "--platform", str(folder / "sixteen.xml"), *options]
-        words += ["--ranks", str(ranks), "--predictor", "learned", "--recorded", RECORDED]
-        words += ["--repeats", str(repeats), "--store", str(folder / "store"), "--out", str(out)]
-        problem = gridval(*words)
-        if problem:
-            return [name, str(ranks), problem, "", "", ""], None
-    with (out / "results.csv").open(encoding="utf-8", newline="") as lines:
-        got = next(iter(csv.DictReader(lines)))
-    true_s, low_s, high_s = (float(got[key]) for key in ("simulated_s", "true_low_s", "true_high_s"))
-    cells = [name, str(ranks), f"{true_s:.4g}", f"{100 * (high_s - low_s) / true_s:.1f}"]
-    if not got["predicted_s"]:
+    out = folder / f"{name.split()[0].strip(',').lower()}-{ranks}.json"
+    if not out.exists():
+        asked = ["--machine", str(folder / "sixteen.toml"), "--platform", str(folder / "sixteen.xml"), *options]
+        asked += ["--ranks", str(ranks), "--predictor", "learned", "--recorded", RECORDED]
+        asked += ["--repeats", str(repeats), "--store", str(folder / "store"), "--json"]
+        made = [
+            gridval(verb, *asked) for verb in ("run", "predict")
+        ]  # the second knows the range, and finds the evidence
+        (got,), (said,) = made[0]["results"], made[1]["predictions"]
+        out.write_text(json.dumps([got, said["prediction"], said.get("refused")]))
+    got, prediction, _ = json.loads(out.read_text())
+    true_s = got["simulated_s"]
+    cells = [name, str(ranks), f"{true_s:.4g}", f"{100 * (got['true_high_s'] - got['true_low_s']) / true_s:.1f}"]
+    if prediction is None:
         return [*cells, "refused", got["flags"]], None
-    error = float(got["predicted_s"]) / true_s - 1
+    error = prediction["time_s"] / true_s - 1
     ends = "exact"
-    if got["low_s"]:
-        ends = " to ".join(f"{100 * (float(got[key]) / true_s - 1):+.1f}" for key in ("low_s", "high_s"))
+    if prediction["low_s"] is not None:
+        ends = " to ".join(f"{100 * (prediction[key] / true_s - 1):+.1f}" for key in ("low_s", "high_s"))
     return [*cells, f"{100 * error:+.1f}", ends], error
 
 

@@ -12,6 +12,7 @@ import pytest
 from apps.calibrate.cli import main
 from apps.calibrate.machine import command
 from apps.calibrate.machine.calibrate import CalibrationInput, calibrated
+from apps.calibrate.machine.collectives import Collectives
 from apps.calibrate.machine.contention import LEFT_RING, OPPOSED, RING, rows_of_flows
 from apps.calibrate.machine.experiments import experiment_rows
 from apps.calibrate.machine.judge import ALL_TO_ALL, Judged, Judgement, all_to_all_notes, median_error, worst
@@ -75,7 +76,8 @@ def rows_of(platform, *hosts):
 
 def request(rows, **more):
     names = [f"c{c}" for c in range(rows.clusters)]
-    made = CalibrationInput(rows, "made", names, [1] * rows.clusters, None, "ompi", 4, ["By hand."])
+    cores, open_mpi = [1] * rows.clusters, Collectives("ompi", {}, "")
+    made = CalibrationInput(rows, "made", names, cores, None, open_mpi, 4, ["By hand."])
     return replace(made, **more)
 
 
