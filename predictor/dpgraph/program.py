@@ -171,7 +171,7 @@ class Sections:
 
     def _made(self, iterations: int) -> Program:
         if iterations == self.iterations:
-            program, place = _matched(self._all, self._looks)
+            program, place = matched(self._all, self._looks)
             if not self._looks:
                 return program
             looks = looks_at(self._all.ranks(), self._looks, place, code=program.code, argument=program.argument)
@@ -179,7 +179,7 @@ class Sections:
         if self.iterations < 3 or iterations < 3:
             problem = f"{self.iterations} iterations were recorded, {iterations} are needed"
             raise UserError("recording", problem, "Record at least three iterations, or as many as are needed")
-        return _matched(self._unrolled(iterations)[0])[0]
+        return matched(self._unrolled(iterations)[0])[0]
 
     def looped(self, iterations: int) -> Program:
         """Return the program with a number of iterations, of which those that are copies are a loop.
@@ -204,7 +204,7 @@ class Sections:
     def _once(self) -> Program | None:
         """The program whose loop is executed once; None: its iterations cannot be a loop."""
         unrolled, ends = self._unrolled(LEAST_FOR_LOOP)
-        program, place = _matched(unrolled)
+        program, place = matched(unrolled)
         return looped_once(program, place[ends[:, 0]], place[ends[:, 1]])
 
     def time_s(self, elapsed_s: np.ndarray) -> float:
@@ -337,7 +337,7 @@ def looped_once(program: Program, first: np.ndarray, last: np.ndarray) -> Progra
     return replace(program, argument=argument, loop=loop, **changed)
 
 
-def _matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Program, np.ndarray]:
+def matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Program, np.ndarray]:
     """Return the program of these events, and the number of instructions before each event.
 
     The n-th receive of a pair, tag and communicator gets its n-th send.  A message that a rank gets out of another's

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -32,6 +33,7 @@ from predictor.learned.numbers import numbers_of, parse_known, parse_recorded, p
 if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.dpgraph.network import NetworkModel
     from predictor.dpgraph.program import Sections
+    from predictor.learned.folding import FoldedSections
     from predictor.learned.models import Notes
     from predictor.learned.structure import Structure
 
@@ -45,6 +47,24 @@ class Failed:
     problem: Problem
     nranks: int
     error: str
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """Recording that a program is expected to have, of one iteration if that is repeated."""
+
+    recording: Recording
+    notes: Notes
+    folded: FoldedSections | None
+
+
+@dataclass(frozen=True)
+class _ExpectedGraph(GraphModel):
+    folded: FoldedSections | None = None  # the iteration that is repeated
+
+    def sections(self, target: Target) -> Sections:
+        """Return the iterations of the program."""
+        return super().sections(target) if self.folded is None else self.folded
 
 
 @dataclass(frozen=True)
@@ -68,13 +88,13 @@ class LearnedModel:
         from predictor.learned.naming import with_places
 
         structure, evidence = self._structure(target)
-        recording, notes = self._made(target, structure, lean=0)
-        prediction = self._evaluated(target, recording, evidence)
+        made = self._made(target, structure, lean=0)
+        notes, prediction = made.notes, self._evaluated(target, made, evidence)
         times_s = [prediction.time_s]
         if notes.differs or notes.fitted:
             for lean in (-1, 1):
                 try:
-                    other, _ = self._made(target, structure, lean=lean)
+                    other = self._made(target, structure, lean=lean)
                     times_s.append(self._evaluated(target, other, evidence).time_s)
                 except OutOfRange:
                     continue
@@ -113,13 +133,13 @@ class LearnedModel:
 
     def _graph(self, target: Target) -> GraphModel:
         structure, evidence = self._structure(target)
-        return self._fitted(target, self._made(target, structure, lean=0)[0], evidence)
+        return self._fitted(target, self._made(target, structure, lean=0, fold=False), evidence)
 
     def settles(self, target: Target) -> bool:
         """Return whether what was learned is exact, as far as the recordings tell, and leads to the target."""
         try:
             structure, _ = self._structure(target)
-            _, notes = self._made(target, structure, lean=0)
+            notes = self._made(target, structure, lean=0).notes
         except OutOfRange:
             return False
         return not structure.unconfirmed and not (notes.differs or notes.assumed)
@@ -156,21 +176,23 @@ class LearnedModel:
             raise _refusal(where, refused[0], target.problem, seen)
         return best, evidence
 
-    def _made(self, target: Target, structure: Structure, *, lean: int) -> tuple[Recording, Notes]:
+    def _made(self, target: Target, structure: Structure, *, lean: int, fold: bool = True) -> _Expected:
+        fold = fold and target.problem.iterative and iterations_to_record(target) < target.iterations
         try:
-            return _generated(structure, target.nranks, lean, _Recordings(self.recordings))
+            return _generated(structure, target.nranks, lean, _Recordings(self.recordings), fold)
         except CannotContinue as err:
             where = f"{self.name}, {target.problem.on(target.nranks)}"
             raise _refusal(where, err, target.problem, structure.seen) from None
 
-    def _fitted(self, target: Target, recording: Recording, evidence: Sequence[Evidence]) -> GraphModel:
+    def _fitted(self, target: Target, made: _Expected, evidence: Sequence[Evidence]) -> GraphModel:
         cost = sum((piece.cost for piece in evidence), Cost())
         request = EvidenceRequest("recording", target, iterations=iterations_to_record(target))
-        made = Evidence(request, recording, " ".join(piece.id for piece in evidence), cost)
-        return self.graph.fit([made, *self.networks])
+        recorded = Evidence(request, made.recording, " ".join(piece.id for piece in evidence), cost)
+        model = self.graph.fit([recorded, *self.networks])
+        return _ExpectedGraph(model.name, model.programs, model.surroundings, made.folded)
 
-    def _evaluated(self, target: Target, recording: Recording, evidence: Sequence[Evidence]) -> Prediction:
-        prediction = self._fitted(target, recording, evidence).predict(target)
+    def _evaluated(self, target: Target, made: _Expected, evidence: Sequence[Evidence]) -> Prediction:
+        prediction = self._fitted(target, made, evidence).predict(target)
         return replace(prediction, evidence=(*(piece.id for piece in evidence), *prediction.evidence[1:]))
 
 
@@ -354,23 +376,35 @@ def _learned(
 
 
 @lru_cache(maxsize=1)  # on many ranks it takes much memory
-def _generated(structure: Structure, nranks: int, lean: int, sources: _Recordings) -> tuple[Recording, Notes]:
+def _generated(structure: Structure, nranks: int, lean: int, sources: _Recordings, fold: bool) -> _Expected:
     # Imported here for a quick start: they are slow to import.
+    from predictor.learned.folding import FoldedSections, folded
     from predictor.learned.generate import generate
     from predictor.learned.models import Notes
 
-    notes = Notes(lean=lean)
     made = [piece.recording for piece in sources.evidence]
-    recording = replace(
-        generate(structure, nranks, notes=notes),
-        measured=any(source.measured for source in made),
-        replayed=all(source.replayed for source in made),
-        spread_rel=max(source.spread_rel for source in made),
-        timed_rank=made[0].timed_rank if len({source.timed_rank for source in made}) == 1 else None,
-        remarks=tuple(dict.fromkeys(text for source in made for text in source.remarks)),
-        cautions=tuple(dict.fromkeys(text for source in made for text in source.cautions)),
-    )
-    return recording, notes
+
+    def completed(recording: Recording) -> Recording:
+        return replace(
+            recording,
+            measured=any(source.measured for source in made),
+            replayed=all(source.replayed for source in made),
+            spread_rel=max(source.spread_rel for source in made),
+            timed_rank=made[0].timed_rank if len({source.timed_rank for source in made}) == 1 else None,
+            remarks=tuple(dict.fromkeys(text for source in made for text in source.remarks)),
+            cautions=tuple(dict.fromkeys(text for source in made for text in source.cautions)),
+        )
+
+    short = folded(structure) if fold else None
+    if short is not None:
+        with suppress(CannotContinue):  # an iteration may take over what the one before began
+            notes = Notes(lean=lean)
+            recording = completed(generate(short, nranks, notes=notes))
+            sections = FoldedSections(recording)
+            if sections.repeats:
+                return _Expected(recording, notes, sections)
+    notes = Notes(lean=lean)
+    return _Expected(completed(generate(structure, nranks, notes=notes)), notes, None)
 
 
 LEARNED = LearnedPredictor("learned", DPGRAPH)
