@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from apps.recording.events import EVENT, Kind, Recording
+from predictor.learned.axes import assumption
 from predictor.learned.errors import CannotContinue
-from predictor.learned.grids import GRIDS, coordinates, rivals
+from predictor.learned.grids import coordinates
 from predictor.learned.learn import by_member
 from predictor.learned.matching import AS_SENT, check_matched, take_sizes_as_sent
 from predictor.learned.models import Notes, NumberModel, evaluate, parts_of_fit
@@ -40,11 +41,7 @@ def generate(structure: Structure, nranks: int, *, notes: Notes | None = None) -
             are derived apart, do not match.
     """
     walk = _Walk(structure, nranks, Notes() if notes is None else notes)
-    sides = structure.space.sides(nranks)
-    for rival in rivals(structure.space.grid, structure.seen):
-        if GRIDS[rival](nranks) != sides and len(sides) > 1:
-            shown = " x ".join(map(str, sides))
-            walk.notes.assumed["grid of ranks"] = f"{shown} ({structure.space.grid}); the recordings also allow {rival}"
+    walk.notes.assumed |= assumption(structure, nranks)
     everyone = np.arange(nranks)
     walk.visit(
         structure.root, _Where(everyone, np.empty((nranks, 0), np.int64), *[np.empty((nranks, 0), np.int64)] * 2)

@@ -45,7 +45,7 @@ def test_the_platform_file_carries_the_ends(tmp_path):
 
 def test_sides_of_the_interval_add_as_squares_and_computation_does_not_scatter():
     # By hand: half of the time is messages up to 20 % too long, so the time up to 10 %: ln 1.1; the own side is ln 1.1.
-    made = widened(Interval(1 / 1.1, 1.1, 0.9, 40, ()), (1.0, 1.2), communication=0.5)
+    made = widened(Interval(1 / 1.1, 1.1, 0.9, 40, ()), (1.0, 1.2), 0.5, "messages")
     assert np.log(made.high_s) == pytest.approx(np.sqrt(2) * np.log(1.1))
     assert made.low_s == pytest.approx(1 / 1.1)
-    assert made.made_of == ("messages of the machine +0% to +20%",)
+    assert made.made_of == ("messages +0% to +20%",)
