@@ -221,7 +221,8 @@ class Desk:
         Raises:
             UserError: The library for it is not installed.
         """
-        with tempfile.TemporaryDirectory(dir=self.project.private) as folder:
+        reports = _made(self.project.private / "reports" / "x").parent  # where workers may write
+        with tempfile.TemporaryDirectory(dir=reports) as folder:
             path, to = Path(folder) / "results.csv", Path(folder) / "results.parquet"
             with path.open("w", encoding="utf-8", newline="") as file:
                 file.writelines(lines)
