@@ -22,7 +22,6 @@ from apps.spec.target import Target
 from platforms.addons import is_there, provided
 from platforms.model.platform import Change
 from platforms.simgrid.repairs import simgrid_identity
-from platforms.terminal.quantities import significant
 
 _FARMS = "apps.recording.farms:answers_in_turn"  # of an add-on
 _LOCKED = (
@@ -92,7 +91,7 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
     if program is not None and spec.compute == "injected" and not any(record.compute_s):
         yield _no_computation(program)
     if record.look_share > _LOOKS_MATTER:
-        yield f"{significant(100 * record.look_share, 2)} % of the time of a rank is {CHARGED}"
+        yield f"{100 * record.look_share:.0f} % of the time of a rank is {CHARGED}"
     if record.inputs is not None:
         yield from _varying(record.inputs.varies)
         yield from _threads(record.inputs.threads)
@@ -123,7 +122,7 @@ def _of_timed(timed: Timed) -> Iterator[str]:
 def _spread(spread_rel: float) -> Iterator[str]:
     """Yield how far measured computation may be wrong."""
     if spread_rel > SPREAD_REL:
-        yield f"the program's computation, timed on this computer, may be wrong by {significant(100 * spread_rel, 2)} %"
+        yield f"the program's computation, timed on this computer, may be wrong by {100 * spread_rel:.0f} %"
 
 
 def _of_measured(measured: Measured, ranks: int) -> Iterator[str]:

@@ -125,7 +125,7 @@ def test_how_the_computation_is_timed(grid, record_of, asked, settings, compute_
         ),
         (
             Timed(replayed=True, spread_rel=5.61),
-            ["the program's computation, timed on this computer, may be wrong by 560 %"],
+            ["the program's computation, timed on this computer, may be wrong by 561 %"],
         ),
     ],
 )
