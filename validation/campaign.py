@@ -191,11 +191,6 @@ def _kernels(table: CheckedTable, apps: Sequence[str]) -> list[Problem]:
 def _placements(
     table: CheckedTable, platforms: Sequence[Platform], mappings: Sequence[str]
 ) -> tuple[list[tuple[str, Platform, Placement]], tuple[str, ...]]:
-    """Return the placements, and why others are left out: their ranks do not fit.
-
-    Raises:
-        UserError: None fits, or a host cannot be used.
-    """
     ranks: list[int | None] = [*_numbers(table, "ranks")] or [None]
     each = _numbers(table, "ranks_per_host") or [1]
     axes = {"mapping": mappings, "platform": platforms, "each": each, "ranks": ranks}
@@ -204,9 +199,9 @@ def _placements(
         try:
             placements.append(_placed(**chosen))
         except PlatformError as err:
-            misfits.setdefault(str(err), err)
+            misfits[str(err)] = err
     if not placements:
-        raise next(iter(misfits.values()))
+        raise misfits.popitem()[1]
     for platform in platforms:
         check_all_usable(platform, [placement for _, other, placement in placements if other is platform])
     return placements, tuple(misfits)
@@ -327,7 +322,7 @@ def run(request: CampaignRequest) -> int:
     scheduler = scheduler_from_request(request)
     campaign = read_campaign(request.file, asked=problems_in_place(request))
     size = f"{len(campaign.cases)} targets, {campaign.predictions} predictions"
-    size += "".join(f"; left out: {reason}" for reason in campaign.left_out)
+    size = "; left out: ".join([size, *campaign.left_out])
     if request.dry_run:
         print(size)
         return print_plan(request, campaign.plan())
@@ -335,8 +330,7 @@ def run(request: CampaignRequest) -> int:
     plan = campaign.plan()
     others = f", besides the recordings and messages of {', '.join(plan.askers)}" if plan.askers else ""
     said = f"{size}, {len(plan.specs)} runs; about {rough_duration(wall_s(plan.specs, jobs))} if none is known{others}"
-    said = "; ".join([said, *refusal_lines(plan.refusals)])
-    print("\n".join(prose_lines(said)), file=sys.stderr)
+    print("\n".join(prose_lines("; ".join([said, *refusal_lines(plan.refusals)]))), file=sys.stderr)
     text = Path(request.file).read_text("utf-8")
     cautions = Cautions()
     cautions.say(*open_to_strangers(scheduler))

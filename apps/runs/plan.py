@@ -48,9 +48,7 @@ class Plan:
     experiments: tuple[ExperimentPlan, ...] = ()  # evidence too: measurements of messages and of blocks
     others: tuple[Other, ...] = ()
     askers: tuple[str, ...] = ()  # predictors that ask for recordings and experiments
-    # Predictions without an answer: predictor, why, and how many; such as evidence that is a run of the target itself.
-    refusals: tuple[tuple[str, str, int], ...] = ()
-    beyond: tuple[str, ...] = ()  # reasons of other predictions without an answer, whose evidence is beyond the limit
+    refusals: tuple[tuple[str, str, int], ...] = ()  # predictions without an answer: predictor, why, and how many
     limit: EvidenceLimit | None = None  # of the evidence of a prediction
     remark: str = ""  # about simulations that are not known yet
 
@@ -71,7 +69,6 @@ class Plan:
             recordings=tuple(dict.fromkeys((*self.recordings, *other.recordings))),
             experiments=tuple(dict.fromkeys((*self.experiments, *other.experiments))),
             askers=tuple(dict.fromkeys((*self.askers, *other.askers))),
-            beyond=tuple(dict.fromkeys((*self.beyond, *other.beyond))),
             refusals=(*self.refusals, *other.refusals),
         )
 
@@ -92,7 +89,7 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
     known = {spec: record for spec in plan.specs if (record := _kept(spec, store)) is not None}
     evidence = [*_recordings(plan.recordings, store), *_experiments(plan.experiments, store)]
     others = [*plan.others, *_timings([*plan.specs, *(spec for spec, _ in plan.recordings)], store)]
-    told = evidence or others or plan.beyond
+    told = evidence or others or plan.refusals
     lines = [] if told and not plan.specs else [_runs_text(plan, known, jobs)]
     lines += _costs(plan, known)
     for steps, asker in ((evidence, ", ".join(plan.askers)), (others, "")):
@@ -102,27 +99,14 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
             time = f", about {rough_duration(time_s)}" if time_s else ""
             lines.append(f"{'besides these, ' if lines else ''}{listed}{time}")
     lines += refusal_lines(plan.refusals)
-    lines += [f"no answer: {reason}" for reason in plan.beyond]
-    if plan.limit is not None and (plan.recordings or plan.experiments or plan.beyond):
+    if plan.limit is not None and (plan.recordings or plan.experiments or plan.refusals):
         lines.append(f"limit of a prediction's evidence: {plan.limit} (--evidence-time, --evidence-memory)")
     return "\n".join([*lines, *([plan.remark] if plan.remark else [])])
 
 
-def refusal_lines(refusals: Sequence[tuple[str, str, int]]) -> list[str]:
-    """Return a line for each reason why predictions will have no answer.
-
-    >>> refusal_lines([("hcf", "it is a run of the target", 2), ("npt", "it is a run of the target", 1)])
-    ['no answer, 3 predictions (hcf 2, npt 1): it is a run of the target']
-    """
-    by_reason: dict[str, dict[str, int]] = {}
-    for name, reason, many in refusals:
-        by_name = by_reason.setdefault(reason, {})
-        by_name[name] = by_name.get(name, 0) + many
-    return [
-        f"no answer, {number_of(sum(by_name.values()), 'prediction')}"
-        f" ({', '.join(f'{name} {many}' for name, many in by_name.items())}): {reason}"
-        for reason, by_name in by_reason.items()
-    ]
+def refusal_lines(refusals: Iterable[tuple[str, str, int]]) -> list[str]:
+    """Return a line for each reason why predictions will have no answer."""
+    return [f"no answer from {name}, {number_of(many, 'prediction')}: {reason}" for name, reason, many in refusals]
 
 
 def _runs_text(plan: Plan, known: dict[RunSpec, RunRecord], jobs: int) -> str:

@@ -15,7 +15,7 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.store.identity import identity_hash
 from predictor.base import EvidenceRequest, OutOfRange, Predictor, takes
-from predictor.evidence.broker import BeyondLimit, Broker, RefusedEvidence, as_carried_out, evidence_settings
+from predictor.evidence.broker import Broker, RefusedEvidence, as_carried_out, evidence_settings
 
 
 def planned(
@@ -40,7 +40,7 @@ def planned(
     recordings: dict[str, tuple[RunSpec, int]] = {}
     experiments: dict[str, ExperimentPlan] = {}
     askers: dict[str, None] = {}
-    refused, beyond = Counter[tuple[str, str]](), dict[str, None]()
+    refused = Counter[tuple[str, str]]()
     limit = limit or EvidenceLimit()
     for settings, targets in groups:
         for target in targets:
@@ -54,11 +54,8 @@ def planned(
                     askers[model.name] = None
                 try:
                     specs = broker.specs(requests)
-                except RefusedEvidence as err:  # the reason is reported when this target is evaluated
-                    if isinstance(err, BeyondLimit):
-                        beyond[f"{model.name}, {err}"] = None
-                    else:
-                        refused[model.name, err.problem] += 1
+                except RefusedEvidence as err:  # the reason is reported in full when this target is evaluated
+                    refused[model.name, err.problem] += 1
                     continue
                 evidence |= {same_run(spec): spec for spec in specs}
                 recordings |= _recordings(broker.settings, requests)
@@ -73,7 +70,6 @@ def planned(
         tuple(experiments.values()),
         askers=tuple(askers),
         refusals=tuple((name, reason, many) for (name, reason), many in refused.items()),
-        beyond=tuple(beyond),
         limit=limit,
         remark=remark,
     )
@@ -83,10 +79,9 @@ def _refusal(model: Predictor, target: Target) -> str:
     """Return why a predictor that asks for no evidence about a target does not answer; empty: it does."""
     if not takes(model, target):
         return "the model divides the work evenly among the ranks"
-    if model.further([target], []):
-        return ""
     try:
-        model.fit([]).predict(target)
+        if not model.further([target], []):
+            model.fit([]).predict(target)
     except OutOfRange as err:
         return err.problem
     return ""

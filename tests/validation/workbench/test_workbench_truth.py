@@ -21,7 +21,7 @@ from validation.workbench.work.reading import count, expand
 from validation.workbench.work.running import Running
 
 ROOT = Path(__file__).parents[3]
-REFUSED = re.compile(r"no answer, \d+ predictions? \(([^)]*)\): (.*)")
+REFUSED = re.compile(r"no answer from (\S+), (\d+) predictions?: (.*)")
 
 
 def made(project, text):
@@ -42,9 +42,8 @@ def test_the_panel_says_which_predictions_will_be_refused_and_a_misfit_is_left_o
     left_out = "left out: platform grid4x2: 9 ranks do not fit: 8 hosts with 1 each. Give at most 8 ranks."
     assert left_out in counted["plan"]
     before = {}
-    for names, reason in (match.groups() for match in map(REFUSED.fullmatch, counted["plan"]) if match):
-        for name, many in (word.rsplit(" ", 1) for word in names.split(", ")):
-            before.setdefault(name, []).extend([reason] * int(many))
+    for name, many, reason in (match.groups() for match in map(REFUSED.fullmatch, counted["plan"]) if match):
+        before.setdefault(name, []).extend([reason] * int(many))
     after = {}
     for row in (row for answer in made(project, text) for row in answer["results"] if row["predicted_s"] is None):
         after.setdefault(row["predictor"], []).append(row["flags"])
