@@ -44,7 +44,6 @@ from predictor.evidence.given import NOT_SIMULATED
 from predictor.options import problems_in_place
 from predictor.plugins import within
 from predictor.registry import predictors
-from predictor.series.grid import combinations
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, FailAboveOption, limit_from_request
 from validation.output.output import Output
 from validation.report.option import ReportOption, reporter_from_request
@@ -54,7 +53,6 @@ from validation.series.series import Series
 
 if TYPE_CHECKING:
     from platforms.grids.grid import Grid
-    from platforms.grids.random_grid import Ranges
     from platforms.model.platform import Platform
     from predictor.base import Predictor
 
@@ -193,11 +191,11 @@ def _placements(
 ) -> tuple[list[tuple[str, Platform, Placement]], tuple[str, ...]]:
     ranks: list[int | None] = [*_numbers(table, "ranks")] or [None]
     each = _numbers(table, "ranks_per_host") or [1]
-    axes = {"mapping": mappings, "platform": platforms, "each": each, "ranks": ranks}
     placements, misfits = [], dict[str, PlatformError]()
-    for chosen in combinations(axes):
+    for mapping, platform, most, asked in product(mappings, platforms, each, ranks):
         try:
-            placements.append(_placed(**chosen))
+            placement = MAPPINGS[mapping](platform, asked or most * len(platform.hosts), most)
+            placements.append((mapping, platform, placement))
         except PlatformError as err:
             misfits[str(err)] = err
     if not placements:
@@ -205,10 +203,6 @@ def _placements(
     for platform in platforms:
         check_all_usable(platform, [placement for _, other, placement in placements if other is platform])
     return placements, tuple(misfits)
-
-
-def _placed(mapping: str, platform: Platform, each: int, ranks: int | None) -> tuple[str, Platform, Placement]:
-    return mapping, platform, MAPPINGS[mapping](platform, ranks or each * len(platform.hosts), each)
 
 
 def _numbers(table: CheckedTable, key: str) -> list[int]:

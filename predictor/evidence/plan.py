@@ -46,17 +46,14 @@ def planned(
         for target in targets:
             broker = Broker(settings, [target], record=simulate, limit=limit)
             for model in models(target) if callable(models) else models:
-                requests = model.requests([target]) if takes(model, target) else []
-                if not requests and (reason := _refusal(model, target)):
-                    refused[model.name, reason] += 1
+                try:
+                    requests = _requests(model, target)
+                    specs = broker.specs(requests)
+                except (RefusedEvidence, OutOfRange) as err:  # reported in full when this target is evaluated
+                    refused[model.name, err.problem] += 1
                     continue
                 if any(request.kind not in ("run", "declared") for request in requests):
                     askers[model.name] = None
-                try:
-                    specs = broker.specs(requests)
-                except RefusedEvidence as err:  # the reason is reported in full when this target is evaluated
-                    refused[model.name, err.problem] += 1
-                    continue
                 evidence |= {same_run(spec): spec for spec in specs}
                 recordings |= _recordings(broker.settings, requests)
                 experiments |= _experiments(settings, requests)
@@ -75,16 +72,14 @@ def planned(
     )
 
 
-def _refusal(model: Predictor, target: Target) -> str:
-    """Return why a predictor that asks for no evidence about a target does not answer; empty: it does."""
+def _requests(model: Predictor, target: Target) -> list[EvidenceRequest]:
+    """Return the requests of a predictor about a target; one without requests has to answer, or raises OutOfRange."""
     if not takes(model, target):
-        return "the model divides the work evenly among the ranks"
-    try:
-        if not model.further([target], []):
-            model.fit([]).predict(target)
-    except OutOfRange as err:
-        return err.problem
-    return ""
+        raise OutOfRange(model.name, "the model divides the work evenly among the ranks", "Use another")
+    requests = model.requests([target])
+    if not requests and not model.further([target], []):
+        model.fit([]).predict(target)
+    return requests
 
 
 def recordings_plan(settings: Settings, targets: Iterable[Target], iterations: Callable[[Target], int]) -> Plan:
