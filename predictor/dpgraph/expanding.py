@@ -58,9 +58,9 @@ def ranges(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def expanded(recording: Recording) -> Flat:
-    """Return the events of all ranks with every collective replaced by its messages."""
-    given = flat(recording.events)
+def expanded(recording: Recording, given: Flat | None = None) -> Flat:
+    """Return the events of all ranks, or ``given`` ones, with every collective replaced by its messages."""
+    given = flat(recording.events) if given is None else given
     at = np.flatnonzero(given.events["kind"] == Kind.COLLECTIVE)
     if not len(at):
         return given
