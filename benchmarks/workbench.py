@@ -17,7 +17,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 from validation.workbench.project.folder import open_project
 from validation.workbench.queue.states import Queue
@@ -102,9 +102,10 @@ def fill(folder: Path, store: Path) -> None:
 class Browser:
     """Sends requests over one connection."""
 
-    def __init__(self, port: int):
-        self._host, self._cookies = f"127.0.0.1:{port}", {}
+    def __init__(self, link: str):
+        self._host, self._cookies = urlsplit(link).netloc, {}
         self._connection = http.client.HTTPConnection(self._host, timeout=120)
+        self.ask(link.removeprefix(f"http://{self._host}"))
 
     def ask(self, path: str, fields: dict | None = None) -> str:
         """Send a request and return the answer's text, or the place that it leads to."""
@@ -126,7 +127,8 @@ class Browser:
 
     def stream(self, end: threading.Event) -> None:
         """Read an event stream until it ends."""
-        self._connection.request("GET", "/queue/events")
+        cookies = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
+        self._connection.request("GET", "/queue/events", headers={"cookie": cookies})
         answer = self._connection.getresponse()
         while not end.is_set() and answer.readline():
             pass
@@ -161,9 +163,9 @@ def processor_s(pid: int) -> float:
     return sum(map(int, words[11:15])) / 100 + sum(map(processor_s, map(int, children)))
 
 
-def measure(pid: int, port: int, requests: int, streams: int) -> None:
+def measure(pid: int, link: str, requests: int, streams: int) -> None:
     """Print all lines of the table."""
-    browser = Browser(port)
+    browser = Browser(link)
     show(pid, "first page", "0.5 s", lambda: browser.ask("/platforms"))
     show(pid, "the same again", "0.5 s", lambda: browser.ask("/platforms"), 5)
     show(pid, "platform of 1,500 hosts: its page, for the first time", "", lambda: browser.ask("/platforms/large.xml"))
@@ -193,21 +195,21 @@ def measure(pid: int, port: int, requests: int, streams: int) -> None:
     title = "suite of 10,000 runs of an application queued, checked once more before"
     show(pid, title, "2 s", lambda: browser.ask("/panel/applications", suite))
     browser.ask("/queue/4/cancel", sent)
-    many_requests(pid, port, requests, streams)
+    many_requests(pid, link, requests, streams)
     print(f"| largest memory of the server | 200 MB | {int(of_process(pid, 'VmHWM')) / 1000:.0f} MB |")
 
 
-def many_requests(pid: int, port: int, requests: int, streams: int) -> None:
+def many_requests(pid: int, link: str, requests: int, streams: int) -> None:
     """Print the time of many requests while event streams are open."""
     end = threading.Event()
-    readers = [threading.Thread(target=Browser(port).stream, args=(end,), daemon=True) for _ in range(streams)]
+    readers = [threading.Thread(target=Browser(link).stream, args=(end,), daemon=True) for _ in range(streams)]
     for reader in readers:
         reader.start()
     paths = ("/platforms", "/queue", "/results/1", "/panel")
     before_s, started = processor_s(pid), time.perf_counter()
 
     def some(worker: int) -> None:
-        browser = Browser(port)
+        browser = Browser(link)
         for number in range(worker, requests, 8):
             browser.ask(paths[number % len(paths)])
 
@@ -231,11 +233,11 @@ def main() -> None:
         words = [sys.executable, "-m", "gridval", "workbench", "--port", "0", "--jobs", "1", "--store", str(store)]
         server = subprocess.Popen([*words, str(folder)], stdout=subprocess.PIPE, stderr=said, text=True)
         try:
-            port = int(re.search(r":(\d+)/", server.stdout.readline())[1])
+            link = re.search(r"http://\S+", server.stdout.readline())[0]
             time.sleep(2)  # its reader starts beside it
             print("| what | asked for | measured, s |")
             print("| --- | --- | ---: |")
-            measure(server.pid, port, args.requests, args.streams)
+            measure(server.pid, link, args.requests, args.streams)
         finally:
             server.terminate()
             server.wait()

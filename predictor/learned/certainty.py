@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from apps.programs.problem import Problem
 from platforms.terminal.quantities import percent
 from predictor.base import CallCertainty
+from predictor.learned.axes import GRID, assumption
 from predictor.learned.counts import FURTHER, advised
 from predictor.learned.errors import CannotContinue
 from predictor.learned.generate import generate
-from predictor.learned.grids import GRIDS, most_cubic, rivals
+from predictor.learned.grids import most_cubic
 from predictor.learned.models import Notes
 from predictor.learned.structure import Structure
 
-_GRID = "grid of ranks"  # in Notes.assumed
 _MOST_RANKS = 128  # of a recording that is advised
 _SIDE = 3  # of a grid, that tells left from right
 
@@ -29,8 +29,8 @@ def certainties(structure: Structure, notes: Notes, problem: Problem, nranks: in
         nranks: Number of ranks of the target.
     """
     settling = _Settling(structure, notes, problem, nranks)
-    grid = notes.assumed.get(_GRID)
-    made = [] if grid is None else [CallCertainty(_GRID, "assumed", grid, settling.by_sides())]
+    grid = notes.assumed.get(GRID)
+    made = [] if grid is None else [CallCertainty(GRID, "assumed", grid, settling.by_sides())]
     symbols = (leaf.symbol for leaf in structure.leaves)
     return (*made, *(settling.of_call(str(structure.symbols[at])) for at in symbols if at is not None))
 
@@ -62,9 +62,7 @@ class _Settling:
 
     def by_sides(self) -> int | None:
         """Return the smallest number of ranks on which rules for the grid differ that the recordings allow."""
-        rule = GRIDS[self._structure.space.grid]
-        others = [GRIDS[name] for name in rivals(self._structure.space.grid, self._structure.seen)]
-        return next((n for n in self._counts if any(other(n) != rule(n) for other in others)), None)
+        return next((n for n in self._counts if assumption(self._structure, n)), None)
 
     def _first_new(self, shows: Callable[[Notes], bool]) -> int | None:
         """Return the smallest number of ranks that would show it; None if recordings show it without settling it."""

@@ -15,8 +15,9 @@ from typing import NamedTuple, TypeAlias
 import numpy as np
 
 from apps.recording.events import EVENT, Kind, Recording
+from predictor.learned.axes import assumption
 from predictor.learned.errors import CannotContinue
-from predictor.learned.grids import GRIDS, coordinates, rivals
+from predictor.learned.grids import coordinates
 from predictor.learned.learn import by_member
 from predictor.learned.matching import AS_SENT, check_matched, hashes, take_sizes_as_sent
 from predictor.learned.models import Notes, NumberModel, evaluate, parts_of_fit
@@ -71,11 +72,7 @@ def generate_part(
         notes: As for ``generate``; so are the errors.
     """
     walk = _Walk(structure, nranks, ranks, *communicators, notes)
-    sides = structure.space.sides(nranks)
-    for rival in rivals(structure.space.grid, structure.seen):
-        if GRIDS[rival](nranks) != sides and len(sides) > 1:
-            shown = " x ".join(map(str, sides))
-            walk.notes.assumed["grid of ranks"] = f"{shown} ({structure.space.grid}); the recordings also allow {rival}"
+    walk.notes.assumed |= assumption(structure, nranks)
     none = np.empty((len(ranks), 0), np.int64)
     walk.visit(structure.root, _Where(np.array(ranks), none, none, none))
     return walk.assembled()

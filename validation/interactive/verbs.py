@@ -74,7 +74,7 @@ class Group:
 
 def of_verb(words: str, verb: Verb) -> Function | Group:
     """Return a verb as a function, or as a group of functions."""
-    return Group(words, verb.verbs) if verb.verbs else Function(words, verb)
+    return Function(words, verb) if verb.place else Group(words, verb.verbs)
 
 
 def verb_named(name: str) -> Function | Group:

@@ -10,13 +10,13 @@ from starlette.responses import Response
 from platforms.errors import UserError, known_names
 from validation.workbench.queue.comparing import ORDERS, compared
 from validation.workbench.queue.results import PAGE, number_in
-from validation.workbench.web.answers import desk_of, page
+from validation.workbench.web.answers import desk_of, page, suites_of
 
 
 def show(request: Request) -> Response:
     """Answer with what two suites have in common, and how it differs."""
     desk, query = desk_of(request), request.query_params
-    suites = desk.queue.suites()
+    suites = suites_of(request)
     first, second = (number_in(query, key) for key in ("first", "second"))
     order = query.get("sort", "")
     if order and order not in ORDERS:

@@ -36,7 +36,7 @@ from validation.workbench.queue.series import (
     series,
     telling_keys,
 )
-from validation.workbench.web.answers import desk_of, page
+from validation.workbench.web.answers import desk_of, page, suites_of
 from validation.workbench.web.plot import Axis, Curve, Mark, Style, count_axis, name_axis, number_axis, plot, symbol
 
 MOST_DRAWN = 5000  # results of a figure
@@ -129,7 +129,7 @@ def _drawn(request: Request) -> tuple[ResultsView, list[dict[str, Any]], dict[st
     """Return the view of an address, its results, and what all pages of figures need."""
     desk = desk_of(request)
     view = view_of(request.query_params, desk.queue.tables)
-    suites = desk.queue.suites()
+    suites = suites_of(request)
     names = {suite.id: f"{suite.name} ({suite.id})" for suite in suites}
     rows = view.drawn(desk.queue.tables, MOST_DRAWN + 1)
     for row in rows:

@@ -27,7 +27,7 @@ from validation.workbench.project.measured import measured_times
 from validation.workbench.queue.cases import values_by_platform
 from validation.workbench.queue.points import PointsView, is_of_applications, point_of, view_of
 from validation.workbench.queue.results import PAGE, one_result
-from validation.workbench.web.answers import desk_of, page
+from validation.workbench.web.answers import desk_of, page, suites_of
 
 MOST_JUDGED = 10_000  # results among which the best are looked for
 TITLES = {
@@ -59,7 +59,7 @@ def _table(request: Request) -> dict[str, Any]:
     view = view_of(request.query_params, tables)
     of_points = isinstance(view, PointsView)
     many = view.count(tables)
-    suites = desk_of(request).queue.suites()
+    suites = suites_of(request)
     rows = view.rows(tables)
     measured, wrong = measured_times(desk_of(request).project, lambda: values_by_platform(tables))
     for row in rows:

@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TypeVar
 from urllib.parse import urlencode
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,8 +14,9 @@ from platforms.errors import UserError
 from validation.workbench.project.application_suites import ApplicationForm
 from validation.workbench.project.folder import Project
 from validation.workbench.project.suite_files import SuiteForm, save
-from validation.workbench.web.answers import desk_of, moved
-from validation.workbench.web.forms import checked_user, posted, remember
+from validation.workbench.web.answers import desk_of, moved, record
+from validation.workbench.web.forms import posted, renamed
+from validation.workbench.web.lanes import in_lane
 
 _Form = TypeVar("_Form", SuiteForm, ApplicationForm)
 
@@ -42,14 +42,17 @@ async def save_and_queue(
     def done() -> Response:
         form, desk, typed = form_of(given), desk_of(request), str(given.get("user", ""))
         try:
-            user = checked_user(typed)
+            user = renamed(request, typed)
             text = text_of(desk.project, form)
             desk.count(text, planned=False)  # raises an error for what cannot be run
             name = save(desk.project, form.name, text)
             if given.get("then") == "save":
-                return remember(moved(f"{here}?{urlencode({'suite': name})}"), user)
-            return remember(moved(f"/queue/{desk.add(name, user, text)}"), user)
+                record(request, f"saved the suite {name}")
+                return moved(f"{here}?{urlencode({'suite': name})}")
+            number = desk.add(name, user, text)
+            record(request, f"queued the suite {name} as number {number}")
+            return moved(f"/queue/{number}")
         except UserError as err:
             return refused(form, str(err), typed)
 
-    return await run_in_threadpool(done)
+    return await in_lane(request, done)

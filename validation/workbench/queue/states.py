@@ -72,6 +72,11 @@ class Queue:
         """Return whether a run waits."""
         return bool(self.tables.rows("SELECT 1 FROM runs WHERE state = ? LIMIT 1", (WAITING,)))
 
+    def waiting_of(self, owner: str) -> int:
+        """Return the number of runs that wait in all suites of a user."""
+        query = "SELECT count(*) FROM runs r JOIN suites s ON s.id = r.suite WHERE r.state = ? AND s.owner = ?"
+        return int(self.tables.rows(query, (WAITING, owner))[0][0])
+
     def suites(self) -> list[Suite]:
         """Return all suites in the order in which they are worked on."""
         return self._suites("")
