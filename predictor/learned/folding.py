@@ -19,6 +19,7 @@ import numpy as np
 from apps.recording.events import Elapse, Kind, Mark, Mode, Op, Recording
 from predictor.dpgraph.expanding import Flat, expanded
 from predictor.dpgraph.instructions import COMPUTE, MARK, RECV, SEND, SLEEP, WAIT_RECEIVED, WAIT_SENT
+from predictor.dpgraph.members import of_members
 from predictor.dpgraph.program import Program, Sections, find, first_mark, looped_once, operation_key, until_stop
 from predictor.learned.errors import CannotContinue
 from predictor.learned.generate import Part, free_bytes, generate_part
@@ -143,12 +144,13 @@ def fold(
             raise CannotContinue(f"its {events:.1e} events there would not fit into {most_bytes / 1e9:.1f} GB")
         if not collected.add(ranks, part, communicators[0]):
             return None
+    of_members.cache_clear()  # they are as large as the largest communicator
     return collected.sections()
 
 
 @dataclass
 class _Collected:
-    """What is kept of the ranks so far, each as a list of one array per block."""
+    """Columns of what is kept of the ranks so far, each as a list of one array per block."""
 
     nranks: int
     timed_rank: int | None
