@@ -372,7 +372,7 @@ def matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Progr
         message[at] = message[same[0]] if len(same) else -1
 
     code = np.full(len(events), COMPUTE, np.uint8)
-    for which, instruction in _CODES.items():
+    for which, instruction in CODES.items():
         code[kind == which] = instruction
     code[fetched] = SEND
     waits = np.flatnonzero(kind == Kind.WAIT)
@@ -404,15 +404,10 @@ def matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Progr
     return program, kept
 
 
-_CODES = {
-    Kind.SEND: SEND,
-    Kind.RECV: RECV,
-    Kind.PROBE: PROBE,
-    Kind.MARK: MARK,
-    Kind.ELAPSE: SLEEP,
-    Kind.LOOK: LOOK,
-    BACK_EVENT: BACK,
-}
+CODES: dict[int, int] = {
+    Kind.SEND: SEND, Kind.RECV: RECV, Kind.PROBE: PROBE, Kind.MARK: MARK, Kind.ELAPSE: SLEEP, Kind.LOOK: LOOK
+}  # fmt: skip
+CODES[BACK_EVENT] = BACK
 
 
 def _order(events: np.ndarray, at: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:
@@ -421,10 +416,9 @@ def _order(events: np.ndarray, at: np.ndarray, source: np.ndarray, destination: 
 
 
 def _check(events: np.ndarray, rank: np.ndarray, sends: np.ndarray, receives: np.ndarray) -> None:
-    names = ("comm", "tag")
     if len(sends) == len(receives):
         same = (rank[sends] == events["peer"][receives]) & (events["peer"][sends] == rank[receives])
-        for name in names:
+        for name in ("comm", "tag"):
             same &= events[name][sends] == events[name][receives]
         if same.all():
             return

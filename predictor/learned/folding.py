@@ -18,9 +18,9 @@ import numpy as np
 
 from apps.recording.events import Elapse, Kind, Mark, Mode, Op, Recording
 from predictor.dpgraph.expanding import Flat, expanded
-from predictor.dpgraph.instructions import COMPUTE, MARK, RECV, SEND, SLEEP, WAIT_RECEIVED, WAIT_SENT
+from predictor.dpgraph.instructions import COMPUTE, RECV, WAIT_RECEIVED, WAIT_SENT
 from predictor.dpgraph.members import of_members
-from predictor.dpgraph.program import Program, Sections, find, first_mark, looped_once, operation_key, until_stop
+from predictor.dpgraph.program import CODES, Program, Sections, find, first_mark, looped_once, operation_key, until_stop
 from predictor.learned.errors import CannotContinue
 from predictor.learned.generate import Part, free_bytes, generate_part
 from predictor.learned.matching import AS_SENT
@@ -34,9 +34,6 @@ _EVENT_BYTES = 200  # of memory for each expected event until the program is eva
 # Features and statements of the outermost loop: ``i0``, ``2^-i0``, ``e(c1+j0):n``, ``kl1@m0``.
 _OUTERMOST = re.compile(r"(?<![A-Za-z])[ijtn]0(?!\d)|@[mo]0(?!\d)")
 _OUTERMOST_ROOTS = ("m0", "o0")
-_CODES = {
-    Kind.COMPUTE: COMPUTE, Kind.SEND: SEND, Kind.RECV: RECV, Kind.WAIT: WAIT_SENT, Kind.MARK: MARK, Kind.ELAPSE: SLEEP
-}  # fmt: skip
 
 
 def folded(structure: Structure) -> Structure | None:
@@ -242,10 +239,10 @@ class _Collected:
         keys = (operation_key(rank[at], events["request"][at]) for at in (waits, posts))
         post_of_wait = posts[find(*keys)]
         operation[waits] = operation[post_of_wait]
-        code = np.zeros(len(events), np.uint8)
-        for which, instruction in _CODES.items():
+        code = np.full(len(events), COMPUTE, np.uint8)
+        for which, instruction in CODES.items():
             code[kind == which] = instruction
-        code[waits[kind[post_of_wait] == Kind.RECV]] = WAIT_RECEIVED
+        code[waits] = np.where(kind[post_of_wait] == Kind.SEND, WAIT_SENT, WAIT_RECEIVED)
         named = (kind == Kind.MARK) | (kind == Kind.ELAPSE)
         timed = (kind == Kind.COMPUTE) | (kind == Kind.ELAPSE)
         keep = ~((kind == Kind.COMPUTE) & (events["amount"] == 0))
