@@ -45,17 +45,37 @@ async def save_and_queue(
         try:
             user = renamed(request, typed)
             text = text_of(desk.project, form)
-            desk.count(text, planned=False)  # raises an error for what cannot be run
             seen = None if given.get("replace") else str(given.get(SEEN, ""))
-            name = save(desk.project, form.name, text, seen)
             if given.get("then") == "save":
-                record(request, f"saved the suite {name}")
-                return moved(f"{here}?{urlencode({'suite': name})}")
-            number = desk.add(name, user, text)
-            record(request, f"queued the suite {name} as number {number}")
-            return moved(f"/queue/{number}")
+                return moved(f"{here}?{urlencode({'suite': saved(request, form.name, text, seen)})}")
+            return moved(f"/queue/{saved_and_queued(request, form.name, user, text, seen)}")
         except UserError as err:
             more = {"seen": str(given.get(SEEN, "")), "taken": isinstance(err, TakenError)}
             return refused(form, str(err), typed, more)
 
     return await in_lane(request, done)
+
+
+def saved(request: Request, name: str, text: str, seen: str | None) -> str:
+    """Save a suite that can be run and return its name; ``seen`` is as in ``suite_files.save``.
+
+    Raises:
+        UserError: It cannot be run or saved.
+    """
+    desk = desk_of(request)
+    desk.count(text, planned=False)  # raises an error for what cannot be run
+    name = save(desk.project, name, text, seen)
+    record(request, f"saved the suite {name}")
+    return name
+
+
+def saved_and_queued(request: Request, name: str, user: str, text: str, seen: str | None) -> int:
+    """Save and queue a suite and return its number in the queue.
+
+    Raises:
+        UserError: It cannot be run, saved or queued.
+    """
+    name = saved(request, name, text, seen)
+    number = desk_of(request).add(name, user, text)
+    record(request, f"queued the suite {name} as number {number}")
+    return number
