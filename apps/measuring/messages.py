@@ -20,6 +20,7 @@ from platforms.simgrid.compiling import compile_once
 
 REPEATS = 5  # of every experiment: its times are medians
 _ENDS, _FEWEST = (0.05, 0.95), 20  # of the repeats that tell how messages scatter; fewer tell nothing
+_OF_MEDIAN = 1.25 / REPEATS**0.5  # standard error of a median over that of one of the values (normal distribution)
 _PLAN = "plan"
 
 
@@ -86,5 +87,5 @@ def measure_on_machine(
         for repeat, middle in zip(times, medians, strict=True)
         if middle > 0
     ]
-    scatter = tuple(map(float, np.quantile(ratios, _ENDS))) if len(ratios) >= _FEWEST else None
+    scatter = tuple(map(float, np.quantile(ratios, _ENDS) ** _OF_MEDIAN)) if len(ratios) >= _FEWEST else None
     return Measurement(times_s, node_seconds(rounds, told["took_s"]), done.wall_s, scatter=scatter)

@@ -19,7 +19,7 @@ class Measurement:
     node_s: float  # nodes held times their time: two nodes for a single message, else all of the plan
     wall_s: float  # of this computer
     energies_j: tuple[float | None, ...] = ()  # by experiment, of its first host; None: not counted; (): none counted
-    # Ends that hold 90 % of the repeats, relative to their median; None: it was not repeated.
+    # Ends that hold 90 % of such medians, relative to one of them; None: it was not repeated.
     scatter: tuple[float, ...] | None = field(default=None, metadata={"may_be_absent": True})
 
 

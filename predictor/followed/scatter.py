@@ -20,6 +20,8 @@ from apps.spec.target import Target
 from predictor.base import Evidence, Interval, Prediction
 from predictor.followed.handshakes import with_handshakes
 
+_LEAST = 0.005  # what scatters less is not mentioned
+
 
 def with_scatter(prediction: Prediction, target: Target, evidence: Sequence[Evidence]) -> Prediction:
     """Return the prediction with an interval that holds the time on the machine, and a caution about handshakes."""
@@ -42,8 +44,8 @@ def with_scatter(prediction: Prediction, target: Target, evidence: Sequence[Evid
         ("messages of the machine", messages, 1.0 - (prediction.compute_share or 0.0)),
         ("repeats of its runs", repeats, 1.0),
     ):
-        if seen:
-            ends = min(low for low, _ in seen), max(high for _, high in seen)
+        ends = min((low for low, _ in seen), default=1.0), max((high for _, high in seen), default=1.0)
+        if max(1.0 - ends[0], ends[1] - 1.0) >= _LEAST:
             interval = widened(interval, ends, share, name)
     return replace(prediction, interval=interval, low_s=interval.low_s, high_s=interval.high_s)
 

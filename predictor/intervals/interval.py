@@ -90,7 +90,7 @@ def with_interval(prediction: Prediction, predictor: str, target: Target, eviden
         return _without_interval(prediction, reason, off_rel)
     interval = _interval(prediction.time_s, features, calibration, off_rel)
     if off_rel:
-        made_of = f"computation timed within {100 * measured_spread(prediction, evidence):.2g} %"
+        made_of = f"computation timed within {100 * measured_spread(prediction, evidence):.3g} %"
         interval = replace(interval, made_of=(*interval.made_of, made_of))
     return replace(prediction, interval=interval, low_s=interval.low_s, high_s=interval.high_s)
 
@@ -167,7 +167,7 @@ def _described(features: Features, *, known: bool) -> list[str]:
     if features.ratio is not None and features.ratio != 1:
         said.append(f"{features.ratio:.3g} times the ranks of the evidence")
     if features.fit_residual is not None:
-        said.append(f"fit residual {100 * features.fit_residual:.2g} %")
+        said.append(f"fit residual {100 * features.fit_residual:.3g} %")
     return said
 
 

@@ -22,8 +22,10 @@ from predictor.base import CallCertainty, Cost, Evidence, EvidenceRequest, OutOf
 from predictor.dpgraph.predictors import (
     DPGRAPH,
     DPGRAPH_KNOWN,
+    MANY_PAIRS,
     GraphModel,
     GraphPredictor,
+    RoutesOf,
     iterations_to_record,
 )
 from predictor.learned.counts import LEAST, alike, next_counts
@@ -51,11 +53,11 @@ class Failed:
 
 @dataclass(frozen=True)
 class _Expected:
-    """Recording that a program is expected to have, of one iteration if that is repeated."""
+    """Recording that a program is expected to have; if one iteration stands for all, the largest that was made."""
 
     recording: Recording
     notes: Notes
-    folded: FoldedSections | None
+    folded: FoldedSections | None  # the expected iterations, if one stands for all
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,16 @@ class _ExpectedGraph(GraphModel):
     def sections(self, target: Target) -> Sections:
         """Return the iterations of the program."""
         return super().sections(target) if self.folded is None else self.folded
+
+    def network(self, target: Target, routes: RoutesOf | None = None) -> NetworkModel:
+        """Return the network between the target's hosts; of very many that are alike, without reading all routes."""
+        # Imported here for a quick start: it is slow to import.
+        from predictor.learned.alike_hosts import alike_network
+
+        options = self.surroundings[target.platform.content_hash].options
+        many = self.folded is not None and len(self.folded.pairs) > MANY_PAIRS
+        made = alike_network(target, options) if many and options is not None and routes is None else None
+        return super().network(target, routes) if made is None else made
 
 
 @dataclass(frozen=True)
@@ -385,9 +397,9 @@ def _learned(
 
 
 @lru_cache(maxsize=1)  # on many ranks it takes much memory
-def _generated(structure: Structure, nranks: int, lean: int, sources: _Recordings, fold: bool) -> _Expected:
+def _generated(structure: Structure, nranks: int, lean: int, sources: _Recordings, fold_it: bool) -> _Expected:
     # Imported here for a quick start: they are slow to import.
-    from predictor.learned.folding import FoldedSections, folded
+    from predictor.learned.folding import fold, folded
     from predictor.learned.generate import generate
     from predictor.learned.models import Notes
 
@@ -404,13 +416,12 @@ def _generated(structure: Structure, nranks: int, lean: int, sources: _Recording
             cautions=tuple(dict.fromkeys(text for source in made for text in source.cautions)),
         )
 
-    short = folded(structure) if fold else None
+    short = folded(structure) if fold_it else None
     if short is not None:
         with suppress(CannotContinue):  # an iteration may take over what the one before began
-            notes = Notes(lean=lean)
-            recording = completed(generate(short, nranks, notes=notes))
-            sections = FoldedSections(recording)
-            if sections.repeats:
+            notes, recording = Notes(lean=lean), completed(max(made, key=lambda source: source.nranks))
+            sections = fold(short, nranks, notes, recording.timed_rank)
+            if sections is not None:
                 return _Expected(recording, notes, sections)
     notes = Notes(lean=lean)
     return _Expected(completed(generate(structure, nranks, notes=notes)), notes, None)

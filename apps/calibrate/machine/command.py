@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -126,7 +127,7 @@ def _of_machine(request: CalibrateRequest, machine: Machine, kept: Kept) -> Cali
             f"Collective operations: {printable(collectives.said)}",
             _passes(rows),
         ],
-        notes=[*_missing(names, kernels), *notes],
+        notes=[*_missing(names, kernels, given(request.budget)), *notes],
     )  # fmt: skip
 
 
@@ -142,8 +143,8 @@ def _as_asked_for(selector: str) -> Collectives:
     return Collectives(selector, {}, f"those of smpi/coll-selector {selector}, as --collectives says")
 
 
-def _missing(names: Sequence[str], kernels: TimedKernels) -> list[str]:
-    """Return sentences about the kernels that were not timed."""
+def _missing(names: Sequence[str], kernels: TimedKernels, budget_s: float) -> list[str]:
+    """Return sentences about the kernels that were not timed, and about the budget that would do for all."""
     sentences = []
     for experiment, how in ((ALONE, "alone"), (BUSY, "with all cores busy")):
         made = {row.second for row in kernels.rows if row.experiment == experiment}
@@ -154,7 +155,9 @@ def _missing(names: Sequence[str], kernels: TimedKernels) -> list[str]:
                 )
         left = [name for name in names if name not in made and (experiment, name) not in kernels.refused]
         if left and (experiment == ALONE or any(row.experiment == BUSY for row in kernels.rows)):
-            sentences.append(f"the budget ended before these kernels were timed {how}: {', '.join(left)}")
+            enough_s = 10 * math.ceil(budget_s * len(names) / max(len(names) - len(left), 1) / 10)
+            enough = f"; --budget {enough_s} may do for all" if experiment == ALONE and len(left) < len(names) else ""
+            sentences.append(f"the budget ended before these kernels were timed {how}: {', '.join(left)}{enough}")
     return sentences
 
 

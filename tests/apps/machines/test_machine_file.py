@@ -148,6 +148,9 @@ def test_set_up_lines_are_run_before_the_tool():
     assert done.stdout == "loaded\n"
     failed = subprocess.run([behind(["exit 3"], "sh"), "-c", "true"], capture_output=True, check=False)
     assert failed.returncode == 3
+    # 127 would say that the compiler is missing, which a package would mend.
+    failed = subprocess.run([behind(["no-such-module load mpi"], "sh")], capture_output=True, text=True, check=False)
+    assert (failed.returncode, "no-such-module" in failed.stderr) == (1, True)
 
 
 def test_set_up_lines_stand_before_the_first_command_of_a_batch_script():

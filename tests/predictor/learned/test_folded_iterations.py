@@ -18,10 +18,10 @@ from platforms.read.routes import routes_between
 from predictor.dpgraph.evaluate import estimate
 from predictor.dpgraph.known import known_network
 from predictor.dpgraph.program import Sections
-from predictor.learned.folding import FoldedSections, depends_on_outermost, folded
+from predictor.learned.folding import depends_on_outermost, fold, folded
 from predictor.learned.generate import generate
 from predictor.learned.learn import learn
-from predictor.learned.models import Cases, Formula, Numeric, Split
+from predictor.learned.models import Cases, Formula, Notes, Numeric, Split
 from predictor.learned.partners import Along, Offset, Tree
 
 HALO = own_problem(read_program(Path(__file__).parent / "data" / "halo3d.c", "8 {iterations}", 20))
@@ -47,15 +47,14 @@ def time_s(sections, iterations):
 
 def test_one_iteration_stands_for_all_where_they_are_alike():
     structure = learned()
-    short = folded(structure)
-    recordings = [generate(made, 48) for made in (short, structure)]
-    once, all_three = (sum(map(len, recording.events)) for recording in recordings)
-    assert all_three - once == 2 * (once - 48 * 4)  # each rank has three marks and a call to make the grid besides
-    sections = FoldedSections(recordings[0])
-    assert sections.repeats
-    for iterations in (3, 20):
-        assert time_s(sections, iterations) == pytest.approx(time_s(Sections(recordings[1]), iterations), rel=1e-12)
-    assert sections.flops(20).tolist() == pytest.approx(Sections(recordings[1]).flops(20).tolist())
+    full = Sections(generate(structure, 48))
+    for at_a_time in (48, 7):  # ranks that are expected at a time
+        sections = fold(folded(structure), 48, Notes(), None, at_a_time)
+        for iterations in (3, 20):
+            assert time_s(sections, iterations) == pytest.approx(time_s(full, iterations), rel=1e-12)
+            assert sections.flops(iterations).tolist() == pytest.approx(full.flops(iterations).tolist())
+        assert sections.pairs.tolist() == full.pairs.tolist()
+        assert sections.looped(1).nmessages < 0.4 * full.program().nmessages
 
 
 def test_iterations_that_differ_are_not_folded():
