@@ -48,7 +48,7 @@ def test_links_that_the_measured_nodes_cannot_fill_are_a_caution(monkeypatch):
 
 @pytest.mark.parametrize("disturbed", [(0.0, 1.6e-3, 0.0), (0.0, 0.0, 1.6e-3), (1.6e-3, 0.0, 0.0), (0.0, 0.0, 0.0)])
 def test_a_disturbed_message_makes_no_slope_and_no_latency(disturbed):
-    # By hand: 600 us and 80 ns/byte; a round trip that is 1.6 ms longer would make a rise of 14 us/byte beside the size.
+    # By hand: 600 us and 80 ns/byte; a round trip that is 1.6 ms longer would make a rise of 14 us/byte beside it.
     name, size, late_s = ("c", "c"), 2800, 5e-3
     lines = Lines({name: 0}, np.array([600e-6]), np.array([0.0406]), np.array([12.5e6]), {})
     trips = [(2 * (600e-6 + near * 80e-9) + more,) for near, more in zip((2744, 2800, 2856), disturbed, strict=True)]
