@@ -95,7 +95,10 @@ class FoldedSections(Sections):
     def looped(self, iterations: int) -> Program:
         """Return the program with a number of iterations, all of them a loop."""
         assert self._repeated.loop is not None
-        return replace(self._repeated, loop=self._repeated.loop._replace(copies=iterations))
+        made = replace(self._repeated, loop=self._repeated.loop._replace(copies=iterations))
+        # The same for any number of iterations, and slow to find for very many messages.
+        vars(made).update(pairs=self._repeated.pairs, kinds=self._repeated.kinds)
+        return made
 
     def program(self, iterations: int | None = None) -> Program:
         """Return the program with a number of iterations, 1 if it is not given."""
