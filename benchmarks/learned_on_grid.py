@@ -7,6 +7,7 @@ table of docs/validation/extrapolation.md.
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -23,10 +24,11 @@ def own(source, arguments, *known):
 
 
 CASES = {  # options, ranks of the targets
-    "slabs of rows": (own(f"{FOLDER}/rows.c", "2000 40", "n=2000"), (9, 12, 16)),
+    "slabs of rows, n = 2,000": (own(f"{FOLDER}/rows.c", "2000 40", "n=2000"), (9, 16)),
+    "slabs of rows, n = 6,000": (own(f"{FOLDER}/rows.c", "6000 20", "n=6000"), (9, 12, 16)),
     "torus": (own(f"{FOLDER}/torus.c", "1000 40", "n=1000"), (9, 12, 16)),
     "shares from rank 0": (own("tests/predictor/learned/data/workers.c", "300000", "n=300000"), (9, 16)),
-    "transposition": (own(f"{FOLDER}/transpose.c", "1000 10", "n=1000"), (9, 16)),
+    "transposition": (own(f"{FOLDER}/transpose.c", "600 20", "n=600"), (9, 16)),
     "farm by first come": (own("benchmarks/farm.c", "60 1e8 8000"), (16,)),
     "EP, class S": (("--app", "ep", "--class", "S"), (9, 16)),
     "wave front": (own(f"{FOLDER}/sweep.c", "1000 5", "n=1000"), (16,)),
@@ -55,7 +57,7 @@ def prepare(folder, budget_s):
 def row(folder, name, ranks, repeats):
     """Measure and predict a case, unless that has been done, and return its cells."""
     options, _ = CASES[name]
-    out = folder / f"{name.split()[0].strip(',').lower()}-{ranks}.json"
+    out = folder / f"{re.sub('[^a-z0-9]+', '-', name.lower())}-{ranks}.json"
     if not out.exists():
         asked = ["--machine", str(folder / "sixteen.toml"), "--platform", str(folder / "sixteen.xml"), *options]
         asked += ["--ranks", str(ranks), "--predictor", "learned", "--recorded", RECORDED]

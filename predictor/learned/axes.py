@@ -1,13 +1,16 @@
-"""Axes of the grid of ranks that a structure uses, and other rules for the grid that would explain them as well."""
+"""Axes of the grid of ranks that messages go along, and other rules for the grid that would explain them as well."""
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields, is_dataclass
 
-from predictor.learned.grids import GRIDS, Sides, rivals
+import numpy as np
+
+from apps.recording.events import Kind, Recording
+from predictor.learned.grids import GRIDS, Sides, coordinates, rivals
 from predictor.learned.models import Numeric
 from predictor.learned.partners import Offset, Transposed
 from predictor.learned.structure import Structure
@@ -25,6 +28,20 @@ def assumption(structure: Structure, nranks: int) -> dict[str, str]:
     allowed = allowed or list(_others(structure, nranks))
     shown = " x ".join(map(str, sides))
     return {GRID: f"{shown} ({grid}); the recordings also allow {allowed[-1]}"} if allowed else {}
+
+
+def between_neighbours(recordings: Sequence[Recording]) -> bool:
+    """Return whether there is a rule for the grid by which all messages go to neighbours, also across corners."""
+    steps: dict[str, int] = dict.fromkeys(GRIDS, 0)
+    for recording in recordings:
+        for rank, events in enumerate(recording.events):
+            peers = np.unique(events["peer"][events["kind"] == Kind.SEND].astype(np.int64))
+            for grid, sides_of in GRIDS.items() if len(peers) else ():
+                sides = sides_of(recording.nranks)
+                here, there = (coordinates(sides, ranks) for ranks in (np.array([rank]), peers))
+                by = (there - here) % np.array(sides)[:, None]
+                steps[grid] = max(steps[grid], int(np.minimum(by, np.array(sides)[:, None] - by).max()))
+    return min(steps.values()) <= 1
 
 
 def _others(structure: Structure, nranks: int) -> Iterator[str]:

@@ -88,8 +88,10 @@ def _has(named: Mapping[str, object], call: str) -> bool:
     return any(call in name for name in named)
 
 
-def missing(seen: Sequence[int], allowed: Callable[[int], bool]) -> Iterator[tuple[str, int]]:
+def missing(seen: Sequence[int], allowed: Callable[[int], bool], *, grid: bool = True) -> Iterator[tuple[str, int]]:
     """Yield what recordings on these numbers of ranks cannot show, and a number of ranks that would show it.
+
+    ``grid``: the program may have a grid of ranks (``axes.between_neighbours``).
 
     >>> list(missing([4, 8, 16, 32], lambda count: True))[0]
     ('sums from powers of two: none of the numbers of ranks has a factor 3', 6)
@@ -102,7 +104,7 @@ def missing(seen: Sequence[int], allowed: Callable[[int], bool]) -> Iterator[tup
     if not any(count % _SIDE == 0 for count in seen):
         text = "sums from powers of two: none of the numbers of ranks has a factor 3"
         wanted.append((text, first(lambda n: n % _SIDE == 0, 4)))
-    for axes in (2, 3):
+    for axes in (2, 3) if grid else ():
 
         def wide(count: int, axes: int = axes) -> bool:
             return min(most_cubic(count, axes)) >= _SIDE

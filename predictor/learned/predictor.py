@@ -185,7 +185,7 @@ class LearnedModel:
             if best is not None and not best.unconfirmed:
                 break
         if best is None:
-            raise _refusal(where, refused[0], target.problem, seen)
+            raise _refusal(where, refused[0], target.problem, evidence)
         return best, evidence
 
     def _made(self, target: Target, structure: Structure, *, lean: int, fold: bool = True) -> _Expected:
@@ -194,7 +194,7 @@ class LearnedModel:
             return _generated(structure, target.nranks, lean, _Recordings(self.recordings), fold)
         except CannotContinue as err:
             where = f"{self.name}, {target.problem.on(target.nranks)}"
-            raise _refusal(where, err, target.problem, structure.seen) from None
+            raise _refusal(where, err, target.problem, self.recordings) from None
 
     def _fitted(self, target: Target, made: _Expected, evidence: Sequence[Evidence]) -> GraphModel:
         cost = sum((piece.cost for piece in evidence), Cost())
@@ -218,15 +218,24 @@ def _certainties(target: Target, structure: Structure, notes: Notes) -> tuple[Ca
     return tuple(replace(part, call=name) for part, name in zip(made, named, strict=True))
 
 
-def _refusal(where: str, err: CannotContinue, problem: Problem, seen: Sequence[int]) -> OutOfRange:
+def _refusal(where: str, err: CannotContinue, problem: Problem, evidence: Sequence[Evidence]) -> OutOfRange:
     # Imported here for a quick start: they are slow to import.
+    from predictor.learned.axes import between_neighbours
     from predictor.learned.certainty import missing
     from predictor.learned.naming import with_places
 
     remedy = "Record other numbers of ranks (--recorded), name sizes of the problem (--known), or use dpgraph"
-    for shown, count in islice(missing(seen, problem.allows), 1):
+    seen = [piece.request.target.nranks for piece in evidence]
+    grid = between_neighbours([piece.recording for piece in evidence])
+    advice = list(islice(missing(seen, problem.allows, grid=grid), 1))
+    for shown, count in advice:
         counts = ",".join(map(str, sorted({*seen, count})))
         remedy = f"The recordings cannot tell {shown}: try --recorded {counts}. {remedy}"
+    if not advice and not grid:
+        no_grid = (
+            "Its messages go between neighbours on no grid that is known: no further number of ranks can be advised"
+        )
+        remedy = f"{no_grid}. {remedy}"
     return OutOfRange(where, with_places([str(err)], problem)[0], remedy)
 
 

@@ -19,6 +19,8 @@ class Function:
     def __init__(self, words: str, verb: Verb):
         self._words, self._verb = words, verb
         self.__name__ = words.rpartition(" ")[2]
+        for name, inner in verb.verbs.items():  # further commands below this one
+            setattr(self, name, of_verb(f"{words} {name}", inner))
 
     def __call__(self, **options: Any) -> Any:
         """Do what the verb does, as ``gridval.ask``."""

@@ -75,12 +75,15 @@ def _run(request: WorkbenchRequest) -> int:
     # Imported here for a quick start: they are slow to import.
     from validation.workbench.project.folder import open_project
     from validation.workbench.server import serve
+    from validation.workbench.work.sandbox import sandbox_trouble
 
     scheduler = scheduler_from_request(request)
     project = open_project(
         request.folder, request.store, scheduler=scheduler, jobs=jobs, allow_programs=request.allow_programs
     )
     print_cautions(open_to_strangers(scheduler))
+    if request.allow_programs and (trouble := sandbox_trouble()):
+        print_cautions([f"code in suites has all rights of this account, because there is no sandbox: {trouble}"])
     return serve(project, address=request.address, port=request.port, names=request.names)
 
 

@@ -3,7 +3,9 @@
 import asyncio
 
 import pytest
+from starlette.testclient import TestClient
 
+from validation.workbench.application import application
 from validation.workbench.guard.accounts import Accounts
 from validation.workbench.guard.guard import MOST_FORM_BYTES, Guard
 from validation.workbench.guard.hosts import allowed_host
@@ -32,6 +34,16 @@ def test_on_other_addresses_numbers_and_names_of_this_computer_are_hosts():
     names = frozenset({"node1", "node1.site"})
     assert all(allowed_host(host, "0.0.0.0", names) for host in ("10.0.0.5:8765", "Node1:8765", "node1.site"))
     assert not allowed_host("evil.example", "0.0.0.0", names)
+
+
+def test_behind_a_proxy_its_name_is_answered_over_tls_with_a_secure_cookie(desk, project):
+    tokens = Tokens(project.secret())
+    made = application(desk, tokens, names=("grid.example.org",))
+    with TestClient(made, base_url="https://grid.example.org", follow_redirects=False) as client:
+        entered = client.get(f"/queue?token={tokens.access}")
+        assert entered.headers["location"] == "/queue" and "; Secure" in entered.headers["set-cookie"]
+        assert client.get("/queue").status_code == 200
+        assert client.get("/queue", headers={"host": "node1.site"}).status_code == 421
 
 
 @pytest.mark.parametrize("path", POSTS)

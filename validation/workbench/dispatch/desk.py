@@ -20,7 +20,7 @@ from validation.workbench.guard.accounts import PERSON
 from validation.workbench.project.folder import Project
 from validation.workbench.project.suite_files import check_files
 from validation.workbench.queue.states import Queue
-from validation.workbench.queue.suites import DONE, RUNNING, WAITING, QueuedCase
+from validation.workbench.queue.suites import RUNNING, WAITING, QueuedCase
 from validation.workbench.queue.tables import Tables
 
 _SHOWN = 16  # platforms whose descriptions and pictures are kept in memory
@@ -209,8 +209,8 @@ class Desk:
             UserError: Not all of its runs are done, or it names code that this server does not run.
         """
         suite, text = self.queue.suite(number), self.text_of(number)
-        if suite.counts[DONE] < suite.total:
-            problem = f"{suite.counts[DONE]} of {suite.total} runs are done"
+        if suite.done < suite.total:
+            problem = f"{suite.done} of {suite.total} runs are done"
             raise UserError("report", problem, "Wait for the others, or try the failed ones again")
         check_files(self.project, text)
         self.reports.ask(number, suite.name, text)
@@ -221,7 +221,8 @@ class Desk:
         Raises:
             UserError: The library for it is not installed.
         """
-        with tempfile.TemporaryDirectory(dir=self.project.private) as folder:
+        reports = _made(self.project.private / "reports" / "x").parent  # where workers may write
+        with tempfile.TemporaryDirectory(dir=reports) as folder:
             path, to = Path(folder) / "results.csv", Path(folder) / "results.parquet"
             with path.open("w", encoding="utf-8", newline="") as file:
                 file.writelines(lines)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from validation.workbench.guard.accounts import OWNER, PERSON, READER, SESSION_S, VIEWER, Accounts, Person
-from validation.workbench.guard.hosts import allowed_host, own_names
+from validation.workbench.guard.hosts import allowed_host, is_loopback, own_names
 from validation.workbench.guard.limits import MOST_BODIES, MOST_REQUESTS, Limits, Refused
 from validation.workbench.guard.tokens import Tokens
 
@@ -38,6 +38,7 @@ _HEADERS = {
 
 
 OPEN = ("/login", "/share/", "/static/")  # pages for those who are not logged in
+API = "/api/"  # for scripts
 STREAM = "/queue/events"
 
 
@@ -63,7 +64,8 @@ class Guard:
     ):  # fmt: skip
         self._app, self._tokens, self._accounts, self._limits, self._bound = app, tokens, accounts, limits, bound
         self._may_read, self._body_s, self._pause_s = may_read, body_s, pause_s
-        self._names = own_names() | {name.lower() for name in names}
+        own = frozenset() if is_loopback(bound) else own_names()
+        self._names = own | {name.lower() for name in names}
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, as ASGI asks."""
@@ -77,13 +79,13 @@ class Guard:
         try:
             headers = _single_headers(scope)
             self._check_host(headers)
-            person = self._accounts.person(_cookies(headers.get("cookie", "")).get(cookie_name(scope), ""))
+            person, by_script = self._person(scope, headers)
             if await self._sent_elsewhere(scope, headers, person, answering):
                 return
             posted = scope["method"] == "POST"
-            if posted:
+            if posted and not by_script:
                 _check_origin(headers)
-            elif scope["method"] not in ("GET", "HEAD"):
+            elif scope["method"] not in ("GET", "HEAD", "POST"):
                 raise Refused(405, "method: only GET and POST are answered. Use the pages.")
             self._check_role(scope, person)
             key = address_of(scope) if person is None else person.key
@@ -102,6 +104,15 @@ class Guard:
                 await self._app(scope, receive, answering.send)
         except Refused as err:
             await answering.refuse(err)
+
+    def _person(self, scope: Scope, headers: dict[str, str]) -> tuple[Person | None, bool]:
+        """Return who sends a request, and whether a script does: it gives the token, which browsers never add."""
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and scope["path"].startswith(API):
+            if self._tokens.may_access(given.strip()):
+                return Person("", 0, "", OWNER), True
+            return self._accounts.person(given.strip()), True
+        return self._accounts.person(_cookies(headers.get("cookie", "")).get(cookie_name(scope), "")), False
 
     def _check_host(self, headers: dict[str, str]) -> None:
         if not allowed_host(headers.get("host", ""), self._bound, self._names):
@@ -131,7 +142,9 @@ class Guard:
             form = f"/login?{urlencode({'next': seen.path + (f'?{seen.query}' if seen.query else '')})}"
             await answering.whole(401, b"", (b"hx-redirect", form.encode()))
             return True
-        if not asked or not ("text/html" in headers.get("accept", "") or headers.get("accept", "*/*") == "*/*"):
+        accepted = headers.get("accept", "*/*")
+        wants_page = asked and not scope["path"].startswith(API) and ("text/html" in accepted or accepted == "*/*")
+        if not wants_page:
             raise Refused(401, "session: there is none, or it has ended. Log in, or open the link of the server.")
         await answering.redirect(f"/login?{urlencode({'next': here})}")
         return True

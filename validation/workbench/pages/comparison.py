@@ -24,12 +24,16 @@ def show(request: Request) -> Response:
     if first is None or second is None:
         return page(request, "compare.html", suites=suites, first=None, second=None, at=(first, second))
     at = number_in(query, "page") or 1
-    comparison = compared(desk.queue.tables, desk.queue.suite(first).id, desk.queue.suite(second).id)
+    ignored = query.getlist("ignore")
+    comparison = compared(desk.queue.tables, desk.queue.suite(first).id, desk.queue.suite(second).id, ignored)
     rows = comparison.ordered(order)
 
     def address(number: int, sort: str) -> str:
         pairs = (
-            [("first", first), ("second", second)] + [("sort", sort)] * bool(sort) + [("page", number)] * (number > 1)
+            [("first", first), ("second", second)]
+            + [("ignore", key) for key in comparison.ignored]
+            + [("sort", sort)] * bool(sort)
+            + [("page", number)] * (number > 1)
         )
         return f"/results/compare?{urlencode(pairs)}"
 

@@ -42,7 +42,11 @@ def show_list(request: Request) -> Response:
 
 
 def _suites(desk: Desk) -> dict[str, Any]:
-    return {"suites": desk.queue.suites(), "states": STATES, "trouble": desk.dispatcher.trouble}
+    suites = desk.queue.suites()
+    names = {suite.id: suite.name for suite in suites}
+    places = [None if number is None else (number, names.get(number, "")) for number in desk.dispatcher.at_work()]
+    return {"suites": suites, "states": STATES, "trouble": desk.dispatcher.trouble, "places": places,
+            "far_places": desk.dispatcher.far_places}  # fmt: skip
 
 
 def show_suite(request: Request) -> Response:
@@ -97,14 +101,19 @@ def ask_removal(request: Request) -> Response:
 async def remove(request: Request) -> Response:
     """Remove a suite from the queue."""
     await posted(request)
-
-    def done() -> None:
-        suite = own_suite(request)
-        desk_of(request).remove(suite.id)
-        record(request, f"removed suite {suite.id}, {suite.name} of {suite.owner}")
-
-    await run_in_threadpool(done)
+    await run_in_threadpool(remove_suite, request)
     return moved("/queue")
+
+
+def remove_suite(request: Request) -> None:
+    """Remove the suite of an address from the queue.
+
+    Raises:
+        UserError: There is none, or it is somebody else's.
+    """
+    suite = own_suite(request)
+    desk_of(request).remove(suite.id)
+    record(request, f"removed suite {suite.id}, {suite.name} of {suite.owner}")
 
 
 def own_suite(request: Request) -> Suite:
@@ -122,24 +131,28 @@ def own_suite(request: Request) -> Suite:
 async def act(request: Request) -> Response:
     """Do what a button of a suite asks for."""
     fields = await posted(request)
-    number, action = request.path_params["number"], request.path_params["action"]
+    await run_in_threadpool(do, request, request.path_params["action"])
+    return moved("/queue" if fields.get("back") != "suite" else f"/queue/{request.path_params['number']}")
+
+
+def do(request: Request, action: str) -> None:
+    """Move, cancel or continue the suite of an address, or try its failed runs again.
+
+    Raises:
+        UserError: There is no such suite or action, or the suite is somebody else's.
+    """
     if action not in ACTIONS:
         raise UserError(f"action {action!r}", "no such action", f"Choose one of {', '.join(ACTIONS)}")
-
-    def done() -> None:
-        desk, suite = desk_of(request), own_suite(request)
-        if action in ("up", "down"):
-            desk.queue.shift(number, up=action == "up")
-        elif action == "cancel":
-            desk.dispatcher.cancel(number)
-        elif action == "resume":
-            desk.queue.resume(number)
-        else:
-            desk.queue.retry(number)
-        record(request, f"{ACTIONS[action]} suite {number}, {suite.name} of {suite.owner}")
-
-    await run_in_threadpool(done)
-    return moved("/queue" if fields.get("back") != "suite" else f"/queue/{number}")
+    desk, suite = desk_of(request), own_suite(request)
+    if action in ("up", "down"):
+        desk.queue.shift(suite.id, up=action == "up")
+    elif action == "cancel":
+        desk.dispatcher.cancel(suite.id)
+    elif action == "resume":
+        desk.queue.resume(suite.id)
+    else:
+        desk.queue.retry(suite.id)
+    record(request, f"{ACTIONS[action]} suite {suite.id}, {suite.name} of {suite.owner}")
 
 
 async def events(request: Request) -> Response:

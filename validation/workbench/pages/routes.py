@@ -10,6 +10,7 @@ from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
 from validation.workbench.pages import (
+    api,
     application_panel,
     applications,
     comparison,
@@ -94,5 +95,6 @@ ROUTES: list[BaseRoute] = [
     Route("/results/{number:int}/timeline", timeline.show),
     Route("/results/{number:int}/timeline", timeline.record, methods=["POST"]),
     Route("/timeline.js", timeline.script),
+    *api.ROUTES,
     Mount("/static", StaticFiles(directory=str(files("validation.workbench.web") / "static"))),
 ]

@@ -9,9 +9,10 @@ from typing import Any
 
 import jinja2
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from platforms.errors import printable
+from apps.runs.limits import rough_duration
+from platforms.errors import UserError, printable
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.accounts import Accounts, Person
 from validation.workbench.guard.guard import address_of
@@ -38,6 +39,7 @@ def page(request: Request, template: str, *, status: int = 200, **context: Any) 
         "form_field": FIELD,
         "form_token": tokens.form(request.state.session),
         "person": person_of(request),
+        "now_s": time.time(),
         "name": person_of(request).name,
     }
     return HTMLResponse(_templates().get_template(template).render(**common, **context), status)
@@ -68,7 +70,10 @@ def moved(place: str) -> RedirectResponse:
 
 
 def user_error_page(request: Request, err: Exception) -> Response:
-    """Return the page that says what was wrong with a request."""
+    """Return the page that says what was wrong with a request; of the programming interface, an object."""
+    if request.url.path.startswith("/api/") and isinstance(err, UserError):
+        error = {"where": err.where, "problem": err.problem, "remedy": err.remedy}
+        return JSONResponse({"error": error}, 400)
     if request.headers.get("hx-request") == "true":  # a part of a page: shown in its place
         return page(request, "part_error.html", error=str(err))
     return page(request, "error.html", status=400, error=str(err))
@@ -95,7 +100,14 @@ def _templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("validation.workbench.web", "templates"), autoescape=True, trim_blocks=True,
         lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    made.filters |= {"value": _value, "when": _when, "size": _size, "percent": _percent, "choice": _choice}
+    made.filters |= {
+        "value": _value,
+        "when": _when,
+        "size": _size,
+        "percent": _percent,
+        "choice": _choice,
+        "lasting": rough_duration,
+    }
     return made
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from platforms.errors import Place, UserError
 from validation.workbench.project.folder import Project
+from validation.workbench.work.sandbox import sandboxed
 
 _PATIENCE_S = 8.0  # time that a worker gets to end its simulations
 _SHORT_S = 1.0  # the same where nothing is to be kept
@@ -108,6 +109,7 @@ class Worker:
             words = [sys.executable, "-m", "validation.workbench.work", str(project.folder), str(project.store)]
             if project.scheduler is not None:
                 words += project.scheduler
+            words = sandboxed(project, words)
             self._errors, self._answers = [], queue.Queue()
             # In a session of its own: Ctrl-C reaches the server alone, which ends its workers in order.
             self._process = subprocess.Popen(

@@ -56,6 +56,7 @@ def count(folder: Path, text: str, store: str, jobs: int, *, planned: bool = Tru
             if (Path(store) / DATABASE).exists():
                 kept = stack.enter_context(Store(Path(store), read_only=True))
             said = plan_text(campaign.plan(), kept, jobs).splitlines()
+    said += [f"left out: {reason}" for reason in campaign.left_out]
     yield {"runs": len(cases), "predictions": campaign.predictions, "plan": said}
 
 
