@@ -3,7 +3,8 @@
 None of the codes is part of the project.  `--how` prints the commands that fetch and build them, each in a folder of
 its own below `--sources`.  Every code is recorded on a few numbers of ranks, learned, continued, compared event by
 event with a recording there, and its time with that of a full simulation.  Computation takes no time, as none of them
-injects any.  The output is the table of docs/validation/extrapolation.md.
+injects any.  With --measured it is timed on this computer, at twice the ranks and more, and takes as long on the hosts
+of the target.  The output are the tables of docs/validation/extrapolation.md.
 """
 
 import argparse
@@ -91,13 +92,20 @@ CODES = (
          "gridval program build -- make arch=Linux_MPI", "bin/xhpcg", "16 16 16 --rt=0"),
 )  # fmt: skip
 
+JACOBI = tuple(
+    Code(f"Jacobi's method, {n} x {n} points", "", "", "", "examples/jacobi/jacobi.c", f"{n} 20", known=(n,))
+    for n in (600, 1500)
+)
+MEASURED_TARGET = 64
+HOST_FLOPS = 5e9  # speed of this computer, which is that of the hosts then
+
 
 def problem_of(code, sources, nranks):
     """Return the problem on a number of ranks."""
     arguments = code.arguments
     for at, side in enumerate(most_cubic(nranks, 3), 1):
         arguments = arguments.replace(f"{{{at}}}", str(side)).replace(f"{{8x{at}}}", str(8 * side))
-    folder = sources / code.repository.partition("/")[2]
+    folder = sources / code.repository.partition("/")[2] if code.repository else Path(__file__).parents[1]
     files = []
     if code.deck is not None:
         name, changes = code.deck
@@ -110,27 +118,34 @@ def problem_of(code, sources, nranks):
     return own_problem(read_program(folder / code.program, arguments, files=files))
 
 
-def recorded(problem, nranks):
+def settings_of(measured):
+    """Return the settings of all runs."""
+    return {"compute": "measured", "host_speed_flops": HOST_FLOPS} if measured else {"compute": "none"}
+
+
+def recorded(problem, nranks, *, measured=False):
     """Return the recording on a neutral platform."""
     platform = neutral_platform(nranks)
     hosts = tuple(host.name for host in platform.hosts)
-    return record_events(RunSpec(Target(problem, platform, hosts), compute="none"), 3)
+    return record_events(RunSpec(Target(problem, platform, hosts), **settings_of(measured)), 3)
 
 
-def row(code, sources, counts, target):
+def row(code, sources, counts, target, *, measured=False):
     """Return the cells of a code."""
     problem = problem_of(code, sources, target)
     pieces = []
     for count in counts:
-        made = recorded(problem_of(code, sources, count), count)
+        made = recorded(problem_of(code, sources, count), count, measured=measured)
         platform = neutral_platform(count)
         small = Target(problem, platform, tuple(host.name for host in platform.hosts))
         request = EvidenceRequest("recording", small, iterations=3)
         pieces.append(Evidence(request, made, f"{code.name} {count}", Cost()))
-    grid = materialise(named_grid(f"grid1x{target}", network="infiniband", speeds_flops=[40e9]))
+    grid = materialise(
+        named_grid(f"grid1x{target}", network="infiniband", speeds_flops=[HOST_FLOPS if measured else 40e9])
+    )
     aim = Target(problem, grid, tuple(host.name for host in grid.hosts))
     networks = [request for request in LEARNED_KNOWN.requests([aim]) if request.kind != "recording"]
-    pieces += Broker(Settings(compute="none"), [aim], record=simulate).gather(networks)
+    pieces += Broker(Settings(**settings_of(measured)), [aim], record=simulate).gather(networks)
     known = tuple((str(number), number) for number in code.known)
     model = replace(LEARNED_KNOWN, recorded=tuple(counts), known=known).fit(pieces)
     begun = time.perf_counter()
@@ -142,8 +157,8 @@ def row(code, sources, counts, target):
     states = {}
     for call in prediction.calls:
         states.setdefault(call.state, set()).add(call.settled_by)
-    apart = difference(model.recording_of(aim), recorded(problem, target))
-    true_s = simulate(RunSpec(aim, compute="none")).time_s
+    apart = "not compared" if measured else difference(model.recording_of(aim), recorded(problem, target))
+    true_s = simulate(RunSpec(aim, **settings_of(measured))).time_s
     error_pct = 100 * (prediction.time_s / true_s - 1)
     inside = prediction.low_s is None or prediction.low_s <= true_s <= prediction.high_s
     said = ", ".join(f"{state} ({sorted(map(str, settles))})" for state, settles in states.items())
@@ -165,8 +180,13 @@ def main():
     parser.add_argument("--only", help="codes whose names contain this text")
     parser.add_argument("--recorded", help="other numbers of ranks to record, separated by commas")
     parser.add_argument("--ranks", type=int, help="another number of ranks to continue to")
+    parser.add_argument("--measured", action="store_true", help="time the computation instead of leaving it out")
     options = parser.parse_args()
-    codes = [code for code in CODES if (options.only or "").lower() in code.name.lower()]
+    codes = [
+        code
+        for code in (*(JACOBI if options.measured else ()), *CODES)
+        if (options.only or "").lower() in code.name.lower()
+    ]
     if options.how:
         for code in codes:
             folder = code.repository.partition("/")[2]
@@ -176,8 +196,8 @@ def main():
     print("| code | arguments | recorded on | continued to | said | messages | simulated | error | learned in, s |")
     for code in codes:
         counts = tuple(map(int, options.recorded.split(","))) if options.recorded else code.recorded
-        target = options.ranks or code.target
-        cells = row(code, options.sources, counts, target)
+        target = options.ranks or (max(MEASURED_TARGET, 1 + max(counts)) if options.measured else code.target)
+        cells = row(code, options.sources, counts, target, measured=options.measured)
         shown = ", ".join(map(str, counts))
         print(f"| {code.name} | `{code.arguments}` | {shown} | {target} | {' | '.join(cells)} |", flush=True)
 

@@ -16,7 +16,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [path for path in (str(ROOT), str(ROOT / "docs")) if path not in sys.path]
 
-from clusters import csd3, league, published  # noqa: E402 (found by the line above)
+from clusters import csd3, hpl, league, published  # noqa: E402 (found by the line above)
 
 PAGES = ROOT / "docs" / "validation"
 _PART = re.compile(r"(?P<mark><!-- made: (?P<name>[\w-]+) -->\n)\n*(?:\|.*\n)*\n*")
@@ -29,11 +29,13 @@ def filled(text: str, parts: Mapping[str, Callable[[], str]]) -> str:
 
 def write_pages() -> None:
     """Write all pages and pictures."""
-    for name, parts in (("published", published.PARTS), ("csd3", csd3.PARTS), ("clusters", league.PARTS)):
+    pages = {"published": published.PARTS, "csd3": csd3.PARTS, "real-dahu": hpl.PARTS, "clusters": league.PARTS}
+    for name, parts in pages.items():
         page = PAGES / f"{name}.md"
         page.write_text(filled(page.read_text("utf-8"), parts), "utf-8")
     for name, drawn in {"published": published.picture(), "csd3": csd3.picture(), **league.pictures()}.items():
         (PAGES / f"{name}.svg").write_text(drawn, "utf-8")
+    hpl.draw_picture(PAGES / "real-dahu.png")
 
 
 if __name__ == "__main__":

@@ -94,7 +94,7 @@ def predictors_from_request(request: PredictorOption) -> list[Predictor]:
     Raises:
         UserError: A name is not known.
     """
-    named = predictors(names(request.predictor or "", "--predictor"))
+    named = predictors(names(request.predictor, "--predictor")) if request.predictor is not None else []
     if not isinstance(request, LearningOptions) or not (request.recorded or request.known):
         return named
     return with_learning_options(named, request.recorded, request.known)
@@ -119,7 +119,5 @@ def predictors_by_target(request: PredictorOption) -> PredictorsOf:
     Raises:
         UserError: A name is not known.
     """
-    if request.predictor is None:
-        return default_predictors
     named = predictors_from_request(request)
-    return lambda target: named
+    return default_predictors if request.predictor is None else lambda target: named

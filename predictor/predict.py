@@ -144,9 +144,8 @@ def answer(request: PredictRequest) -> Predictions | int:
     """Predict what a request asks for; with --dry-run say what that takes, and return the exit status."""
     if request.write_hostfile is not None:
         check_writable("--write-hostfile", request.write_hostfile)
-    if request.predictor is None and (request.recorded or request.known):
-        with_learning_options((), request.recorded, request.known)  # says which predictors take them
-    models = None if request.predictor is None else predictors_from_request(request)
+    named = predictors_from_request(request)
+    models = None if request.predictor is None else named
     with doing("reading the recording") if request.recording is not None else nullcontext():
         given = given_from_request(request, several=True)
     if given is not None and given.others:

@@ -11,7 +11,9 @@ from collectives import Network, Node, Pair, errors, fitted, main, read
 
 TABLE = Path(__file__).parents[1] / "examples" / "real" / "published" / "csd3-messages.csv"
 # A message takes 2 us and 1 us per kB; a node's messages pass at 1000 bytes per us.
-NETWORK = Network({size: 2.0 + size / 1000 for size in (1, 1000, 10**6)}, {1: 1000.0, 10**6: 1000.0})
+NETWORK = Network(
+    {size: 2.0 + size / 1000 for size in (1, 1000, 10**6)}, {1: 1000.0, 10**6: 1000.0}, {1: 500.0, 10**6: 500.0}
+)
 
 
 def test_two_ranks_on_two_nodes_reduce_in_one_exchange():

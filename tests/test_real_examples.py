@@ -63,7 +63,7 @@ def test_what_is_followed_agrees_with_smpi_on_the_calibrated_platform(tmp_path):
     model = model_of({call: points_of(values) for call, values in measured.items()})
     cluster = Cluster("dahu", nodes=8, cores=1, core_flops=26e9)
     platform = tmp_path / "dahu.xml"
-    platform.write_bytes(platform_file(cluster, model, smpi_options(model, "ompi"), []))
+    platform.write_bytes(platform_file(cluster, model, smpi_options(model, "ompi"), [], {}))
     command = [sys.executable, str(DAHU.with_name("dahu_smpi.py")), "--platform", str(platform), "--rows", "2"]
     command += ["--size", "2000", "--block", "64", "--broadcast", "long", "--depth", "0", "--columns"]
     done = subprocess.run([*command, "4"], capture_output=True, text=True, check=False, cwd=tmp_path)

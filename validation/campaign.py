@@ -23,7 +23,7 @@ from apps.programs.kernel import kernel_names, named_kernel
 from apps.programs.problem import Problem, problem, sized_problem
 from apps.results.cautions import Cautions
 from apps.runs.limits import rough_duration
-from apps.runs.plan import refusals_text, wall_s
+from apps.runs.plan import refusal_lines, wall_s
 from apps.runs.scheduler import SchedulerOptions, open_to_strangers, scheduler_from_request
 from apps.spec.choices import AUTO
 from apps.spec.settings import Settings, parse_iterations
@@ -31,7 +31,7 @@ from apps.spec.target import Target
 from platforms.command.command import Command
 from platforms.command.common import JsonOption, OutOption, WideOption
 from platforms.command.request import argument, option
-from platforms.errors import UserError, known_names
+from platforms.errors import PlatformError, UserError, known_names
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.random_grid import Ranges, random_grid
 from platforms.grids.scenario import SCENARIOS, named_grid
@@ -44,7 +44,6 @@ from predictor.evidence.given import NOT_SIMULATED
 from predictor.options import problems_in_place
 from predictor.plugins import within
 from predictor.registry import predictors
-from predictor.series.grid import combinations
 from validation.output.fail_above import EXIT_STATUSES_AND_LIMIT, FailAboveOption, limit_from_request
 from validation.output.output import Output
 from validation.report.option import ReportOption, reporter_from_request
@@ -54,7 +53,6 @@ from validation.series.series import Series
 
 if TYPE_CHECKING:
     from platforms.grids.grid import Grid
-    from platforms.grids.random_grid import Ranges
     from platforms.model.platform import Platform
     from predictor.base import Predictor
 
@@ -142,7 +140,7 @@ def read_campaign(path: str | Path, folder: Path | None = None, asked: Sequence[
     for mapping in mappings:
         if mapping not in MAPPINGS:
             raise UserError(f"{path}, mappings", f"no mapping {mapping!r}", known_names(mapping, MAPPINGS))
-    placements = _placements(table, platforms, mappings)
+    placements, misfits = _placements(table, platforms, mappings)
     count = len(settings) * len(placements) * len(problems)
     if count > MOST_CASES:
         raise UserError(str(path), f"a product of {count} runs", f"Ask for at most {MOST_CASES}")
@@ -153,7 +151,7 @@ def read_campaign(path: str | Path, folder: Path | None = None, asked: Sequence[
     models: Sequence[Predictor] | PredictorsOf = default_predictors
     if table.has("predictors"):
         models = tuple(predictors(within(folder, name) for name in _names(table, "predictors", [])))
-    return Series(tuple(cases), models)
+    return Series(tuple(cases), models, left_out=misfits)
 
 
 def _problems(table: CheckedTable, folder: Path) -> list[Problem]:
@@ -190,18 +188,21 @@ def _kernels(table: CheckedTable, apps: Sequence[str]) -> list[Problem]:
 
 def _placements(
     table: CheckedTable, platforms: Sequence[Platform], mappings: Sequence[str]
-) -> list[tuple[str, Platform, Placement]]:
+) -> tuple[list[tuple[str, Platform, Placement]], tuple[str, ...]]:
     ranks: list[int | None] = [*_numbers(table, "ranks")] or [None]
     each = _numbers(table, "ranks_per_host") or [1]
-    axes = {"mapping": mappings, "platform": platforms, "each": each, "ranks": ranks}
-    placements = [_placed(**chosen) for chosen in combinations(axes)]
+    placements, misfits = [], dict[str, PlatformError]()
+    for mapping, platform, most, asked in product(mappings, platforms, each, ranks):
+        try:
+            placement = MAPPINGS[mapping](platform, asked or most * len(platform.hosts), most)
+            placements.append((mapping, platform, placement))
+        except PlatformError as err:
+            misfits[str(err)] = err
+    if not placements:
+        raise misfits.popitem()[1]
     for platform in platforms:
         check_all_usable(platform, [placement for _, other, placement in placements if other is platform])
-    return placements
-
-
-def _placed(mapping: str, platform: Platform, each: int, ranks: int | None) -> tuple[str, Platform, Placement]:
-    return mapping, platform, MAPPINGS[mapping](platform, ranks or each * len(platform.hosts), each)
+    return placements, tuple(misfits)
 
 
 def _numbers(table: CheckedTable, key: str) -> list[int]:
@@ -315,6 +316,7 @@ def run(request: CampaignRequest) -> int:
     scheduler = scheduler_from_request(request)
     campaign = read_campaign(request.file, asked=problems_in_place(request))
     size = f"{len(campaign.cases)} targets, {campaign.predictions} predictions"
+    size = "; left out: ".join([size, *campaign.left_out])
     if request.dry_run:
         print(size)
         return print_plan(request, campaign.plan())
@@ -322,8 +324,7 @@ def run(request: CampaignRequest) -> int:
     plan = campaign.plan()
     others = f", besides the recordings and messages of {', '.join(plan.askers)}" if plan.askers else ""
     said = f"{size}, {len(plan.specs)} runs; about {rough_duration(wall_s(plan.specs, jobs))} if none is known{others}"
-    said += f"; {refusals_text(plan.refused)}" if plan.refused else ""
-    print("\n".join(prose_lines(said)), file=sys.stderr)
+    print("\n".join(prose_lines("; ".join([said, *refusal_lines(plan.refusals)]))), file=sys.stderr)
     text = Path(request.file).read_text("utf-8")
     cautions = Cautions()
     cautions.say(*open_to_strangers(scheduler))

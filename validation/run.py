@@ -25,7 +25,7 @@ from platforms.errors import UserError
 from platforms.options import PlacementOptions, placement_from_request
 from platforms.terminal.progress import doing
 from predictor.defaults.choice import DEFAULT_TEXT, PredictorsOf, default_predictors
-from predictor.options import PredictorOption, predictors_by_target, problems_from_request
+from predictor.options import LearningOptions, PredictorOption, predictors_by_target, problems_from_request
 from predictor.registry import predictor
 from validation.comparison.truth import read_measured
 from validation.options import PlatformsOptions, asked_platforms
@@ -51,6 +51,7 @@ class RunRequest(
     ProgramOptions,
     PlacementOptions,
     PredictorOption,
+    LearningOptions,
     SharesOption,
     RunnerOptions,
     TimelineOption,

@@ -67,6 +67,7 @@ def calibrated(request: CalibrateRequest) -> Calibration:
         SimulationError: The replay does not succeed.
     """
     # Imported here for a quick start: they are slow to import.
+    from apps.calibrate.message_error import ends, property_of
     from apps.calibrate.model import model_of
     from apps.calibrate.picture import calibration_figure
     from apps.calibrate.platform_file import Cluster, platform_file, smpi_options
@@ -83,9 +84,11 @@ def calibrated(request: CalibrateRequest) -> Calibration:
     cluster = Cluster(
         given(request.cluster), given(request.nodes), given(request.cores), given(request.core_gflops)[0] * 1e9
     )
-    options = smpi_options(model, request.collectives)
-    content = platform_file(cluster, model, options, _provenance(request, fit, held_out))
-    errors = replayed(read_platform(kept_file(content), given(request.cluster)), measured, held_out)
+    options = smpi_options(model, given(request.collectives))
+    trips = measured["pingpong"]
+    known = property_of(ends(trips.times_s / model.predicted("pingpong", trips.sizes)))
+    content = platform_file(cluster, model, options, _provenance(request, fit, held_out), known)
+    errors = replayed(read_platform(kept_file(content), given(request.cluster)), model, fit, held_out)
     files = _files(request)
     write_text("--out", files["platform"], content.decode())
     write_text("--out", files["data"], _data(given(request.cluster), samples))

@@ -41,6 +41,8 @@ def calibration_figure(title: str, model: Model, fitted: Measured, errors: Mappi
             )
             times.loglog(judged.sizes, judged.replayed_s, "x", color="#D55E00", ms=4, label="replayed in SMPI")
             below.semilogx(judged.sizes, 100 * judged.errors, "x", color="#D55E00", ms=4)
+            low, high = (100 * (judged.replayed_s / end - 1) for end in (judged.high_s, judged.low_s))
+            below.fill_between(judged.sizes, low, high, color="#E69F00", alpha=0.3, lw=0)
         below.axhline(0, color="#0072B2", lw=0.8)
         for threshold in {model.thresholds.async_bytes, model.thresholds.detached_bytes} - {NEVER}:
             for panel in (times, below):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.calibrate.model import HEADER_BYTES, NEVER, Model
@@ -44,8 +44,14 @@ def smpi_options(model: Model, collectives: str) -> dict[str, str]:
     }
 
 
-def platform_file(cluster: Cluster, model: Model, options: dict[str, str], provenance: Sequence[str]) -> bytes:
-    """Return the content of the platform file; the lines of provenance become comments.
+def platform_file(
+    cluster: Cluster,
+    model: Model,
+    options: dict[str, str],
+    provenance: Sequence[str],
+    properties: Mapping[str, str],
+) -> bytes:
+    """Return the content of the platform file; the lines of provenance become comments, the properties the zone's.
 
     Each node has a split-duplex link to a switch that limits nothing.  A message crosses two links, each with half the
     latency.
@@ -55,6 +61,8 @@ def platform_file(cluster: Cluster, model: Model, options: dict[str, str], prove
 
     root = root_element(options, provenance)
     zone = etree.SubElement(root, "zone", id=f"{cluster.name}.zone", routing="Full")
+    for name, value in properties.items():
+        etree.SubElement(zone, "prop", id=name, value=value)
     etree.SubElement(
         zone,
         "cluster",

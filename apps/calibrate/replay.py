@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apps.calibrate.points import Measured, Points
+from apps.calibrate.message_error import near_ratios
+from apps.calibrate.model import Model
+from apps.calibrate.points import Measured
 from apps.probes.pointtopoint.measure import call_times
 from apps.probes.segments import Array
 from platforms.model.platform import Platform
-
-_NEIGHBOURS = 10  # sizes whose measured times make the spread at a size between them
 
 
 @dataclass(frozen=True)
@@ -22,8 +22,8 @@ class CallErrors:
     sizes: Array  # bytes
     measured_s: Array
     replayed_s: Array
-    low_s: Array  # smallest time measured at the sizes nearest by
-    high_s: Array  # largest
+    low_s: Array  # ends of the interval that holds 90 % of measured times
+    high_s: Array
 
     @property
     def errors(self) -> Array:
@@ -42,18 +42,20 @@ class CallErrors:
         return float(np.abs(self.errors[place])), int(self.sizes[place])
 
     @property
-    def spread(self) -> float:
-        """Median, over the sizes, of half the range of times measured nearby, relative to the middle of the range."""
-        return float(np.median((self.high_s - self.low_s) / (self.high_s + self.low_s)))
+    def interval(self) -> tuple[float, float]:
+        """Medians, over the sizes, of the ends of the interval, relative to the replayed time."""
+        return float(np.median(self.low_s / self.replayed_s)), float(np.median(self.high_s / self.replayed_s))
 
     @property
-    def within_spread(self) -> float:
-        """Share of the sizes at which the replayed time lies in the range of times measured nearby."""
-        return float(np.mean((self.low_s <= self.replayed_s) & (self.replayed_s <= self.high_s)))
+    def inside(self) -> float:
+        """Share of the sizes whose measured time lies in the interval."""
+        return float(np.mean((self.low_s <= self.measured_s) & (self.measured_s <= self.high_s)))
 
 
-def replayed(platform: Platform, measured: Measured, held_out: Measured) -> Mapping[str, CallErrors]:
+def replayed(platform: Platform, model: Model, fitted: Measured, held_out: Measured) -> Mapping[str, CallErrors]:
     """Repeat the measured calls between the first two hosts of a platform, at the sizes held out.
+
+    Their intervals come from the errors of the model at the fitted sizes.
 
     Raises:
         SimulationError: The simulation does not succeed.
@@ -65,12 +67,8 @@ def replayed(platform: Platform, measured: Measured, held_out: Measured) -> Mapp
     for call, points in held_out.items():
         if len(points):
             replayed_s = np.array(times_s[call])[np.searchsorted(sizes, points.sizes)]
-            errors[call] = CallErrors(points.sizes, points.times_s, replayed_s, *_range_nearby(measured[call], points))
+            near = fitted[call]
+            ratios = near.times_s / model.predicted(call, near.sizes)
+            low, high = near_ratios(near.sizes, ratios, points.sizes)
+            errors[call] = CallErrors(points.sizes, points.times_s, replayed_s, low * replayed_s, high * replayed_s)
     return errors
-
-
-def _range_nearby(measured: Points, asked: Points) -> tuple[Array, Array]:
-    """Return the smallest and largest time measured at the sizes nearest to each asked one, half of them smaller."""
-    places = np.searchsorted(measured.sizes, asked.sizes)
-    windows = [measured.times_s[max(0, p - _NEIGHBOURS // 2) : p + _NEIGHBOURS // 2 + 1] for p in places]
-    return np.array([window.min() for window in windows]), np.array([window.max() for window in windows])

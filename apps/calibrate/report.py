@@ -59,14 +59,14 @@ def _call_json(calibration: Calibration, call: str) -> dict[str, Any]:
         "median_error": errors.median,
         "largest_error": largest,
         "largest_error_at_bytes": size,
-        "spread": errors.spread,
-        "within_spread": errors.within_spread,
+        "interval": list(errors.interval),
+        "inside_interval": errors.inside,
     }
 
 
 def as_text(calibration: Calibration, *, wide: bool = False) -> str:
     """Return the summary that the command prints; ``wide``: the table is not folded."""
-    rows = [("call", "fitted", "held out", "median error", "largest", "at bytes", "spread", "within")]
+    rows = [("call", "fitted", "held out", "median error", "largest", "at bytes", "90 % interval", "inside")]
     for call, errors in calibration.errors.items():
         largest, size = errors.largest
         rows.append(
@@ -78,7 +78,11 @@ def as_text(calibration: Calibration, *, wide: bool = False) -> str:
                     f"{errors.median:.1%}",
                     f"{largest:.0%}",
                 ),
-                *(str(size), f"{errors.spread:.0%}", f"{errors.within_spread:.0%}"),
+                *(
+                    str(size),
+                    "{:+.0%} to {:+.0%}".format(*(end - 1 for end in errors.interval)),
+                    f"{errors.inside:.0%}",
+                ),
             )
         )
     return "\n".join(
@@ -88,7 +92,10 @@ def as_text(calibration: Calibration, *, wide: bool = False) -> str:
             "Replay in SMPI at sizes that were not fitted, against the measured times:",
             *table_lines(rows, left={0}, wide=wide),
             *folded_lines(
-                ["spread: half the range of times measured at the ten sizes nearest by; within: replays in that range"]
+                [
+                    "90 % interval: of a measured time around the replayed one, median over the sizes; inside: "
+                    "held-out times in theirs"
+                ]
             ),
             "",
             *(f"{what}: {path}" for what, path in calibration.files.items()),

@@ -21,13 +21,22 @@ ALLTOALL = "ring"  # the pairwise exchange of Open MPI before 4.1, for 3000 byte
 BUDGET_S = 120.0
 KERNELS = "all"
 NEEDED = "needed"
-_ONE_CLUSTER: dict[str, float | str | None] = {"cluster": NEEDED, "nodes": NEEDED, "cores": 1, "core_gflops": NEEDED}
+OPEN_MPI = "ompi"
+_ONE_CLUSTER: dict[str, float | str | None] = {
+    "cluster": NEEDED, "nodes": NEEDED, "cores": 1, "core_gflops": NEEDED, "collectives": OPEN_MPI,
+}  # fmt: skip
 # Options that belong to some of the kinds of measured times, with their defaults.
 OWN: dict[str, dict[str, float | str | None]] = {
     "p2p": {**_ONE_CLUSTER, "hold_out": HOLD_OUT, "async_small_thresh": None, "send_is_detached_thresh": None},
     "patterns": {**_ONE_CLUSTER, "fit_ranks": FIT_RANKS, "latency_us": LATENCY_US, "alltoall": ALLTOALL},
-    "machine": {"core_gflops": None, "hold_out": HOLD_OUT, "budget": BUDGET_S, "kernels": KERNELS},
-    "measured": {"cluster": "machine", "cores": 1, "core_gflops": None, "hold_out": HOLD_OUT},
+    "machine": {"core_gflops": None, "hold_out": HOLD_OUT, "budget": BUDGET_S, "kernels": KERNELS, "collectives": None},
+    "measured": {
+        "cluster": "machine",
+        "cores": 1,
+        "core_gflops": None,
+        "hold_out": HOLD_OUT,
+        "collectives": OPEN_MPI,
+    },
 }
 
 
@@ -109,10 +118,11 @@ class FitOptions(Request):
     send_is_detached_thresh: int | None = option(
         None, "BYTES", "size from which MPI_Send waits for the receiver, if it is known (default: found)"
     )
-    collectives: str = option(
-        "ompi",
+    collectives: str | None = option(
+        None,
         "NAME",
-        f"whose algorithms SMPI's collectives follow: {', '.join(COLLECTIVES)} (default: %(default)s)",
+        f"whose algorithms SMPI's collectives follow: {', '.join(COLLECTIVES)} (default: with --machine those that its "
+        f"MPI library says it takes, else {OPEN_MPI})",
         choices=COLLECTIVES,
     )
     alltoall: str | None = option(

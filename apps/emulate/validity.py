@@ -7,6 +7,7 @@ from typing import Any
 
 from apps.emulate.report import Report
 from apps.emulate.settings import COUNTED
+from platforms.terminal.quantities import significant
 from platforms.wording import number_of
 
 MOST_SHORT = 0.01  # of a rank's wall time
@@ -37,7 +38,8 @@ def gates(report: Report, pace: str) -> list[Gate]:
     checked_gates = []
     if report.ranks:
         short = max(rank.short_s / max(rank.wall_s, 1e-9) for rank in report.ranks)
-        text = f"a rank fell behind its node by {100 * short:.2g} % of its time, because this machine was too slow"
+        behind = f"{significant(100 * short, 2)} % of its time"
+        text = f"a rank fell behind its node by {behind}, because this machine was too slow"
         checked_gates.append(
             Gate("short", short, MOST_SHORT, f"{text} (gate {100 * MOST_SHORT:g} %). {_slower(short)}")
         )
@@ -49,7 +51,8 @@ def gates(report: Report, pace: str) -> list[Gate]:
     if report.router is not None and report.router.delivered:
         few = report.router.very_late <= FEW_LATE
         late = 0.0 if few else report.router.very_late / report.router.delivered
-        text = f"{100 * late:.2g} % of the packets came more than 0.5 ms late (gate {100 * MOST_VERY_LATE:g} %)"
+        came = f"{significant(100 * late, 2)} % of the packets came more than 0.5 ms late"
+        text = f"{came} (gate {100 * MOST_VERY_LATE:g} %)"
         checked_gates.append(Gate("late", late, MOST_VERY_LATE, f"{text}. Repeat, or take --slowdown F"))
         lost = f"{number_of(report.router.lost, 'packet')} lost, which no simulation of the grid knows"
         checked_gates.append(Gate("lost", float(report.router.lost), 0, lost))
@@ -66,13 +69,13 @@ def summary(report: Report) -> str:
     parts = []
     if report.ranks:
         short = max(rank.short_s / max(rank.wall_s, 1e-9) for rank in report.ranks)
-        parts.append(f"{number_of(len(report.ranks), 'rank')}, short at most {100 * short:.2g} %")
+        parts.append(f"{number_of(len(report.ranks), 'rank')}, short at most {significant(100 * short, 2)} %")
     if report.router is not None:
         parts.append(f"{number_of(report.router.delivered, 'packet')}")
     if report.router is not None and report.router.delivered:
         late = 100 * report.router.very_late / report.router.delivered
         mean = f"late by {1e3 * report.router.mean_late_s:.2g} ms on average"
-        parts.append(f"{mean}, {late:.2g} % by more than 0.5 ms, {report.router.lost} lost")
+        parts.append(f"{mean}, {significant(late, 2)} % by more than 0.5 ms, {report.router.lost} lost")
     return f"emulated grid: {'; '.join(parts)}"
 
 

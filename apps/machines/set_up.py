@@ -18,7 +18,8 @@ _SHELL = "/bin/bash"
 def behind(lines: Sequence[str], tool: str) -> str:
     """Return the name of a script that runs the lines and becomes the tool; the tool itself without any line.
 
-    A line that fails ends the script with its status and its words, so that the tool's caller reports them.
+    A line that fails ends the script with its words, so that the tool's caller reports them, and with its status; but
+    with 1 instead of 127, which the caller would take for a tool that is missing.
     """
     if not lines:
         return tool
@@ -33,7 +34,7 @@ def behind(lines: Sequence[str], tool: str) -> str:
 
 def script_text(lines: Sequence[str], last: str) -> str:
     """Return a script of a login shell: the lines, each of which has to succeed, and the last one."""
-    checked = [f"{line} || exit $?" for line in lines]
+    checked = [f"{line} || exit $(($? == 127 ? 1 : $?))" for line in lines]
     return "\n".join([f"#!{_SHELL} -l", *checked, last, ""])
 
 

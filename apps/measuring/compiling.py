@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +24,7 @@ _PROBE = Path(__file__).parent / "probe"
 _APPS = Path(__file__).parents[1]
 _COMMON, _REAL_MPI = _APPS / "common", _APPS / "kernels" / "realmpi"
 _SOLO = Path(__file__).with_name("solo.h")
+_SIMGRID = re.compile(rb"^\s*#\s*include\s*[<\"](?:smpi|simgrid|xbt)/", re.MULTILINE)
 _C_FLAGS = ("-std=gnu11", "-pthread")
 _LAYER_FLAGS = ("-O1", "-std=gnu11", "-shared", "-fPIC", f"-I{_LAYER}")
 
@@ -51,6 +53,7 @@ def program_command(machine: Machine, program: UserProgram) -> tuple[str, ...]:
     """Return the words that start the user's program on the machine, without its arguments.
 
     They are the binary itself, the source compiled by the machine's compiler, or a script after its interpreter.
+    A source in C that includes SimGrid's headers gets the functions of SimGrid that the kernels have on a machine.
 
     Raises:
         KernelError: The machine has no compiler for it, or the program is not one for a real MPI library.
@@ -64,12 +67,21 @@ def program_command(machine: Machine, program: UserProgram) -> tuple[str, ...]:
         return (*script_interpreter(program), str(program.path))
     compiler = compiler_of(machine, program)
     flags, libraries = split_flags(program.flags)
+    more, include, headers = [], [], []
+    if _calls_simgrid(program):
+        more, headers = sorted(_REAL_MPI.glob("*.c")), _headers_for_real_mpi()
+        include, libraries = [f"-I{_REAL_MPI / 'include'}"], [*libraries, "-ldl"]
     compiled = compile_once(
-        program.name, [program.path], compiler=[compiler], flags=[*machine.compilers.flags, *flags],
-        libraries=["-lm", *libraries], included=included, folder=machine.compiled_folder,
+        program.name, [program.path, *more], compiler=[compiler], flags=[*machine.compilers.flags, *flags, *include],
+        libraries=["-lm", *libraries], headers=headers, included=included, folder=machine.compiled_folder,
         watch=watch(included),
     )  # fmt: skip
     return (str(compiled),)
+
+
+def _calls_simgrid(program: UserProgram) -> bool:
+    """Return whether a program in C includes SimGrid's headers, whose functions it then gets as the kernels do."""
+    return program.path.suffix == ".c" and _SIMGRID.search(program.path.read_bytes()) is not None
 
 
 def script_interpreter(program: UserProgram) -> tuple[str, ...]:
@@ -121,7 +133,7 @@ def code_hash(machine: Machine, problem: Problem) -> str:
     if program is None:
         code, compiler = f"{kernel_hash(named_kernel(problem.name))} {_real_mpi_hash()}", machine.compilers.c
     else:
-        code = program.content_hash
+        code = f"{program.content_hash} {_real_mpi_hash()}" if _calls_simgrid(program) else program.content_hash
         compiler = compiler_of(machine, program) if program.is_source else machine.compilers.c
     tools = [*compiler_stamps(find_compiler(compiler)), *compiler_stamps(find_launcher(machine))]
     return hashlib.sha256(repr((code, _layer_hash(), tools)).encode()).hexdigest()

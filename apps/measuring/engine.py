@@ -23,13 +23,14 @@ from apps.measuring.compiling import code_hash, kernel_executable, layer_library
 from apps.measuring.notes import FILE, VARIABLE, Notes, collectives, parse_notes
 from apps.programs.kernel import named_kernel
 from apps.programs.own_program import UserProgram, built_from, check_unchanged
-from apps.recording.recorder.real.library import INPUTS, READINGS, RECORDED, THREADS, real_recorder_library
+from apps.recording.recorder.real.library import INPUTS, READINGS, RECORDED, SITES, THREADS, real_recorder_library
 from apps.results.measured import Measured, far_repeats, median_repeat
 from apps.results.record import RunRecord, from_kernel
 from apps.spec.run_spec import RunSpec
 
 # Processor time that other threads of a rank may take unnoticed, as a share and s: MPI has some, which poll and wait.
 _CAUTION = "caution: "  # with which lines of a launcher begin that belong to the result
+_BEYOND = 1 << 52  # an address of no executable
 _THREADS_REL, _THREADS_S = 0.1, 0.02
 
 
@@ -119,7 +120,7 @@ def note_events(
             preload=[real_recorder_library([machine.compilers.c], machine.compiled_folder), *_library(program)],
             collect=[
                 *(f"{rank}.{collector}" for rank in range(nranks) for collector in (*RECORDED, THREADS, READINGS)),
-                "communicators",  # of one rank
+                *("communicators", SITES),  # of one rank
                 INPUTS,
             ],
             links=spec.target.problem.program is not None,
@@ -132,7 +133,8 @@ def note_events(
         raise SimulationError(f"{what} on machine {machine.name}: {done.why}", done.stderr)
     _check_threads(done, what)
     for name, content in done.files.items():
-        (notes / name).write_bytes(content)
+        other = name.endswith(SITES) and (program is None or program.is_source)
+        (notes / name).write_bytes(_elsewhere(content) if other else content)
     if machine.hosts != (HOST,):  # the files of others cannot be looked at here
         return finished
     if spec.target.problem.program is not None:
@@ -140,6 +142,13 @@ def note_events(
     built = built_from(Path(command[0])) or {}
     inputs = noted_inputs(notes / INPUTS, folder=done.folder, work=done.folder / WORK, built=built)
     return replace(finished, inputs=inputs)
+
+
+def _elsewhere(sites: bytes) -> bytes:
+    """Return addresses beyond all code, as those of SimGrid's executable, in which they are looked up, are others."""
+    return b"\n".join(
+        b" ".join(b"%d" % (int(address) | _BEYOND) for address in line.split()) for line in sites.splitlines()
+    )
 
 
 def _check_threads(done: Launched, what: str) -> None:

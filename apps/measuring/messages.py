@@ -8,6 +8,8 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
+import numpy as np
+
 from apps.errors import SimulationError
 from apps.machines.launch import launch, printed_json, tool_stamps
 from apps.machines.machine_file import Machine
@@ -17,6 +19,8 @@ from apps.probes.plan import Measurement
 from platforms.simgrid.compiling import compile_once
 
 REPEATS = 5  # of every experiment: its times are medians
+_ENDS, _FEWEST = (0.05, 0.95), 20  # of the repeats that tell how messages scatter; fewer tell nothing
+_OF_MEDIAN = 1.25 / REPEATS**0.5  # standard error of a median over that of one of the values (normal distribution)
 _PLAN = "plan"
 
 
@@ -76,4 +80,12 @@ def measure_on_machine(
     times_s = tuple(
         tuple(map(median, zip(*told["times_s"][i::count], strict=True))) for i in range(count)
     )  # a time of each of its exchanges
-    return Measurement(times_s, node_seconds(rounds, told["took_s"]), done.wall_s)
+    ratios = [
+        repeat / middle
+        for i, medians in enumerate(times_s)
+        for times in told["times_s"][i + count :: count]  # without the first repeat, which makes connections
+        for repeat, middle in zip(times, medians, strict=True)
+        if middle > 0
+    ]
+    scatter = tuple(map(float, np.quantile(ratios, _ENDS) ** _OF_MEDIAN)) if len(ratios) >= _FEWEST else None
+    return Measurement(times_s, node_seconds(rounds, told["took_s"]), done.wall_s, scatter=scatter)

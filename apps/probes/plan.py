@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from apps.spec.real_machine import RealMachine
@@ -19,6 +19,8 @@ class Measurement:
     node_s: float  # nodes held times their time: two nodes for a single message, else all of the plan
     wall_s: float  # of this computer
     energies_j: tuple[float | None, ...] = ()  # by experiment, of its first host; None: not counted; (): none counted
+    # Ends that hold 90 % of such medians, relative to one of them; None: it was not repeated.
+    scatter: tuple[float, ...] | None = field(default=None, metadata={"may_be_absent": True})
 
 
 class Plan(Protocol):

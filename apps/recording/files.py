@@ -91,15 +91,16 @@ def read_events(folder: Path, nranks: int, *, measured: bool) -> Recording:
     """
     events = by_rank(folder, nranks, "events", EVENT)
     if (folder / "0.communicators").is_file():
-        communicators = _merged_communicators(folder, events)
+        communicators, paths = _merged_communicators(folder, events), _merged_paths(folder, events)
     else:
         communicators = _communicators(folder / "communicators")
+        paths = _numbers_by_line(folder / "sites") if (folder / "sites").is_file() else ()
     marks = [np.flatnonzero(event["kind"] == Kind.MARK) for event in events]
     return Recording(
         events=_framed(events, marks, whole=False),
         counts=by_rank(folder, nranks, "counts", np.dtype(np.int64)),
         communicators=communicators,
-        paths=_numbers_by_line(folder / "sites") if (folder / "sites").is_file() else (),
+        paths=paths,
         measured=measured,
     )
 
@@ -136,6 +137,15 @@ def _merged_communicators(folder: Path, events: Sequence[npt.NDArray[np.void]]) 
             raise Incomplete(f"the communicators of rank {rank} were not written completely")
         row["comm"][used] = np.array(communicators, np.int32)[row["comm"][used]]
     return tuple(members)
+
+
+def _merged_paths(folder: Path, events: Sequence[npt.NDArray[np.void]]) -> tuple[tuple[int, ...], ...]:
+    """Return the paths of calls, which each rank has numbered itself, and give all events the same numbers for them."""
+    numbers: dict[tuple[int, ...], int] = {}
+    for rank, row in enumerate(events):
+        own = _numbers_by_line(folder / f"{rank}.sites")
+        row["site"] = np.array([0, *(numbers.setdefault(path, len(numbers) + 1) for path in own)])[row["site"]]
+    return tuple(numbers)
 
 
 def read_energies(folder: Path, recording: Recording) -> tuple[npt.NDArray[np.float64], ...]:

@@ -91,7 +91,7 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
     if program is not None and spec.compute == "injected" and not any(record.compute_s):
         yield _no_computation(program)
     if record.look_share > _LOOKS_MATTER:
-        yield f"{100 * record.look_share:.2g} % of the time of a rank is {CHARGED}"
+        yield f"{100 * record.look_share:.0f} % of the time of a rank is {CHARGED}"
     if record.inputs is not None:
         yield from _varying(record.inputs.varies)
         yield from _threads(record.inputs.threads)
@@ -122,7 +122,7 @@ def _of_timed(timed: Timed) -> Iterator[str]:
 def _spread(spread_rel: float) -> Iterator[str]:
     """Yield how far measured computation may be wrong."""
     if spread_rel > SPREAD_REL:
-        yield f"the program's computation was timed on this computer and may be wrong by {100 * spread_rel:.2g} %"
+        yield f"the program's computation, timed on this computer, may be wrong by {100 * spread_rel:.0f} %"
 
 
 def _of_measured(measured: Measured, ranks: int) -> Iterator[str]:

@@ -48,8 +48,7 @@ class Plan:
     experiments: tuple[ExperimentPlan, ...] = ()  # evidence too: measurements of messages and of blocks
     others: tuple[Other, ...] = ()
     askers: tuple[str, ...] = ()  # predictors that ask for recordings and experiments
-    refused: int = 0  # predictions without an answer, whose evidence is refused, such as a run of the target itself
-    beyond: tuple[str, ...] = ()  # reasons of other predictions without an answer, whose evidence is beyond the limit
+    refusals: tuple[tuple[str, str, int], ...] = ()  # predictions without an answer: predictor, why, and how many
     limit: EvidenceLimit | None = None  # of the evidence of a prediction
     remark: str = ""  # about simulations that are not known yet
 
@@ -70,8 +69,7 @@ class Plan:
             recordings=tuple(dict.fromkeys((*self.recordings, *other.recordings))),
             experiments=tuple(dict.fromkeys((*self.experiments, *other.experiments))),
             askers=tuple(dict.fromkeys((*self.askers, *other.askers))),
-            beyond=tuple(dict.fromkeys((*self.beyond, *other.beyond))),
-            refused=self.refused + other.refused,
+            refusals=(*self.refusals, *other.refusals),
         )
 
 
@@ -91,7 +89,7 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
     known = {spec: record for spec in plan.specs if (record := _kept(spec, store)) is not None}
     evidence = [*_recordings(plan.recordings, store), *_experiments(plan.experiments, store)]
     others = [*plan.others, *_timings([*plan.specs, *(spec for spec, _ in plan.recordings)], store)]
-    told = evidence or others or plan.beyond
+    told = evidence or others or plan.refusals
     lines = [] if told and not plan.specs else [_runs_text(plan, known, jobs)]
     lines += _costs(plan, known)
     for steps, asker in ((evidence, ", ".join(plan.askers)), (others, "")):
@@ -100,21 +98,15 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
             time_s = sum(step.wall_s for step in steps)
             time = f", about {rough_duration(time_s)}" if time_s else ""
             lines.append(f"{'besides these, ' if lines else ''}{listed}{time}")
-    lines += [refusals_text(plan.refused)] if plan.refused else []
-    lines += [f"no answer: {reason}" for reason in plan.beyond]
-    if plan.limit is not None and (plan.recordings or plan.experiments or plan.beyond):
+    lines += refusal_lines(plan.refusals)
+    if plan.limit is not None and (plan.recordings or plan.experiments or plan.refusals):
         lines.append(f"limit of a prediction's evidence: {plan.limit} (--evidence-time, --evidence-memory)")
     return "\n".join([*lines, *([plan.remark] if plan.remark else [])])
 
 
-def refusals_text(refused: int) -> str:
-    """Return a line about predictions that will have no answer.
-
-    >>> refusals_text(3)
-    '3 predictions have no answer: their evidence is not available, such as a run of the target itself'
-    """
-    have = "prediction has" if refused == 1 else "predictions have"
-    return f"{refused} {have} no answer: their evidence is not available, such as a run of the target itself"
+def refusal_lines(refusals: Iterable[tuple[str, str, int]]) -> list[str]:
+    """Return a line for each reason why predictions will have no answer."""
+    return [f"no answer from {name}, {number_of(many, 'prediction')}: {reason}" for name, reason, many in refusals]
 
 
 def _runs_text(plan: Plan, known: dict[RunSpec, RunRecord], jobs: int) -> str:

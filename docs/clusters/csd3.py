@@ -21,7 +21,7 @@ from predictor.factorisation.machine import Curves, Machine, Segment
 
 sys.path[:0] = [str(DATA.parent)]
 
-from collectives import COLLECTIVES, Pair, errors, fitted, read  # noqa: E402 (found by the line above)
+from collectives import COLLECTIVES, Pair, errors, fitted, interval, read, uncertainty  # noqa: E402 (found by the line above)
 
 TABLE, KNOWN, ASKED = str(DATA / "csd3-messages.csv"), "ib", "roce"
 TITLE = "Collective operations of 2 x 32 ranks of csd3: measured, fitted on InfiniBand, predicted on RoCE"
@@ -44,6 +44,13 @@ class Line:
     asked_us: float
     asked_error: float
     ratio_error: float
+    asked_low_us: float  # ends of the 90 % interval
+    asked_high_us: float
+
+    @property
+    def within(self) -> bool:
+        """True if the measured time lies in the interval."""
+        return self.asked_low_us <= self.asked_us <= self.asked_high_us
 
 
 @cache
@@ -52,10 +59,15 @@ def lines() -> tuple[Line, ...]:
     ranks, known, measured = read(TABLE, KNOWN)
     _, asked, others = read(TABLE, ASKED)
     node = fitted(ranks, known, measured)
-    of_known, of_asked = errors(Pair(ranks, known, node), measured), errors(Pair(ranks, asked, node), others)
+    spread, pair = uncertainty(ranks, known, measured), Pair(ranks, asked, node)
+    of_known, of_asked = errors(Pair(ranks, known, node), measured), errors(pair, others)
     pairs = zip(measured, of_known, others, of_asked, strict=True)
     return tuple(
-        Line(a.operation, a.size, a.time_us, *map(float, (np.expm1(x), b.time_us, np.expm1(y), np.expm1(y - x))))
+        Line(
+            *(a.operation, a.size, a.time_us, float(np.expm1(x)), b.time_us, float(np.expm1(y))),
+            float(np.expm1(y - x)),
+            *interval(pair, b, spread),
+        )
         for a, x, b, y in pairs
     )
 
@@ -63,14 +75,17 @@ def lines() -> tuple[Line, ...]:
 def collectives() -> str:
     """Return the table of some sizes in Markdown."""
     made = [
-        "| operation | bytes | InfiniBand, measured | fitted | RoCE, measured | predicted | error of the ratio |",
-        "|---|---:|---:|---:|---:|---:|---:|",
+        "| operation | bytes | InfiniBand, measured | fitted | RoCE, measured | predicted | 90 % interval | "
+        "error of the ratio |",
+        "|---|---:|---:|---:|---:|---:|---|---:|",
     ]
     for line in sorted(lines(), key=lambda line: (line.operation, line.size)):
         if line.size in _SHOWN:
             times = [f"{_time(us)} | {100 * error:+.1f} %" for us, error in (
                 (line.known_us, line.known_error), (line.asked_us, line.asked_error))]  # fmt: skip
-            made.append(f"| {line.operation} | {line.size:,} | {' | '.join(times)} | {100 * line.ratio_error:+.1f} % |")
+            ends = f"{_time(line.asked_low_us)} to {_time(line.asked_high_us)}{'' if line.within else ', not in it'}"
+            cells = " | ".join((*times, ends))
+            made.append(f"| {line.operation} | {line.size:,} | {cells} | {100 * line.ratio_error:+.1f} % |")
     return "\n".join(made)
 
 
@@ -80,7 +95,10 @@ def _time(us: float) -> str:
 
 def medians() -> str:
     """Return the table of the median errors in Markdown."""
-    made = ["| operation | sizes | InfiniBand, fitted | RoCE, predicted | ratio |", "|---|---:|---:|---:|---:|"]
+    made = [
+        "| operation | sizes | InfiniBand, fitted | RoCE, predicted | in its 90 % interval | ratio |",
+        "|---|---:|---:|---:|---:|---:|",
+    ]
     for name, some in {
         **{o: [line for line in lines() if line.operation == o] for o in COLLECTIVES},
         "all": lines(),
@@ -89,6 +107,7 @@ def medians() -> str:
             f"{100 * float(np.median([abs(getattr(line, key)) for line in some])):.1f} %"
             for key in ("known_error", "asked_error", "ratio_error")
         ]
+        cells.insert(2, str(sum(line.within for line in some)))
         made.append(f"| {name} | {len(some)} | {' | '.join(cells)} |")
     return "\n".join(made)
 
@@ -172,6 +191,9 @@ def _figure() -> Any:
         ):  # fmt: skip
             measured = np.array([getattr(line, us) for line in some])
             made = measured * (1 + np.array([getattr(line, error) for line in some]))
+            if name == "RoCE":
+                ends = [(line.asked_low_us, line.asked_high_us) for line in some]
+                axes.fill_between(sizes, *zip(*ends, strict=True), color=colour, alpha=0.18, linewidth=0)
             word = "fitted" if name == "InfiniBand" else "predicted"
             axes.plot(sizes, made, color=colour, linewidth=1.4, label=f"{name}, {word}")
             axes.plot(sizes, measured, "o", color=colour, markersize=3.5, label=f"{name}, measured")

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from apps.calibrate.patterns.replay import replayed
 from apps.calibrate.patterns.rows import read_rows as read_pattern_rows
 from apps.calibrate.platform_file import Cluster
 from apps.calibrate.request import ALLTOALL, FIT_RANKS, LATENCY_US
-from clusters import csd3
+from clusters import csd3, hpl
 from clusters.published import CASES, DATA, rows_of
 from platforms.options import read_platforms
 from platforms.read.read import kept_file, read_platform
@@ -28,7 +29,10 @@ from validation.measured.judge import judged as judged_by_structure
 from validation.measured.runs import choices, read_runs
 
 ROOT = DATA.parents[2]
-TAURUS = ROOT / "examples" / "real" / "saturation-taurus.csv"
+CALLS = [
+    (Cluster("taurus", 12, 12, 18.4e9), ROOT / "examples" / "real" / "saturation-taurus.csv"),
+    (Cluster("miriel", 16, 24, 18.4e9), ROOT / "examples" / "real" / "saturation-miriel.csv"),
+]
 PAGES = ROOT / "docs" / "validation"
 PI, PI_CLUSTER = ROOT / "examples" / "real" / "npb-raspberry-pi.csv", ROOT / "examples" / "real" / "raspberry-pi.xml"
 FEW, NAIVE, CONTENTION, FOLLOWED, STEPS = "few terms", "naive", "contention", "factorisation", "collectives"
@@ -41,6 +45,10 @@ TITLES = {
     "clusters-programs": "Median error of every predictor, by cluster and program",
     "clusters-costs": "Median error against the cost of the evidence, by cluster and predictor",
 }
+HPL_STUDIES = {
+    "geometry": "HPL, grids", "geometry rest": "HPL, grids", "matrix size": "HPL, sizes", "factorial": "HPL, settings"
+}  # fmt: skip
+PI_EVIDENCE = "1,2,8@8,bt:16@16,sp:16@16,ft:64@16"  # as on the page of the Raspberry Pi
 _LEAST, _MOST = 0.1, 300.0  # % of error that pictures show
 _COSTED = ("CG", "MG", "LU", "EP")
 # Node-seconds of the evidence over those of the run: the text of measured-league.md, for CG, MG, LU and EP on free.
@@ -88,9 +96,15 @@ def _published() -> Iterator[Row]:
 
 def _raspberry_pi() -> Iterator[Row]:
     platform = read_platforms([str(PI_CLUSTER)])[0]
-    for made in judged_by_structure(read_runs(str(PI)), platform, choices("", "1,2,8@8"), choices("", "16@8")):
+    evidence = choices("", PI_EVIDENCE)
+    runs = read_runs(str(PI))
+    for made in judged_by_structure(runs, platform, evidence, ()):
         if made.role == JUDGED and made.error is not None:
-            yield Row("Raspberry Pi", f"{made.run.app.upper()} {made.run.preset}", CONTENTION, made.error, made.within)
+            own = [run for run in runs if run.app == made.run.app and any(choice.has(run) for choice in evidence)]
+            cost = sum(run.nodes * run.time_s for run in own) / (made.run.nodes * made.run.time_s)
+            yield Row(
+                "Raspberry Pi", f"{made.run.app.upper()} {made.run.preset}", CONTENTION, made.error, made.within, cost
+            )
     table = read_table(str(PI), ("app", "class"), {})
     for row in judged(table, (1, 2), ()).judged:
         full = [run for run in table.series[row.name] if run.ranks / run.nodes == row.ranks / row.nodes]
@@ -120,40 +134,43 @@ def _emulated() -> Iterator[Row]:
                 )
 
 
-def _dahu() -> Iterator[Row]:
-    """Yield the process grids of HPL on Dahu; no run of HPL is evidence."""
-    table = next(table for table in _tables("real-dahu.md") if {"grid", "error"} <= table[0].keys())
-    for cells in table:
-        yield Row("Dahu", "HPL", FOLLOWED, float(cells["error"].removesuffix(" %")) / 100)
+def _hpl() -> Iterator[Row]:
+    """Yield HPL on Dahu and gros without the rows to which something was fitted."""
+    for run in hpl.dahu_runs():
+        if not run.fitted:
+            yield Row("Dahu", HPL_STUDIES[run.study], FOLLOWED, run.error, run.within)
+    for run in hpl.gros_runs():
+        if not run.fitted:
+            yield Row("gros", "HPL, sizes", FOLLOWED, run.error, run.within)
 
 
 def _csd3() -> Iterator[Row]:
     """Yield collective operations over RoCE; those over InfiniBand were fitted."""
     for line in csd3.lines():
-        yield Row("csd3", line.operation, STEPS, line.asked_error)
+        yield Row("csd3", line.operation, STEPS, line.asked_error, line.within)
 
 
 def kept() -> tuple[Row, ...]:
     """Return the rows that other pages have kept."""
-    return (*_emulated(), *_dahu())
+    return (*_emulated(), *_hpl())
 
 
-def _taurus() -> Iterator[Row]:
+def _calls(cluster: Cluster, path: Path) -> Iterator[Row]:
     """Yield the calls of many nodes, replayed on links whose sharing was fitted to calls of up to four nodes."""
-    measured = read_pattern_rows([str(TAURUS)], "taurus")
-    few = fitted_rows(measured, FIT_RANKS)
-    cluster, latency_s = Cluster("taurus", 12, 12, 18.4e9), 1e-6 * LATENCY_US
+    measured = read_pattern_rows([str(path)], cluster.name)
+    few, latency_s = fitted_rows(measured, FIT_RANKS), 1e-6 * LATENCY_US
     options = sharing_options("ompi", ALLTOALL)
     content = sharing_platform(cluster, sharing_of(few, latency_s), latency_s, options, [])
-    for made in replayed(read_platform(kept_file(content), "taurus"), measured, few):
+    for made in replayed(read_platform(kept_file(content), cluster.name), measured, few):
         if not made.fitted:
-            yield Row("taurus", made.row.call.pattern, "simulate", made.error)
+            yield Row(cluster.name, made.row.call.pattern, "simulate", made.error)
 
 
 @cache
 def rows() -> tuple[Row, ...]:
     """Return all rows, by cluster and program."""
-    found = [*kept(), *_csd3(), *_taurus(), *_raspberry_pi(), *_published()]
+    calls = [row for cluster, path in CALLS for row in _calls(cluster, path)]
+    found = [*kept(), *_csd3(), *calls, *_raspberry_pi(), *_published()]
     order = list(COLOURS)
     return tuple(sorted(found, key=lambda row: (row.cluster.lower(), row.program.lower(), order.index(row.predictor))))
 
@@ -197,7 +214,18 @@ def best() -> str:
     return "\n".join(lines)
 
 
-PARTS: dict[str, Callable[[], str]] = {"by-cluster": by_cluster, "best": best}
+def intervals() -> str:
+    """Return the table of all intervals of 90 %, by predictor and cluster, in Markdown."""
+    lines = ["| predictor | cluster | rows | in their 90 % interval | share |", "|---|---|---:|---:|---:|"]
+    known = [row for row in rows() if row.within is not None]
+    groups = _grouped(lambda row: (f"`{row.predictor}`", row.cluster), known)
+    for (predictor, cluster), some in {**dict(sorted(groups.items())), ("all", ""): known}.items():
+        inside = sum(bool(row.within) for row in some)
+        lines.append(f"| {predictor} | {cluster} | {len(some)} | {inside} | {inside / len(some):.0%} |")
+    return "\n".join(lines)
+
+
+PARTS: dict[str, Callable[[], str]] = {"by-cluster": by_cluster, "best": best, "intervals": intervals}
 
 
 def pictures() -> dict[str, str]:
@@ -256,8 +284,11 @@ def _costs() -> Any:
         seen.add(name)
         axes.plot(*[[value] for value in at], MARKERS[name], color=COLOURS[name], markersize=7, label=label)
         near = any(abs(at[0] - x) < 35 and abs(np.log(at[1] / y)) < 0.15 for x, y in places)
+        over = any(name == NAIVE and abs(at[0] - x) < 35 and abs(np.log(at[1] / y)) < 0.15
+                   for (_, name), (x, y) in points.items())  # fmt: skip
         places.append(at)
         aside: dict[str, Any] = {"xytext": (-6, -3), "ha": "right"} if near else {"xytext": (6, -3)}
+        aside = {"xytext": (0, -15), "ha": "center"} if near and over else aside
         if name == NAIVE:
             axes.plot(*zip(at, points[cluster, FEW], strict=True), color=PALE, linewidth=1, zorder=0)
             continue

@@ -2,18 +2,19 @@
 
     .venv/bin/python examples/real/collectives.py examples/real/published/csd3-messages.csv --known ib --network roce
 
-The table has the columns network, benchmark (latency, mbw_mr, allreduce, allgather, alltoall), active_ranks,
-size_bytes, time_us and bandwidth_MB_per_s.  latency and mbw_mr describe a network.  What they do not tell, messages
-inside a node, is fitted to the collective operations of the known network, and kept for the other one
-(docs/validation/csd3.md).
+The table has the columns network, benchmark (latency, mbw_mr, biband, allreduce, allgather, alltoall), active_ranks,
+size_bytes, time_us and bandwidth_MB_per_s.  latency, biband of many pairs and mbw_mr of one pair describe a network.
+What they do not tell, messages inside a node, is fitted to the collective operations of the known network, and kept for
+the other one (docs/validation/csd3.md).
 """
 
 from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -35,6 +36,7 @@ ADAPTER_FROM = (
     16_384  # UCX without copies by the kernel: larger messages inside a node take the way through the adapter
 )
 _CACHES = 400e6  # bytes of the buffers of a node's ranks from which they are read from memory
+_LEVEL = 0.9  # of the intervals
 _SOFT, _HOLD = 0.03, 0.02  # of the fit: residuals below are alike; how firmly parameters stay where they begin
 
 
@@ -58,17 +60,32 @@ class Network:
     """Messages between the nodes."""
 
     latency_us: Mapping[int, float]  # of a lone message, by size
-    rate: Mapping[int, float]  # MB/s of as many messages at once as a node has ranks, by size
+    rate: Mapping[int, float]  # MB/s each way of as many messages at once as a node has ranks, by size
+    alone: Mapping[int, float]  # MB/s of one pair, by size
+
+    @property
+    def unbatched(self) -> Network:
+        """The network if messages of different ranks get through it no faster than those of one rank."""
+        return replace(self, rate=self.alone)
 
     def time_us(self, size: float, messages: int) -> float:
         """Return the time of messages that leave a node at once."""
-        return _between(self.latency_us, size) + (messages - 1) * size / _between(self.rate, size)
+        return self._latency_of(size) + (messages - 1) * size / self._rate_of(size)
+
+    @cached_property
+    def _latency_of(self) -> Callable[[float], float]:
+        return _between(self.latency_us)
+
+    @cached_property
+    def _rate_of(self) -> Callable[[float], float]:
+        return _between(self.rate)
 
 
-def _between(points: Mapping[int, float], size: float) -> float:
-    """Return a value between measured sizes, along lines in logarithms."""
+def _between(points: Mapping[int, float]) -> Callable[[float], float]:
+    """Return a function of the size that passes through measured values, along lines in logarithms."""
     sizes = sorted(known for known in points if known > 0)
-    return float(np.exp(np.interp(np.log(max(size, 1)), np.log(sizes), np.log([points[known] for known in sizes]))))
+    at, values = np.log(sizes), np.log([points[known] for known in sizes])
+    return lru_cache(None)(lambda size: float(np.exp(np.interp(np.log(max(size, 1)), at, values))))
 
 
 @dataclass(frozen=True)
@@ -161,13 +178,8 @@ def read(path: str, network: str) -> tuple[int, Network, list[Measured]]:
     rows = [row for _, row in checked_rows(path, COLUMNS, "Give a CSV table") if row["network"] == network]
     try:
         latency = {int(row["size_bytes"]): float(row["time_us"]) for row in rows if row["benchmark"] == "latency"}
-        pairs = [row for row in rows if row["benchmark"] == "mbw_mr"]
-        most = max((int(row["active_ranks"]) for row in pairs), default=0)
-        rate = {
-            int(row["size_bytes"]): float(row["bandwidth_MB_per_s"])
-            for row in pairs
-            if int(row["active_ranks"]) == most
-        }
+        alone, pairs = _rates(rows, "mbw_mr")
+        _, both_ways = _rates(rows, "biband")
         made = [
             Measured(row["benchmark"], int(row["size_bytes"]), float(row["time_us"]))
             for row in rows
@@ -175,10 +187,22 @@ def read(path: str, network: str) -> tuple[int, Network, list[Measured]]:
         ]
     except ValueError as err:
         raise UserError(path, f"not a number: {err}", "Correct it") from None
-    if not latency or not rate or most & (most - 1):
-        problem = f"network {network!r} has no rows of latency and of mbw_mr with a power of two of ranks"
+    most = max((int(row["active_ranks"]) for row in rows if row["benchmark"] == "mbw_mr"), default=0)
+    if not (latency and both_ways and alone) or alone is pairs or most & (most - 1):
+        problem = f"network {network!r} has no rows of latency, of biband, and of mbw_mr with 2 and 2^k ranks"
         raise UserError(path, problem, "Give them, or another network")
-    return most // 2, Network(latency, rate), made
+    rate = {size: value / 2 for size, value in both_ways.items()}
+    return most // 2, Network(latency, rate, alone), made
+
+
+def _rates(rows: Sequence[Mapping[str, str]], benchmark: str) -> tuple[dict[int, float], dict[int, float]]:
+    """Return the rates by size of the fewest and of the most ranks of a benchmark; the same if there is one number."""
+    by_ranks: dict[int, dict[int, float]] = {}
+    for row in rows:
+        if row["benchmark"] == benchmark:
+            mine = by_ranks.setdefault(int(row["active_ranks"]), {})
+            mine[int(row["size_bytes"])] = float(row["bandwidth_MB_per_s"])
+    return by_ranks.get(min(by_ranks, default=0), {}), by_ranks.get(max(by_ranks, default=0), {})
 
 
 def errors(pair: Pair, measured: Sequence[Measured]) -> np.ndarray:
@@ -207,19 +231,42 @@ def fitted(ranks: int, network: Network, measured: Sequence[Measured]) -> Node:
     return node(logs)
 
 
+def uncertainty(ranks: int, network: Network, measured: Sequence[Measured]) -> float:
+    """Return the 0.9 quantile of the logarithmic errors of operations that are left out of the fit, without sign."""
+    far: list[float] = []
+    for operation in COLLECTIVES:
+        others = [one for one in measured if one.operation != operation]
+        rest = [one for one in measured if one.operation == operation]
+        far += errors(Pair(ranks, network, fitted(ranks, network, others)), rest).tolist()
+    return float(np.quantile(np.abs(far), _LEVEL))
+
+
+def interval(pair: Pair, one: Measured, spread: float) -> tuple[float, float]:
+    """Return the ends of the 90 % interval of a time, us.
+
+    Messages of all ranks of a node at once pass as fast as in the benchmark of many pairs, or no faster than those of a
+    single rank; ``spread`` is the ``uncertainty`` of both.
+    """
+    slow = replace(pair, network=pair.network.unbatched)
+    times = [some.time_us(one.operation, one.size) for some in (pair, slow)]
+    return min(times) * float(np.exp(-spread)), max(times) * float(np.exp(spread))
+
+
 def run(args: argparse.Namespace) -> int:
     """Fit, predict and print."""
     ranks, network, measured = read(args.table, args.known)
     node = fitted(ranks, network, measured)
     _, other, asked = read(args.table, args.network)
     known, pair = Pair(ranks, network, node), Pair(ranks, other, node)
-    print("operation,size_bytes,predicted_us,measured_us,error,ratio_error")
+    spread = uncertainty(ranks, network, measured)
+    print("operation,size_bytes,predicted_us,low_us,high_us,measured_us,error,ratio_error")
     of_known = dict(zip(((one.operation, one.size) for one in measured), errors(known, measured), strict=True))
     ratios = []
     for one, error in zip(asked, errors(pair, asked), strict=True):
         ratios.append(error - of_known.get((one.operation, one.size), np.nan))
-        told = f"{pair.time_us(one.operation, one.size):.2f},{one.time_us:.2f}"
-        print(f"{one.operation},{one.size},{told},{np.expm1(error):+.3f},{np.expm1(ratios[-1]):+.3f}")
+        low, high = interval(pair, one, spread)
+        times = f"{pair.time_us(one.operation, one.size):.2f},{low:.2f},{high:.2f},{one.time_us:.2f}"
+        print(f"{one.operation},{one.size},{times},{np.expm1(error):+.3f},{np.expm1(ratios[-1]):+.3f}")
     medians = [
         float(np.nanmedian(np.abs(np.expm1(some)))) for some in (list(of_known.values()), errors(pair, asked), ratios)
     ]

@@ -33,6 +33,7 @@ from predictor.families import knowing_shares
 from predictor.intervals.interval import with_interval
 
 _FOLLOWED = "predictor.followed.effects"  # an add-on
+_SCATTER = "predictor.followed.scatter"
 
 
 @dataclass(frozen=True)
@@ -132,7 +133,8 @@ def complete(prediction: Prediction, predictor: str, target: Target, evidence: S
     prediction = replace(prediction, communication_only=_without_computation(prediction, target, evidence))
     prediction = with_error_range(with_energy(prediction, target), predictor, target)
     prediction = _with_notes(with_bottleneck(with_changes(prediction, target)), target)
-    return with_interval(prediction, predictor, target, evidence)
+    prediction = with_interval(prediction, predictor, target, evidence)
+    return provided(f"{_SCATTER}:with_scatter")(prediction, target, evidence) if is_there(_SCATTER) else prediction
 
 
 def _without_computation(prediction: Prediction, target: Target, evidence: Sequence[Evidence]) -> bool:

@@ -58,9 +58,9 @@ def ranges(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
     return numbers
 
 
-def expanded(recording: Recording) -> Flat:
-    """Return the events of all ranks with every collective replaced by its messages."""
-    given = flat(recording.events)
+def expanded(recording: Recording, given: Flat | None = None) -> Flat:
+    """Return the events of all ranks, or ``given`` ones, with every collective replaced by its messages."""
+    given = flat(recording.events) if given is None else given
     at = np.flatnonzero(given.events["kind"] == Kind.COLLECTIVE)
     if not len(at):
         return given
@@ -170,7 +170,7 @@ def _numbered(columns: Sequence[np.ndarray]) -> np.ndarray:
     return number
 
 
-def _inside(call: Call) -> np.ndarray:
+def _alone(call: Call) -> Members:
     rows: list[tuple[int, int, int, int]] = []
     number = 0
     for step in steps(call):
@@ -179,12 +179,7 @@ def _inside(call: Call) -> np.ndarray:
             number += 1
             rows.append((Kind.SEND if is_send else Kind.RECV, partner, number, size_bytes))
         rows += [(Kind.WAIT, -1, request, 0) for request in range(begun + 1, number + 1)]
-    return np.array(rows, np.int64).reshape(-1, 4)
-
-
-def _alone(call: Call) -> Members:
-    rows = _inside(call)
-    return Members(rows, np.array([0, len(rows)]))
+    return Members(np.array(rows, np.int64).reshape(-1, 4), np.array([0, len(rows)]))
 
 
 def _pairs(op: np.ndarray, mode: np.ndarray) -> list[tuple[int, int]]:

@@ -6,6 +6,7 @@ They are those that predictor.network.collectives gives for one member.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
@@ -36,6 +37,7 @@ def is_covered(op: int, mode: int) -> bool:
     return op in _STAGES and mode == Reduction.COMMUTES
 
 
+@lru_cache(maxsize=8)
 def of_members(op: int, ranks: int, root: int, size_bytes: int) -> Members:
     """Return the rows of a collective that is covered.
 

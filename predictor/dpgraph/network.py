@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -85,18 +85,9 @@ class NetworkModel:
         Raises:
             KeyError: A pair of hosts that exchange messages has no way.
         """
-        pairs, kinds = program.pairs, program.kinds
-        ends = (map(placement.__getitem__, part.tolist()) for part in np.divmod(pairs, program.nranks))
-        hosts = list(zip(*ends, strict=True))
-        known: dict[tuple[str, str], int] = {}
-        path_of_pair = np.array([known.setdefault(pair, len(known)) for pair in hosts], np.int32)
-        if isinstance(self.ways, Ways) and not self.own_ways:
-            timing_classes, paths = self.ways.rows(list(known))
-        else:
-            ways = [self.ways[pair] for pair in known]
-            timing_classes = np.array([way.timing_class for way in ways], np.int64)
-            paths = self._paths([*ways, *self.own_ways])
-        path = path_of_pair[kinds.pair] if len(pairs) else np.empty(0, np.int32)
+        kinds = program.kinds
+        path_of_pair, timing_classes, paths = self.paths_of(program.pairs, program.nranks, placement)
+        path = path_of_pair[kinds.pair] if len(path_of_pair) else np.empty(0, np.int32)
         size_bytes = kinds.size_bytes.astype(float)
         amount_bytes = size_bytes + self.protocol.envelope_bytes
         segment = np.searchsorted(self.timing.above_bytes, amount_bytes, side="left") - 1
@@ -112,6 +103,19 @@ class NetworkModel:
         messages["detached"] = buffered & ~synchronous & ~one_sided
         messages["eager"] = (size_bytes < self.protocol.eager_below_bytes) & ~synchronous | one_sided
         return Messages(messages, kinds.kind), paths
+
+    def paths_of(
+        self, pairs: np.ndarray, nranks: int, placement: Sequence[str]
+    ) -> tuple[np.ndarray, np.ndarray, Paths]:
+        """Return the path of each of a program's pairs, the timing class of each path, and the paths."""
+        ends = (map(placement.__getitem__, part.tolist()) for part in np.divmod(pairs, nranks))
+        known: dict[tuple[str, str], int] = {}
+        path_of_pair = np.array([known.setdefault(pair, len(known)) for pair in zip(*ends, strict=True)], np.int32)
+        if isinstance(self.ways, Ways) and not self.own_ways:
+            return path_of_pair, *self.ways.rows(list(known))
+        ways = [self.ways[pair] for pair in known]
+        classes = np.array([way.timing_class for way in ways], np.int64)
+        return path_of_pair, classes, self._paths([*ways, *self.own_ways])
 
     def own_flows(self, program: Program, paths: Paths) -> tuple[np.ndarray, np.ndarray]:
         """Return which instructions move bytes over ways of their own, and a MESSAGE for each of them.

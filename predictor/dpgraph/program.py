@@ -137,7 +137,7 @@ class Sections:
         if has_looks(recording):
             looking = with_loops(events.ranks(), recording.counts)
             events, self._looks = flat([folded.events for folded in looking]), [folded.looks for folded in looking]
-        self._all = _until_stop(events) if self.timed_rank is None else events  # looks behind the end are not used
+        self._all = until_stop(events) if self.timed_rank is None else events  # looks behind the end are not used
         ends = np.flatnonzero((self._all.events["kind"] == Kind.MARK) & (self._all.events["op"] == Mark.ITERATION)) + 1
         counts = np.diff(np.searchsorted(ends, self._all.first, side="right"))
         if counts.min() < counts.max():
@@ -171,7 +171,7 @@ class Sections:
 
     def _made(self, iterations: int) -> Program:
         if iterations == self.iterations:
-            program, place = _matched(self._all, self._looks)
+            program, place = matched(self._all, self._looks)
             if not self._looks:
                 return program
             looks = looks_at(self._all.ranks(), self._looks, place, code=program.code, argument=program.argument)
@@ -179,7 +179,7 @@ class Sections:
         if self.iterations < 3 or iterations < 3:
             problem = f"{self.iterations} iterations were recorded, {iterations} are needed"
             raise UserError("recording", problem, "Record at least three iterations, or as many as are needed")
-        return _matched(self._unrolled(iterations)[0])[0]
+        return matched(self._unrolled(iterations)[0])[0]
 
     def looped(self, iterations: int) -> Program:
         """Return the program with a number of iterations, of which those that are copies are a loop.
@@ -204,7 +204,7 @@ class Sections:
     def _once(self) -> Program | None:
         """The program whose loop is executed once; None: its iterations cannot be a loop."""
         unrolled, ends = self._unrolled(LEAST_FOR_LOOP)
-        program, place = _matched(unrolled)
+        program, place = matched(unrolled)
         return looped_once(program, place[ends[:, 0]], place[ends[:, 1]])
 
     def time_s(self, elapsed_s: np.ndarray) -> float:
@@ -248,7 +248,7 @@ class Sections:
     def _amount(self, iterations: int, which: np.ndarray) -> np.ndarray:
         """Return the sum of the amounts of some events in the timed section, by rank."""
         first, events = self._all.first, self._all.events
-        start, stop = _first_mark(self._all, Mark.START, first[:-1]), _first_mark(self._all, Mark.STOP, first[1:])
+        start, stop = first_mark(self._all, Mark.START, first[:-1]), first_mark(self._all, Mark.STOP, first[1:])
         more = iterations - self.iterations if self.iterations else 0
 
         def added(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
@@ -284,7 +284,7 @@ class Sections:
         return made, made.first[:-1, None] + np.cumsum(within, axis=1)
 
 
-def _first_mark(given: Flat, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
+def first_mark(given: Flat, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
     """Return the event of the first such mark of each rank, or what stands for it on a rank that has none."""
     found = otherwise.copy()
     at = np.flatnonzero((given.events["kind"] == Kind.MARK) & (given.events["op"] == mark))[::-1]
@@ -292,10 +292,10 @@ def _first_mark(given: Flat, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
     return found
 
 
-def _until_stop(given: Flat) -> Flat:
+def until_stop(given: Flat) -> Flat:
     """Return the events up to the end of each rank's timed section."""
     events, first = given
-    last = np.minimum(_first_mark(given, Mark.STOP, first[1:]) + 1, first[1:])
+    last = np.minimum(first_mark(given, Mark.STOP, first[1:]) + 1, first[1:])
     if np.array_equal(last, first[1:]):
         return given
     return given.only(np.arange(len(events)) < np.repeat(last, np.diff(first)))
@@ -337,7 +337,7 @@ def looped_once(program: Program, first: np.ndarray, last: np.ndarray) -> Progra
     return replace(program, argument=argument, loop=loop, **changed)
 
 
-def _matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Program, np.ndarray]:
+def matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Program, np.ndarray]:
     """Return the program of these events, and the number of instructions before each event.
 
     The n-th receive of a pair, tag and communicator gets its n-th send.  A message that a rank gets out of another's
@@ -372,13 +372,13 @@ def _matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Prog
         message[at] = message[same[0]] if len(same) else -1
 
     code = np.full(len(events), COMPUTE, np.uint8)
-    for which, instruction in _CODES.items():
+    for which, instruction in CODES.items():
         code[kind == which] = instruction
     code[fetched] = SEND
     waits = np.flatnonzero(kind == Kind.WAIT)
     posts = np.flatnonzero((kind == Kind.SEND) | (kind == Kind.RECV))
     post_of_wait = posts[
-        _find(_key(rank[waits], events["request"][waits]), _key(rank[posts], events["request"][posts]))
+        find(operation_key(rank[waits], events["request"][waits]), operation_key(rank[posts], events["request"][posts]))
     ]
     message[waits] = message[post_of_wait]
     code[waits] = np.where(kind[post_of_wait] == Kind.SEND, WAIT_SENT, WAIT_RECEIVED)
@@ -404,15 +404,10 @@ def _matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Prog
     return program, kept
 
 
-_CODES = {
-    Kind.SEND: SEND,
-    Kind.RECV: RECV,
-    Kind.PROBE: PROBE,
-    Kind.MARK: MARK,
-    Kind.ELAPSE: SLEEP,
-    Kind.LOOK: LOOK,
-    BACK_EVENT: BACK,
-}
+CODES: dict[int, int] = {
+    Kind.SEND: SEND, Kind.RECV: RECV, Kind.PROBE: PROBE, Kind.MARK: MARK, Kind.ELAPSE: SLEEP, Kind.LOOK: LOOK
+}  # fmt: skip
+CODES[BACK_EVENT] = BACK
 
 
 def _order(events: np.ndarray, at: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:
@@ -421,10 +416,9 @@ def _order(events: np.ndarray, at: np.ndarray, source: np.ndarray, destination: 
 
 
 def _check(events: np.ndarray, rank: np.ndarray, sends: np.ndarray, receives: np.ndarray) -> None:
-    names = ("comm", "tag")
     if len(sends) == len(receives):
         same = (rank[sends] == events["peer"][receives]) & (events["peer"][sends] == rank[receives])
-        for name in names:
+        for name in ("comm", "tag"):
             same &= events[name][sends] == events[name][receives]
         if same.all():
             return
@@ -432,12 +426,13 @@ def _check(events: np.ndarray, rank: np.ndarray, sends: np.ndarray, receives: np
     raise UserError("recording", problem, "Receive every message before the end of the timed section")
 
 
-def _key(rank: np.ndarray, request: np.ndarray) -> np.ndarray:
+def operation_key(rank: np.ndarray, request: np.ndarray) -> np.ndarray:
+    """Return a number for each operation of a rank."""
     key: np.ndarray = (rank.astype(np.int64) << 40) + request + (1 << 39)
     return key
 
 
-def _find(wanted: np.ndarray, keys: np.ndarray) -> np.ndarray:
+def find(wanted: np.ndarray, keys: np.ndarray) -> np.ndarray:
     """Return the index of each wanted key."""
     order = np.argsort(keys, kind="stable")
     at = np.searchsorted(keys[order], wanted)

@@ -35,10 +35,6 @@ class RefusedEvidence(UserError):
     """A predictor asked for evidence that it may not have, such as a run of the target itself."""
 
 
-class BeyondLimit(RefusedEvidence):
-    """The evidence takes more time or memory than it may."""
-
-
 def evidence_settings(settings: Settings) -> Settings:
     """Return the settings of evidence: the truth and its predictions never share a measurement of the computation."""
     return replace(settings, measurement=1)
@@ -125,8 +121,8 @@ class Broker:
             self._spent_s += time.perf_counter() - started
         raise self._late(request)
 
-    def _late(self, request: EvidenceRequest) -> BeyondLimit:
-        return BeyondLimit(
+    def _late(self, request: EvidenceRequest) -> RefusedEvidence:
+        return RefusedEvidence(
             str(request.target),
             f"its evidence takes longer than the limit of {rough_duration(self._limit.time_s)}",
             "Raise it (--evidence-time), use a predictor with less evidence, or simulate the run",
@@ -147,7 +143,7 @@ class Broker:
             raise UserError(f"evidence {request.kind!r}", "no such kind of evidence", f"Known: {', '.join(_ANSWERS)}")
         excess = None if request.plan is None or self.settings.machine else self._limit.excess(request.plan)
         if excess is not None:
-            raise BeyondLimit(
+            raise RefusedEvidence(
                 str(request.target),
                 f"its {excess}, and the limit is {self._limit}",
                 "Use dpgraph:known, which measures nothing, or raise the limit (--evidence-time, --evidence-memory)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from apps.probes.plan import Plan as ExperimentPlan
@@ -13,8 +14,8 @@ from apps.spec.run_spec import RunSpec
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.store.identity import identity_hash
-from predictor.base import EvidenceRequest, Predictor, takes
-from predictor.evidence.broker import BeyondLimit, Broker, RefusedEvidence, as_carried_out, evidence_settings
+from predictor.base import EvidenceRequest, OutOfRange, Predictor, takes
+from predictor.evidence.broker import Broker, RefusedEvidence, as_carried_out, evidence_settings
 
 
 def planned(
@@ -39,23 +40,20 @@ def planned(
     recordings: dict[str, tuple[RunSpec, int]] = {}
     experiments: dict[str, ExperimentPlan] = {}
     askers: dict[str, None] = {}
-    refused, beyond = 0, dict[str, None]()
+    refused = Counter[tuple[str, str]]()
     limit = limit or EvidenceLimit()
     for settings, targets in groups:
         for target in targets:
             broker = Broker(settings, [target], record=simulate, limit=limit)
             for model in models(target) if callable(models) else models:
-                requests = model.requests([target]) if takes(model, target) else []
+                try:
+                    requests = _requests(model, target)
+                    specs = broker.specs(requests)
+                except (RefusedEvidence, OutOfRange) as err:  # reported in full when this target is evaluated
+                    refused[model.name, err.problem] += 1
+                    continue
                 if any(request.kind not in ("run", "declared") for request in requests):
                     askers[model.name] = None
-                try:
-                    specs = broker.specs(requests)
-                except RefusedEvidence as err:  # the reason is reported when this target is evaluated
-                    if isinstance(err, BeyondLimit):
-                        beyond[f"{model.name}, {err}"] = None
-                    else:
-                        refused += 1
-                    continue
                 evidence |= {same_run(spec): spec for spec in specs}
                 recordings |= _recordings(broker.settings, requests)
                 experiments |= _experiments(settings, requests)
@@ -68,11 +66,20 @@ def planned(
         tuple(recordings.values()),
         tuple(experiments.values()),
         askers=tuple(askers),
-        refused=refused,
-        beyond=tuple(beyond),
+        refusals=tuple((name, reason, many) for (name, reason), many in refused.items()),
         limit=limit,
         remark=remark,
     )
+
+
+def _requests(model: Predictor, target: Target) -> list[EvidenceRequest]:
+    """Return the requests of a predictor about a target; one without requests has to answer, or raises OutOfRange."""
+    if not takes(model, target):
+        raise OutOfRange(model.name, "the model divides the work evenly among the ranks", "Use another")
+    requests = model.requests([target])
+    if not requests and not model.further([target], []):
+        model.fit([]).predict(target)
+    return requests
 
 
 def recordings_plan(settings: Settings, targets: Iterable[Target], iterations: Callable[[Target], int]) -> Plan:

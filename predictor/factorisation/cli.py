@@ -80,6 +80,8 @@ class Predicted:
 
     run: Run
     evaluated: Evaluated
+    low_s: float  # ends of the 90 % interval
+    high_s: float
 
     @property
     def flops(self) -> float:
@@ -104,6 +106,7 @@ def answer(request: HplRequest) -> Reply:
     # Imported here for a quick start: they are slow to import.
     from predictor.factorisation.cluster import cluster_of, nominal_products, read_products
     from predictor.factorisation.evaluate import Problem, evaluate
+    from predictor.factorisation.interval import interval
 
     _check(request)
     products = read_products(request.dgemm) if request.dgemm else nominal_products(1e9 * (request.core_gflops or 0))
@@ -116,7 +119,9 @@ def answer(request: HplRequest) -> Reply:
     for n in request.size:
         for rows, columns in _grids_of(request, cluster):
             run = Problem(n, request.block, rows, columns, request.broadcast, request.depth, request.swap)
-            runs.append(Predicted(run, evaluate(run, cluster.machine(rows * columns))))
+            machine = cluster.machine(rows * columns)
+            evaluated = evaluate(run, machine)
+            runs.append(Predicted(run, evaluated, *interval(run, machine, evaluated.time_s)))
     made = Answer(cluster, tuple(runs))
     return Reply(made, lambda: as_text(made, wide=request.wide), lambda: as_json(made))
 
@@ -150,13 +155,14 @@ def as_text(made: Answer, *, wide: bool = False) -> str:
     from platforms.terminal.prose import folded_lines
     from platforms.terminal.table import table_lines
 
-    rows: list[tuple[str, ...]] = [("n", "block", "grid", "time s", "Tflop/s", "computing", "")]
+    rows: list[tuple[str, ...]] = [("n", "block", "grid", "time s", "90 % interval", "Tflop/s", "computing", "")]
     for one in made.runs:
         run, busy_s = one.run, float(one.evaluated.busy_s.mean())
         best = "best" if one is made.best(run.n) and len(made.runs) > 1 else ""
         rows.append(
             (
                 *(str(run.n), str(run.nb), f"{run.rows} x {run.columns}", f"{one.evaluated.time_s:.5g}"),
+                f"{one.low_s:.5g} to {one.high_s:.5g}",
                 *(f"{one.flops / 1e12:.4g}", f"{busy_s / one.evaluated.time_s:.0%}", best),
             )
         )
@@ -168,7 +174,7 @@ def as_text(made: Answer, *, wide: bool = False) -> str:
         notes.append(
             "caution: the memory's bandwidth is not known: panels and rows cost no time of memory (--memory-gb-s)"
         )
-    return "\n".join([*table_lines(rows, left={6}, wide=wide), "", *folded_lines(notes)])
+    return "\n".join([*table_lines(rows, left={7}, wide=wide), "", *folded_lines(notes)])
 
 
 def as_json(made: Answer) -> dict[str, Any]:
@@ -178,7 +184,7 @@ def as_json(made: Answer) -> dict[str, Any]:
             {
                 "n": one.run.n, "block": one.run.nb, "rows": one.run.rows, "columns": one.run.columns,
                 "broadcast": one.run.broadcast, "swap": one.run.swap, "depth": one.run.depth,
-                "predicted_s": one.evaluated.time_s, "flops": one.flops,
+                "predicted_s": one.evaluated.time_s, "low_s": one.low_s, "high_s": one.high_s, "flops": one.flops,
                 "compute_s": float(one.evaluated.busy_s.mean()), "best": one is made.best(one.run.n),
             }
             for one in made.runs

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from apps.recording.events import Recording
 from apps.results.record import RunRecord
 from apps.spec.target import Target
 from predictor.base import Evidence, Prediction
@@ -15,7 +16,8 @@ GRID = "grid"  # generated, a rank on a node
 FILE = "file"  # a platform file, a rank on a node
 UNLIKE = "unlike"  # the same, where what was measured does not stand for all paths
 CORES = "cores"  # several ranks on a node
-SURROUNDINGS = (GRID, FILE, UNLIKE, CORES)
+MEASURED = "measured"  # a real machine, a rank on a node
+SURROUNDINGS = (GRID, FILE, UNLIKE, CORES, MEASURED)
 
 LEAST_SHARE = 1e-4  # shares of computation nearer to 0 or 1 than this count as this
 LEAST_RESIDUAL = 1e-4  # smaller residuals of a fit count as this
@@ -58,13 +60,21 @@ def features_of(prediction: Prediction, target: Target, evidence: Sequence[Evide
         if largest.compute_s and largest.time_s > 0:
             share = max(largest.compute_s) / largest.time_s
     ratio = target.nranks / max(ranks) if ranks else None
-    return Features(target.problem.name, share, ratio, prediction.fit_residual, surroundings_of(prediction, target))
+    around = MEASURED if any(map(is_measured, evidence)) else surroundings_of(prediction, target)
+    return Features(target.problem.name, share, ratio, prediction.fit_residual, around)
 
 
 def surroundings_of(prediction: Prediction, target: Target) -> str:
-    """Return the kind of surroundings of a prediction."""
+    """Return the kind of surroundings of a prediction from simulated evidence."""
     if target.nranks != target.nodes:
         return CORES
     if prediction.unlike:
         return UNLIKE
     return FILE if target.platform.network is None else GRID
+
+
+def is_measured(evidence: Evidence) -> bool:
+    """Return whether a run or recording was made on a real machine."""
+    if isinstance(evidence.answer, RunRecord):
+        return evidence.answer.source == "measurement"
+    return isinstance(evidence.answer, Recording) and not math.isnan(evidence.answer.held_node_s)

@@ -13,7 +13,7 @@ from apps.results.record import RunRecord
 from apps.spec.target import Target
 from predictor.base import Evidence, Interval, Prediction
 from predictor.intervals.cases import CalibrationCase, known_cases
-from predictor.intervals.features import CORES, FILE, GRID, UNLIKE, Features, features_of
+from predictor.intervals.features import CORES, FILE, GRID, MEASURED, UNLIKE, Features, features_of, is_measured
 
 if TYPE_CHECKING:
     from predictor.intervals.calibration import Calibration
@@ -33,6 +33,7 @@ _AROUND = {
     FILE: ("on a platform file",),
     UNLIKE: ("where the measured paths do not stand for all others",),
     CORES: ("several ranks on a node",),
+    MEASURED: ("measured on emulated grids",),
 }
 
 
@@ -48,7 +49,7 @@ def calibration_or_none(cases: Sequence[CalibrationCase], surroundings: str = GR
     A predictor without cases from any platform file has the same calibration there as on generated grids, and one
     without cases from generated grids the same as on platform files.
     """
-    present, around = {case.features.surroundings for case in cases}, surroundings
+    present, around = {case.features.surroundings for case in cases} - {MEASURED}, surroundings
     if surroundings in (FILE, UNLIKE) and present == {GRID}:
         around = GRID
     elif surroundings == GRID and GRID not in present:
@@ -89,7 +90,7 @@ def with_interval(prediction: Prediction, predictor: str, target: Target, eviden
         return _without_interval(prediction, reason, off_rel)
     interval = _interval(prediction.time_s, features, calibration, off_rel)
     if off_rel:
-        made_of = f"computation timed within {100 * measured_spread(prediction, evidence):.2g} %"
+        made_of = f"computation timed within {100 * measured_spread(prediction, evidence):.3g} %"
         interval = replace(interval, made_of=(*interval.made_of, made_of))
     return replace(prediction, interval=interval, low_s=interval.low_s, high_s=interval.high_s)
 
@@ -108,6 +109,8 @@ def _too_few(predictor: str, target: Target, features: Features) -> str:
     """Return that a predictor has too few cases in such surroundings."""
     if features.surroundings == CORES and calibration_of(predictor) is not None:
         return f"calibrated with one rank on a node, not {target.nranks} ranks on {target.nodes} nodes"
+    if features.surroundings == MEASURED:
+        return "calibrated with simulated runs, not with measured ones"
     return f"no calibration of {predictor}"
 
 
@@ -164,7 +167,7 @@ def _described(features: Features, *, known: bool) -> list[str]:
     if features.ratio is not None and features.ratio != 1:
         said.append(f"{features.ratio:.3g} times the ranks of the evidence")
     if features.fit_residual is not None:
-        said.append(f"fit residual {100 * features.fit_residual:.2g} %")
+        said.append(f"fit residual {100 * features.fit_residual:.3g} %")
     return said
 
 
@@ -176,8 +179,8 @@ def _uncalibrated(prediction: Prediction, target: Target, evidence: Sequence[Evi
         return "calibrated with equal shares only"
     if target.changes:
         return "calibrated on platforms that do not change over time"
-    if any(_is_measured(item) for item in evidence):
-        return "calibrated with simulated runs, not with measured ones"
+    if target.nranks != target.nodes and any(map(is_measured, evidence)):
+        return "calibrated on machines with one rank on a node"
     used = [item.answer for item in evidence if not prediction.evidence or item.id in prediction.evidence]
     if any(_is_doubtful(answer) for answer in used if isinstance(answer, Recording)):
         return "calibrated with recordings that need no caution"
@@ -200,10 +203,3 @@ def _is_doubtful(recording: Recording) -> bool:
     """Return whether the program may do something else on the target, or wait for what a recording leaves out."""
     said = recording.cautions or recording.asks or recording.varies
     return bool(said) or recording.timed or recording.waits_at_windows
-
-
-def _is_measured(evidence: Evidence) -> bool:
-    """Return whether a run or recording was made on a real machine."""
-    if isinstance(evidence.answer, RunRecord):
-        return evidence.answer.source == "measurement"
-    return isinstance(evidence.answer, Recording) and not math.isnan(evidence.answer.held_node_s)

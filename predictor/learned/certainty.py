@@ -7,14 +7,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from apps.programs.problem import Problem
 from platforms.terminal.quantities import percent
 from predictor.base import CallCertainty
+from predictor.learned.axes import GRID, assumption
 from predictor.learned.counts import FURTHER, advised
 from predictor.learned.errors import CannotContinue
 from predictor.learned.generate import generate
-from predictor.learned.grids import GRIDS, most_cubic, rivals
+from predictor.learned.grids import most_cubic
 from predictor.learned.models import Notes
 from predictor.learned.structure import Structure
 
-_GRID = "grid of ranks"  # in Notes.assumed
 _MOST_RANKS = 128  # of a recording that is advised
 _SIDE = 3  # of a grid, that tells left from right
 
@@ -29,8 +29,8 @@ def certainties(structure: Structure, notes: Notes, problem: Problem, nranks: in
         nranks: Number of ranks of the target.
     """
     settling = _Settling(structure, notes, problem, nranks)
-    grid = notes.assumed.get(_GRID)
-    made = [] if grid is None else [CallCertainty(_GRID, "assumed", grid, settling.by_sides())]
+    grid = notes.assumed.get(GRID)
+    made = [] if grid is None else [CallCertainty(GRID, "assumed", grid, settling.by_sides())]
     symbols = (leaf.symbol for leaf in structure.leaves)
     return (*made, *(settling.of_call(str(structure.symbols[at])) for at in symbols if at is not None))
 
@@ -62,9 +62,7 @@ class _Settling:
 
     def by_sides(self) -> int | None:
         """Return the smallest number of ranks on which rules for the grid differ that the recordings allow."""
-        rule = GRIDS[self._structure.space.grid]
-        others = [GRIDS[name] for name in rivals(self._structure.space.grid, self._structure.seen)]
-        return next((n for n in self._counts if any(other(n) != rule(n) for other in others)), None)
+        return next((n for n in self._counts if assumption(self._structure, n)), None)
 
     def _first_new(self, shows: Callable[[Notes], bool]) -> int | None:
         """Return the smallest number of ranks that would show it; None if recordings show it without settling it."""
@@ -90,8 +88,10 @@ def _has(named: Mapping[str, object], call: str) -> bool:
     return any(call in name for name in named)
 
 
-def missing(seen: Sequence[int], allowed: Callable[[int], bool]) -> Iterator[tuple[str, int]]:
+def missing(seen: Sequence[int], allowed: Callable[[int], bool], *, grid: bool = True) -> Iterator[tuple[str, int]]:
     """Yield what recordings on these numbers of ranks cannot show, and a number of ranks that would show it.
+
+    ``grid``: the program may have a grid of ranks (``axes.between_neighbours``).
 
     >>> list(missing([4, 8, 16, 32], lambda count: True))[0]
     ('sums from powers of two: none of the numbers of ranks has a factor 3', 6)
@@ -104,7 +104,7 @@ def missing(seen: Sequence[int], allowed: Callable[[int], bool]) -> Iterator[tup
     if not any(count % _SIDE == 0 for count in seen):
         text = "sums from powers of two: none of the numbers of ranks has a factor 3"
         wanted.append((text, first(lambda n: n % _SIDE == 0, 4)))
-    for axes in (2, 3):
+    for axes in (2, 3) if grid else ():
 
         def wide(count: int, axes: int = axes) -> bool:
             return min(most_cubic(count, axes)) >= _SIDE

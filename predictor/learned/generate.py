@@ -8,19 +8,24 @@ from collections import deque
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
 from apps.recording.events import EVENT, Kind, Recording
+from predictor.learned.axes import assumption
 from predictor.learned.errors import CannotContinue
-from predictor.learned.grids import GRIDS, coordinates, rivals
+from predictor.learned.grids import coordinates
 from predictor.learned.learn import by_member
-from predictor.learned.matching import AS_SENT, check_matched, take_sizes_as_sent
+from predictor.learned.matching import AS_SENT, check_matched, hashes, take_sizes_as_sent
 from predictor.learned.models import Notes, NumberModel, evaluate, parts_of_fit
 from predictor.learned.nest import Node
 from predictor.learned.rows import Rows
 from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, NOTHING, AllOpen, Leaf, Structure
+
+Members: TypeAlias = tuple[tuple[int, ...], ...]  # of each communicator
 
 _OPENS = (Kind.SEND, Kind.RECV)
 _EVENT_BYTES = 320  # of memory for each event until the program is evaluated (docs/reference/growth.md)
@@ -39,19 +44,38 @@ def generate(structure: Structure, nranks: int, *, notes: Notes | None = None) -
         CannotContinue: What would be needed was never seen, a number would not be whole, or sends and receives, which
             are derived apart, do not match.
     """
-    walk = _Walk(structure, nranks, Notes() if notes is None else notes)
-    sides = structure.space.sides(nranks)
-    for rival in rivals(structure.space.grid, structure.seen):
-        if GRIDS[rival](nranks) != sides and len(sides) > 1:
-            shown = " x ".join(map(str, sides))
-            walk.notes.assumed["grid of ranks"] = f"{shown} ({structure.space.grid}); the recordings also allow {rival}"
-    everyone = np.arange(nranks)
-    walk.visit(
-        structure.root, _Where(everyone, np.empty((nranks, 0), np.int64), *[np.empty((nranks, 0), np.int64)] * 2)
-    )
-    events, counts, members = walk.assembled()
+    communicators = structure.communicators.at(nranks)
+    made = generate_part(structure, nranks, range(nranks), communicators, Notes() if notes is None else notes)
+    events = tuple(made.events[begin:end] for begin, end in pairwise(made.bounds.tolist()))
     paths = tuple(symbol.path[::-1] for symbol in structure.symbols)
-    return Recording(events, counts, members, paths=paths)
+    return Recording(events, made.counts, communicators[0], paths=paths)
+
+
+class Part(NamedTuple):
+    """The events of some ranks one after the other: those of the i-th from ``bounds[i]`` to ``bounds[i + 1]``."""
+
+    events: np.ndarray
+    bounds: np.ndarray
+    counts: tuple[np.ndarray, ...]  # as in Recording, by rank
+
+
+def generate_part(
+    structure: Structure, nranks: int, ranks: range, communicators: tuple[Members, np.ndarray], notes: Notes
+) -> Part:
+    """Return the events of some of the ranks.
+
+    Args:
+        structure: The structure of the program.
+        nranks: Number of all ranks.
+        ranks: Those that are asked for.  Only of all of them is it checked that sends and receives match.
+        communicators: Those on all ranks, as ``Communicators.at`` gives them.
+        notes: As for ``generate``; so are the errors.
+    """
+    walk = _Walk(structure, nranks, ranks, *communicators, notes)
+    walk.notes.assumed |= assumption(structure, nranks)
+    none = np.empty((len(ranks), 0), np.int64)
+    walk.visit(structure.root, _Where(np.array(ranks), none, none, none))
+    return walk.assembled()
 
 
 @dataclass(frozen=True)
@@ -74,20 +98,22 @@ class _Where:
 
 @dataclass
 class _Walk:
-    """All ranks walk through the nest together; every visit of a leaf makes one chunk of events."""
+    """Ranks walk through the nest together; every visit of a leaf makes one chunk of events."""
 
     structure: Structure
     nranks: int
+    ranks: range  # those that walk
+    members: Members
+    comms: np.ndarray  # the communicator of each number and rank
     notes: Notes
     chunks: deque[tuple[np.ndarray, np.ndarray]] = field(default_factory=deque)  # ranks and their events
     vectors: dict[int, tuple[np.ndarray, list[np.ndarray]]] = field(default_factory=dict)  # by chunk: ranks, counts
     events: int = 0
-    most_bytes: float = field(default_factory=lambda: _free_bytes())
+    most_bytes: float = field(default_factory=lambda: free_bytes())
 
     def __post_init__(self) -> None:
         self.last = np.full(self.nranks, NOTHING)  # by rank: the symbol of its last event
         self.opened = np.zeros((3, self.nranks), np.int64)  # by ANY_KIND, Kind.SEND and Kind.RECV: open operations
-        self.members, self.comms = self.structure.communicators.at(self.nranks)
 
     def rows(self, where: _Where) -> Rows:
         """Return the place of these ranks as rows."""
@@ -279,46 +305,63 @@ class _Walk:
             raise CannotContinue(f"its more than {self.events:.1e} events there would not fit into {most_gb:.1f} GB")
         self.chunks.append((ranks, part))
 
-    def assembled(self) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...], tuple[tuple[int, ...], ...]]:
-        """Return the events and the counts of every rank, and the communicators."""
-        length = np.zeros(self.nranks, np.int64)
+    def assembled(self) -> Part:
+        """Return the events and the counts of every rank that walks."""
+        length, base = np.zeros(len(self.ranks), np.int64), self.ranks.start
         for ranks, _ in self.chunks:  # a rank is at most once in a chunk
-            length[ranks] += 1
+            length[ranks - base] += 1
         bounds = np.concatenate([[0], np.cumsum(length)])
         events, place = np.empty(bounds[-1], EVENT), bounds[:-1].copy()
         while self.chunks:
             ranks, part = self.chunks.popleft()
-            events[place[ranks]] = part
-            place[ranks] += 1
-        rank = np.repeat(np.arange(self.nranks), length)
-        take_sizes_as_sent(events, rank)
-        check_matched(events, rank)
-        counts: list[list[np.ndarray]] = [[] for _ in range(self.nranks)]
+            events[place[ranks - base]] = part
+            place[ranks - base] += 1
+        if len(self.ranks) == self.nranks:
+            rank = np.repeat(np.arange(self.nranks), length)
+            take_sizes_as_sent(events, rank)
+            check_matched(events, rank)
+        looked_at = _number_operations(events, bounds, base)
+        counts: list[list[np.ndarray]] = [[] for _ in self.ranks]
         for ranks, values in self.vectors.values():
             for one_rank, row in zip(ranks.tolist(), values, strict=True):
-                counts[one_rank].append(row)
-        numbered: dict[bytes, tuple[np.ndarray, list[np.ndarray]]] = {}
-        for at in range(self.nranks):
+                counts[one_rank - base].append(row)
+        for at in (at for at, rows in enumerate(counts) if rows):
             part = events[bounds[at] : bounds[at + 1]]
-            waits = part["kind"] == Kind.WAIT
-            among = np.where(waits, part["op"], np.where(part["site"] > 0, part["site"] - 1 + FIRST_SYMBOL, ANY_KIND))
-            part["op"][waits] = 0
-            key = part["kind"].tobytes() + part["request"].tobytes() + among.tobytes()
-            if key not in numbered:
-                numbered[key] = _operations(part["kind"].tolist(), part["request"].tolist(), among.tolist(), at)
-            part["request"], looked_at = numbered[key]
-            if counts[at]:
-                looks = part["kind"] == Kind.LOOK
-                where = looks | ((part["kind"] == Kind.COLLECTIVE) & (part["request"] >= 0))
-                for look, numbers in zip(np.flatnonzero(looks[where]).tolist(), looked_at, strict=True):
-                    counts[at][look] = numbers
-                part["request"][where] = np.cumsum([0, *map(len, counts[at][:-1])])
-        split = tuple(events[bounds[at] : bounds[at + 1]] for at in range(self.nranks))
+            looks = part["kind"] == Kind.LOOK
+            where = looks | ((part["kind"] == Kind.COLLECTIVE) & (part["request"] >= 0))
+            for look, numbers in zip(np.flatnonzero(looks[where]).tolist(), looked_at[at], strict=True):
+                counts[at][look] = numbers
+            part["request"][where] = np.cumsum([0, *map(len, counts[at][:-1])])
         none = np.zeros(0, np.int64)
-        return split, tuple(np.concatenate(rows) if rows else none for rows in counts), self.members
+        return Part(events, bounds, tuple(np.concatenate(rows) if rows else none for rows in counts))
 
 
-def _free_bytes() -> float:
+def _number_operations(events: np.ndarray, bounds: np.ndarray, base: int) -> list[list[np.ndarray]]:
+    """Write the numbers of the operations of ranks; return for each rank the operations that its looks are at.
+
+    Ranks that begin and wait for operations in the same order get the same numbers.
+    """
+    waits = events["kind"] == Kind.WAIT
+    among = np.where(waits, events["op"], np.where(events["site"] > 0, events["site"] - 1 + FIRST_SYMBOL, ANY_KIND))
+    events["op"][waits] = 0
+    length = np.diff(bounds)
+    within = np.arange(len(events)) - np.repeat(bounds[:-1], length)
+    mixed = np.cumsum(hashes((within, events["kind"], events["request"], among)))
+    sums = np.concatenate([np.zeros(1, np.uint64), mixed])[bounds]  # they may overflow
+    _, group = np.unique(hashes((sums[1:] - sums[:-1], length)), return_inverse=True)
+    order = np.argsort(group, kind="stable")
+    looked_at: list[list[np.ndarray]] = [[] for _ in length]
+    for alike in np.split(order, np.flatnonzero(np.diff(group[order])) + 1):
+        part = slice(bounds[alike[0]], bounds[alike[0] + 1])
+        columns = (events["kind"][part].tolist(), events["request"][part].tolist(), among[part].tolist())
+        numbers, looks = _operations(*columns, base + int(alike[0]))
+        events["request"][bounds[alike][:, None] + np.arange(len(numbers))] = numbers
+        for at in alike.tolist() if looks else ():
+            looked_at[at] = looks
+    return looked_at
+
+
+def free_bytes() -> float:
     """Return the memory that is free, within the limit of the process; infinite where the system does not say."""
     free = math.inf
     with suppress(OSError, ValueError):

@@ -17,11 +17,11 @@ from predictor.learned.errors import CannotContinue
 from predictor.learned.features import NO_SIZES, Space
 from predictor.learned.grids import GRIDS, coordinates, rivals
 from predictor.learned.levels import aligned
-from predictor.learned.models import NumberModel, constant, features_of, parts_of_fit, statements_of
+from predictor.learned.models import Either, NumberModel, constant, features_of, parts_of_fit, statements_of
 from predictor.learned.naming import Text
 from predictor.learned.neighbours import listed_loops
 from predictor.learned.nest import Node, loop_nest
-from predictor.learned.noisy import fitted, fitted_by_turn
+from predictor.learned.noisy import fitted, fitted_by_turn, of_note
 from predictor.learned.order import positions
 from predictor.learned.parsing import Parse, parse
 from predictor.learned.partner_search import PartnerSearch
@@ -36,6 +36,7 @@ _LEAST_RECORDINGS = 2
 _MANY = 1 << 30
 _DOUBLE = 8  # bytes
 _SEARCHES, _FEW_SEARCHES = 200, 40
+_OF_NOTE = 0.02  # part of the computation of all ranks
 _TALK = (Kind.SEND, Kind.RECV, Kind.COLLECTIVE)
 
 
@@ -345,12 +346,12 @@ class _Learner:
     def _amount(self, rows: Rows, values: np.ndarray, what: str, *, by_member: bool = False) -> NumberModel:
         noisy = self._is_noisy(values, what)
         found = Learned[NumberModel](None) if noisy else self._branches.number(rows, values)
-        if not found.confirmed:
+        if not found.confirmed and not noisy:  # measured amounts are fitted under every rule for the grid
             self._doubt(what)
         if found.model is None:
             if noisy:
-                made = fitted_by_turn(self._space, rows, values)
-                parts = parts_of_fit(made)
+                made = self._measured_amount(rows, values)
+                parts = parts_of_fit(made.yes if isinstance(made, Either) else made)
                 self._made.fitted[what] = min(part.low for part in parts), max(part.high for part in parts)
                 return made
             fit = fitted(self._space, rows, values)
@@ -359,6 +360,17 @@ class _Learner:
             self._made.fitted[what] = fit.low, fit.high
             return fit
         return found.model
+
+    def _measured_amount(self, rows: Rows, values: np.ndarray) -> NumberModel:
+        """Return fits of measured computation: where it follows a rule what is negligible, each side has its own."""
+        large = of_note(values) if float(values.sum()) > _OF_NOTE * float(self._flops.sum()) else None
+        if large is None:
+            return fitted_by_turn(self._space, rows, values)
+        truth = Branches(self._space, self._made.seen[-1], _FEW_SEARCHES).truth(rows, large).model
+        if truth is None:
+            return fitted_by_turn(self._space, rows, values)
+        yes, no = (fitted_by_turn(self._space, rows.take(side), values[side]) for side in (large, ~large))
+        return Either(truth, yes, no)
 
     def _doubt(self, what: str) -> None:
         if what not in self._made.unconfirmed:

@@ -28,10 +28,10 @@ def check_matched(events: np.ndarray, rank: np.ndarray) -> None:
         CannotContinue: A message is not.
     """
     sent, received = (_messages(events, rank, kind) for kind in (Kind.SEND, Kind.RECV))
-    hashes = [_hashes(side) for side in (sent, received)]
-    if int(hashes[0].sum()) == int(hashes[1].sum()) and len(hashes[0]) == len(hashes[1]):
+    mixed = [hashes(side) for side in (sent, received)]
+    if int(mixed[0].sum()) == int(mixed[1].sum()) and len(mixed[0]) == len(mixed[1]):
         return
-    alone = [~np.isin(mine, others) for mine, others in (hashes, hashes[::-1])]
+    alone = [~np.isin(mine, others) for mine, others in (mixed, mixed[::-1])]
     wrong = min(
         (row for side, which in zip((sent, received), alone, strict=True) for row in _ends(side, which)), default=None
     )
@@ -73,8 +73,8 @@ def _messages(events: np.ndarray, rank: np.ndarray, kind: Kind) -> list[np.ndarr
     return [source, destination, *(events[name][which] for name in _KEY[2:])]
 
 
-def _hashes(columns: Sequence[np.ndarray]) -> np.ndarray:
-    """Return a hash of each row (splitmix64: Steele, Lea and Flood, OOPSLA 2014)."""
+def hashes(columns: Sequence[np.ndarray]) -> np.ndarray:
+    """Return a hash of each row of columns (splitmix64: Steele, Lea and Flood, OOPSLA 2014)."""
     mixed = np.zeros(len(columns[0]), np.uint64)
     for column in columns:
         mixed += column.astype(np.uint64) + np.uint64(0x9E3779B97F4A7C15)

@@ -86,6 +86,15 @@ class Cases:
     no: NumberModel
 
 
+@dataclass(frozen=True, eq=False)
+class Either:
+    """A model where a truth, 0 or 1, holds, and another elsewhere."""
+
+    truth: NumberModel
+    yes: NumberModel
+    no: NumberModel
+
+
 @dataclass(frozen=True)
 class Fitted:
     """A fit e^a times powers of features times a product of features, with the least and the largest ratio to it."""
@@ -112,7 +121,7 @@ class Fitted:
         return replace(self, low=min(self.low, low), high=max(self.high, high))
 
 
-NumberModel: TypeAlias = Numeric | Linear | Split | Cases | Fitted
+NumberModel: TypeAlias = Numeric | Linear | Split | Cases | Either | Fitted
 
 
 @dataclass
@@ -133,7 +142,7 @@ class Notes:
 
 def parts_of_fit(model: NumberModel | None) -> tuple[Fitted, ...]:
     """Return the fits of a model whose cases are all fitted; none of any other."""
-    if isinstance(model, Cases):
+    if isinstance(model, Cases | Either):
         parts = [parts_of_fit(part) for part in (model.yes, model.no)]
         return (*parts[0], *parts[1]) if all(parts) else ()
     return (model,) if isinstance(model, Fitted) else ()
@@ -206,10 +215,11 @@ def evaluate(model: NumberModel, space: Space, rows: Rows, notes: Notes) -> np.n
                 which = index == value
                 out[which] = evaluate(model.models[value], space, rows.take(which), notes)
         return out
-    true = holds(model.atom, space, rows)
-    for which, part in ((true, model.yes), (~true, model.no)):
+    true = holds(model.atom, space, rows) if isinstance(model, Cases) else evaluate(model.truth, space, rows, notes) > 0
+    beside = notes if isinstance(model, Cases) else Notes(notes.lean)  # what is negligible is in no caution
+    for which, part, noted in ((true, model.yes, notes), (~true, model.no, beside)):
         if which.any():
-            out[which] = evaluate(part, space, rows if which.all() else rows.take(which), notes)
+            out[which] = evaluate(part, space, rows if which.all() else rows.take(which), noted)
     return out
 
 

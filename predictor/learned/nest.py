@@ -149,7 +149,8 @@ def _without_parts_of_turns(traces: Sequence[Trace], position: np.ndarray, inter
         if outer not in intervals or not inside or _turns_alike(by_count, outer, inside):
             continue
         for parts in (p for some in range(1, _MOST_PARTS + 1) for p in combinations(inside, some)):
-            if _turns_alike(by_count, outer, [inner for inner in inside if inner not in parts]):
+            left = [inner for inner in inside if inner not in parts]
+            if _turns_alike(by_count, outer, left) and _are_in_turns(by_count, outer, left, parts):
                 intervals = intervals - set(parts)
                 break
     return intervals
@@ -212,17 +213,40 @@ def _length(interval: Interval) -> int:
     return interval[1] - interval[0]
 
 
+def _are_in_turns(
+    by_count: Sequence[Sequence[np.ndarray]], outer: Interval, inside: Sequence[Interval], parts: Sequence[Interval]
+) -> bool:
+    """Return whether what is beside intervals that are left out comes in most turns of the loop around, on some rank.
+
+    A barrier behind the lines of a sweep comes once for all of them: the lines are then no turns of its loop.
+    """
+    beside = np.zeros(outer[1] + 1, bool)
+    beside[outer[0] :] = True
+    for low, high in (*inside, *parts):
+        beside[low : high + 1] = False
+    often = np.zeros(outer[1] + 1, bool)
+    for row in (row for rows in by_count for row in rows):
+        times = np.bincount(row[row <= outer[1]], minlength=outer[1] + 1)
+        often |= 2 * times > _backs(row, outer, inside)
+    return bool(often[beside].all())
+
+
+def _backs(row: np.ndarray, outer: Interval, inside: Sequence[Interval]) -> int:
+    """Return how often a row goes back in an interval, but for the intervals inside it."""
+    here, there = row[:-1], row[1:]
+    back = (there <= here) & (there >= outer[0]) & (here <= outer[1])
+    for low, high in inside:
+        back &= (there < low) | (here > high)
+    return int(back.sum())
+
+
 def _turns_alike(by_count: Sequence[Sequence[np.ndarray]], outer: Interval, inside: Sequence[Interval]) -> bool:
     """Return whether an interval has as many turns on all ranks of each number of ranks that have it."""
     for rows in by_count:
         turns = set()
         for row in rows:
-            here, there = row[:-1], row[1:]
-            back = (there <= here) & (there >= outer[0]) & (here <= outer[1])
-            for low, high in inside:
-                back &= (there < low) | (here > high)
             if ((row >= outer[0]) & (row <= outer[1])).any():
-                turns.add(int(back.sum()))
+                turns.add(_backs(row, outer, inside))
         if len(turns) > 1:
             return False
     return True

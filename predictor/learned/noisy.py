@@ -18,6 +18,7 @@ _MOST_ROWS = 4000
 _STEP = 1.1  # factor between two numbers of ranks from which on it may be a step
 _CLEAR = 3.0  # times the scatter on either side of it that a step is
 _LEAST = 1e-12
+_NEGLIGIBLE, _APART, _LITTLE = 1e-3, 4.0, 0.05  # of the largest amount; a factor; a part of the sum
 _MOST_MISSED = math.log(10)  # of a number that is mostly 0, ratios say nothing
 _WIDEST = 50.0  # scatter
 _EDGES = ("", "+1", "-1", "+2", "-2")  # shares with or without edges
@@ -70,6 +71,17 @@ def fitted_by_turn(space: Space, rows: Rows, values: np.ndarray) -> Fitted | Cas
         if _width(parts[1]) < _BETTER * _width(whole):
             return Cases(f"t{loop}=0", *parts)
     return whole
+
+
+def of_note(values: np.ndarray) -> np.ndarray | None:
+    """Return which measured amounts are not negligible beside the others; None where there are no two such sizes."""
+    largest = float(values.max(initial=0.0))
+    logs = np.sort(np.log(np.maximum(values, _NEGLIGIBLE * largest))) if largest > 0 else np.zeros(1)
+    at = int(np.argmax(np.diff(logs))) if len(logs) > 1 else 0
+    if len(logs) < 2 or logs[at + 1] - logs[at] < math.log(_APART):
+        return None
+    large: np.ndarray = values > math.exp((logs[at] + logs[at + 1]) / 2)
+    return large if float(values[~large].sum()) < _LITTLE * float(values.sum()) else None
 
 
 def _width(model: Fitted) -> float:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import islice
@@ -21,8 +22,10 @@ from predictor.base import CallCertainty, Cost, Evidence, EvidenceRequest, OutOf
 from predictor.dpgraph.predictors import (
     DPGRAPH,
     DPGRAPH_KNOWN,
+    MANY_PAIRS,
     GraphModel,
     GraphPredictor,
+    RoutesOf,
     iterations_to_record,
 )
 from predictor.learned.counts import LEAST, alike, next_counts
@@ -32,6 +35,7 @@ from predictor.learned.numbers import numbers_of, parse_known, parse_recorded, p
 if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.dpgraph.network import NetworkModel
     from predictor.dpgraph.program import Sections
+    from predictor.learned.folding import FoldedSections
     from predictor.learned.models import Notes
     from predictor.learned.structure import Structure
 
@@ -45,6 +49,34 @@ class Failed:
     problem: Problem
     nranks: int
     error: str
+
+
+@dataclass(frozen=True)
+class _Expected:
+    """Recording that a program is expected to have; if one iteration stands for all, the largest that was made."""
+
+    recording: Recording
+    notes: Notes
+    folded: FoldedSections | None  # the expected iterations, if one stands for all
+
+
+@dataclass(frozen=True)
+class _ExpectedGraph(GraphModel):
+    folded: FoldedSections | None = None  # the iteration that is repeated
+
+    def sections(self, target: Target) -> Sections:
+        """Return the iterations of the program."""
+        return super().sections(target) if self.folded is None else self.folded
+
+    def network(self, target: Target, routes: RoutesOf | None = None) -> NetworkModel:
+        """Return the network between the target's hosts; of very many that are alike, without reading all routes."""
+        # Imported here for a quick start: it is slow to import.
+        from predictor.learned.alike_hosts import alike_network
+
+        options = self.surroundings[target.platform.content_hash].options
+        many = self.folded is not None and len(self.folded.pairs) > MANY_PAIRS
+        made = alike_network(target, options) if many and options is not None and routes is None else None
+        return super().network(target, routes) if made is None else made
 
 
 @dataclass(frozen=True)
@@ -68,13 +100,13 @@ class LearnedModel:
         from predictor.learned.naming import with_places
 
         structure, evidence = self._structure(target)
-        recording, notes = self._made(target, structure, lean=0)
-        prediction = self._evaluated(target, recording, evidence)
+        made = self._made(target, structure, lean=0)
+        notes, prediction = made.notes, self._evaluated(target, made, evidence)
         times_s = [prediction.time_s]
         if notes.differs or notes.fitted:
             for lean in (-1, 1):
                 try:
-                    other, _ = self._made(target, structure, lean=lean)
+                    other = self._made(target, structure, lean=lean)
                     times_s.append(self._evaluated(target, other, evidence).time_s)
                 except OutOfRange:
                     continue
@@ -113,13 +145,13 @@ class LearnedModel:
 
     def _graph(self, target: Target) -> GraphModel:
         structure, evidence = self._structure(target)
-        return self._fitted(target, self._made(target, structure, lean=0)[0], evidence)
+        return self._fitted(target, self._made(target, structure, lean=0, fold=False), evidence)
 
     def settles(self, target: Target) -> bool:
         """Return whether what was learned is exact, as far as the recordings tell, and leads to the target."""
         try:
             structure, _ = self._structure(target)
-            _, notes = self._made(target, structure, lean=0)
+            notes = self._made(target, structure, lean=0).notes
         except OutOfRange:
             return False
         return not structure.unconfirmed and not (notes.differs or notes.assumed)
@@ -153,24 +185,26 @@ class LearnedModel:
             if best is not None and not best.unconfirmed:
                 break
         if best is None:
-            raise _refusal(where, refused[0], target.problem, seen)
+            raise _refusal(where, refused[0], target.problem, evidence)
         return best, evidence
 
-    def _made(self, target: Target, structure: Structure, *, lean: int) -> tuple[Recording, Notes]:
+    def _made(self, target: Target, structure: Structure, *, lean: int, fold: bool = True) -> _Expected:
+        fold = fold and target.problem.iterative and iterations_to_record(target) < target.iterations
         try:
-            return _generated(structure, target.nranks, lean, _Recordings(self.recordings))
+            return _generated(structure, target.nranks, lean, _Recordings(self.recordings), fold)
         except CannotContinue as err:
             where = f"{self.name}, {target.problem.on(target.nranks)}"
-            raise _refusal(where, err, target.problem, structure.seen) from None
+            raise _refusal(where, err, target.problem, self.recordings) from None
 
-    def _fitted(self, target: Target, recording: Recording, evidence: Sequence[Evidence]) -> GraphModel:
+    def _fitted(self, target: Target, made: _Expected, evidence: Sequence[Evidence]) -> GraphModel:
         cost = sum((piece.cost for piece in evidence), Cost())
         request = EvidenceRequest("recording", target, iterations=iterations_to_record(target))
-        made = Evidence(request, recording, " ".join(piece.id for piece in evidence), cost)
-        return self.graph.fit([made, *self.networks])
+        recorded = Evidence(request, made.recording, " ".join(piece.id for piece in evidence), cost)
+        model = self.graph.fit([recorded, *self.networks])
+        return _ExpectedGraph(model.name, model.programs, model.surroundings, made.folded)
 
-    def _evaluated(self, target: Target, recording: Recording, evidence: Sequence[Evidence]) -> Prediction:
-        prediction = self._fitted(target, recording, evidence).predict(target)
+    def _evaluated(self, target: Target, made: _Expected, evidence: Sequence[Evidence]) -> Prediction:
+        prediction = self._fitted(target, made, evidence).predict(target)
         return replace(prediction, evidence=(*(piece.id for piece in evidence), *prediction.evidence[1:]))
 
 
@@ -184,15 +218,24 @@ def _certainties(target: Target, structure: Structure, notes: Notes) -> tuple[Ca
     return tuple(replace(part, call=name) for part, name in zip(made, named, strict=True))
 
 
-def _refusal(where: str, err: CannotContinue, problem: Problem, seen: Sequence[int]) -> OutOfRange:
+def _refusal(where: str, err: CannotContinue, problem: Problem, evidence: Sequence[Evidence]) -> OutOfRange:
     # Imported here for a quick start: they are slow to import.
+    from predictor.learned.axes import between_neighbours
     from predictor.learned.certainty import missing
     from predictor.learned.naming import with_places
 
     remedy = "Record other numbers of ranks (--recorded), name sizes of the problem (--known), or use dpgraph"
-    for shown, count in islice(missing(seen, problem.allows), 1):
+    seen = [piece.request.target.nranks for piece in evidence]
+    grid = between_neighbours([piece.recording for piece in evidence])
+    advice = list(islice(missing(seen, problem.allows, grid=grid), 1))
+    for shown, count in advice:
         counts = ",".join(map(str, sorted({*seen, count})))
         remedy = f"The recordings cannot tell {shown}: try --recorded {counts}. {remedy}"
+    if not advice and not grid:
+        no_grid = (
+            "Its messages go between neighbours on no grid that is known: no further number of ranks can be advised"
+        )
+        remedy = f"{no_grid}. {remedy}"
     return OutOfRange(where, with_places([str(err)], problem)[0], remedy)
 
 
@@ -354,23 +397,34 @@ def _learned(
 
 
 @lru_cache(maxsize=1)  # on many ranks it takes much memory
-def _generated(structure: Structure, nranks: int, lean: int, sources: _Recordings) -> tuple[Recording, Notes]:
+def _generated(structure: Structure, nranks: int, lean: int, sources: _Recordings, fold_it: bool) -> _Expected:
     # Imported here for a quick start: they are slow to import.
+    from predictor.learned.folding import fold, folded
     from predictor.learned.generate import generate
     from predictor.learned.models import Notes
 
-    notes = Notes(lean=lean)
     made = [piece.recording for piece in sources.evidence]
-    recording = replace(
-        generate(structure, nranks, notes=notes),
-        measured=any(source.measured for source in made),
-        replayed=all(source.replayed for source in made),
-        spread_rel=max(source.spread_rel for source in made),
-        timed_rank=made[0].timed_rank if len({source.timed_rank for source in made}) == 1 else None,
-        remarks=tuple(dict.fromkeys(text for source in made for text in source.remarks)),
-        cautions=tuple(dict.fromkeys(text for source in made for text in source.cautions)),
-    )
-    return recording, notes
+
+    def completed(recording: Recording) -> Recording:
+        return replace(
+            recording,
+            measured=any(source.measured for source in made),
+            replayed=all(source.replayed for source in made),
+            spread_rel=max(source.spread_rel for source in made),
+            timed_rank=made[0].timed_rank if len({source.timed_rank for source in made}) == 1 else None,
+            remarks=tuple(dict.fromkeys(text for source in made for text in source.remarks)),
+            cautions=tuple(dict.fromkeys(text for source in made for text in source.cautions)),
+        )
+
+    short = folded(structure) if fold_it else None
+    if short is not None:
+        with suppress(CannotContinue):  # an iteration may take over what the one before began
+            notes, recording = Notes(lean=lean), completed(max(made, key=lambda source: source.nranks))
+            sections = fold(short, nranks, notes, recording.timed_rank)
+            if sections is not None:
+                return _Expected(recording, notes, sections)
+    notes = Notes(lean=lean)
+    return _Expected(completed(generate(structure, nranks, notes=notes)), notes, None)
 
 
 LEARNED = LearnedPredictor("learned", DPGRAPH)

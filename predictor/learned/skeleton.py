@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from apps.recording.events import Kind, Mark, Op, Recording
+from apps.recording.events import Elapse, Kind, Mark, Op, Recording
 from predictor.learned.any_source import by_source
 from predictor.learned.errors import CannotContinue
 from predictor.learned.looks import without_finds
@@ -15,6 +15,8 @@ from predictor.learned.looks import without_finds
 NO_TAG = -1
 _MOST_TAGS = 12  # of a call, by which it is told apart
 LAST = -1  # place of a WAIT's operation among the open ones: the youngest
+
+_LONG_READING_S = 1e-3
 
 
 @dataclass(frozen=True)
@@ -85,6 +87,9 @@ def _trace(
     if (events["kind"] == Kind.PROBE).any():
         raise CannotContinue("the program looks for messages, and its course depends on what it finds")
     events = without_finds(by_source(events), recording.counts[rank])
+    if recording.measured:  # ranks read the clock for some microseconds at any of their calls, which follows no rule
+        reads = (events["kind"] == Kind.ELAPSE) & (events["op"] == Elapse.READING)
+        events = events[~reads | (events["amount"] > _LONG_READING_S)]
     computes = events["kind"] == Kind.COMPUTE
     before = np.cumsum(np.where(computes, events["amount"], 0.0)) - np.where(computes, events["amount"], 0.0)
     events, before = events[~computes], before[~computes]

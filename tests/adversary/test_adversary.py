@@ -33,6 +33,12 @@ def test_no_program_learned_on_few_ranks_is_silently_wrong_on_many():
     assert "WRONG" not in outcomes
 
 
+def test_messages_along_one_axis_of_a_grid_leave_open_how_many_others_there_are():
+    # On 4, 8, 16 and 32 ranks the last axis of a 2-D grid has the sides 2, 2, 4 and 4, as one of 3-D grids has.
+    outcome, why = any_count.outcome(72)
+    assert outcome == "doubtful", why
+
+
 # Of each the messages pile up unseen behind four buffers: without a look at the network the first was 3.7 % wrong by
 # simulation and by dpgraph:known, the second 2.8 %.  Nothing piles up in the third.
 @pytest.mark.parametrize(("seed", "extrapolated"), [(0, False), (23, False), (28, True)])

@@ -16,7 +16,7 @@ sys.path.insert(0, str(DOCS))
 import draw_first_result
 import draw_predictors
 import write_clusters
-from clusters import league, published
+from clusters import hpl, league, published
 from pictures import measured
 from pictures.runs import case, open_runner
 from pictures.style import card, style, svg
@@ -140,8 +140,18 @@ def test_the_page_of_published_runs_is_what_the_code_gives():
     assert texts(published.picture()) == texts((write_clusters.PAGES / "published.svg").read_text())
 
 
+def test_the_page_of_hpl_is_what_its_kept_predictions_give():
+    page = write_clusters.PAGES / "real-dahu.md"
+    assert write_clusters.filled(page.read_text(), hpl.PARTS) == page.read_text(), "run make clusters"
+
+
+def test_the_kept_predictions_of_hpl_are_what_the_code_gives_for_the_smallest():
+    row = min(hpl.kept(), key=lambda one: one.row.n)
+    assert row.row.predict(1.0) == pytest.approx(row.predicted_s, rel=1e-3), "run examples/real/dahu.py again"
+
+
 def test_the_league_of_real_clusters_has_the_errors_that_other_pages_state():
-    grids = [row.error for row in league.kept() if row.cluster == "Dahu"]
+    grids = [row.error for row in league.kept() if row.program in ("HPL, grids", "HPL, sizes")]
     page = (write_clusters.PAGES / "real-dahu.md").read_text()
     assert grids and all(f"| {100 * error:+.1f} % |" in page for error in grids)
     told = {(row.cluster, row.program): row.error for row in league.kept() if row.predictor == "simulate"}

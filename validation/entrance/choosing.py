@@ -65,7 +65,7 @@ def choose(words: Sequence[str]) -> Chosen | str:
             return _help(name, verbs)
         key = _verb_key(name, rest.pop(0), verbs)
         name, verb = f"{name} {key}", verbs[key]
-        if verb.place:
+        if verb.place and not (rest and rest[0] in verb.verbs):
             return _command(name, verb, rest)
         verbs = dict(verb.verbs)
 

@@ -61,7 +61,7 @@ def _add_verbs(parser: argparse.ArgumentParser, verbs: Mapping[str, Verb], words
         added = commands.add_parser(name, help=verb.purpose)
         if words[:1] != [name]:
             continue
-        if verb.verbs:
+        if verb.verbs and not (verb.place and words[1:2] and words[1] not in verb.verbs):
             _add_verbs(added, verb.verbs, words[1:])
         else:
             _add_options(commands, name, verb, words[1:])

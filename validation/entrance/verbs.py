@@ -24,7 +24,7 @@ class Verb:
     # options that choose them.
     choosers: Mapping[str, str] = field(default_factory=dict)
     others: Mapping[frozenset[str], str] = field(default_factory=dict)
-    verbs: Mapping[str, Verb] = field(default_factory=dict)  # of a group
+    verbs: Mapping[str, Verb] = field(default_factory=dict)  # of a group, or further commands below this one
 
 
 def _with_simulation(purpose: str, place: str, simulated: str, help: str) -> Verb:
@@ -137,6 +137,7 @@ _STORE = {
     "prune": Verb("remove entries, and files without an entry", "apps.store.cli:COMMAND_PRUNE"),
     "same": Verb("compare the results in two folders", "validation.same"),
 }
+_WORKBENCH = {"user": Verb("add, list and remove accounts of a workbench", "validation.workbench.cli:COMMAND_USER")}
 
 # All verbs by group, in the order of the help.
 _GROUPS: dict[str, dict[str, Verb]] = {
@@ -167,7 +168,9 @@ _GROUPS: dict[str, dict[str, Verb]] = {
     "Platforms, programs and results": {
         "platform": Verb("show, make, check, calibrate or emulate a platform", verbs=_PLATFORM),
         "program": Verb("build or run a program, or measure the speed of kernels", verbs=_PROGRAM),
-        "workbench": Verb("make platforms, queue suites and see results in a browser", "validation.workbench.cli"),
+        "workbench": Verb(
+            "make platforms, queue suites and see results in a browser", "validation.workbench.cli", verbs=_WORKBENCH
+        ),
         "report": Verb("draw the page of results that were kept", "validation.report.command"),
         "store": Verb("list, show, export, remove and compare stored runs", verbs=_STORE),
     },
@@ -224,5 +227,6 @@ def commands() -> dict[str, Verb]:
     """
     by_words: dict[str, Verb] = {}
     for name, verb in VERBS.items():
-        by_words |= {f"{name} {key}": inner for key, inner in verb.verbs.items()} or {name: verb}
+        by_words |= {name: verb} if verb.place else {}
+        by_words |= {f"{name} {key}": inner for key, inner in verb.verbs.items()}
     return by_words

@@ -1,7 +1,7 @@
 """The project as a Python module: ``import gridval`` (docs/gridval.md).
 
-Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``Results``, ``BlockResults``, ``Answer``, ``Picture``,
-``Prediction``, ``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
+Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``connect``, ``Results``, ``BlockResults``, ``Answer``,
+``Picture``, ``Prediction``, ``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
 
 Every other verb is a function or a group of functions too: ``gridval.plan.clock``.
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         UserError,
         ask,
         blocks,
+        connect,
         predict,
         run,
     )
@@ -52,6 +53,7 @@ __all__ = [
     "UserError",
     "ask",
     "blocks",
+    "connect",
     "predict",
     "run",
 ]

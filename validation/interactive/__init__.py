@@ -1,7 +1,7 @@
 """Predictions and comparisons for scripts and notebooks; users import it as ``gridval``.
 
-Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``verb_named``, ``Results``, ``BlockResults``, ``Answer``,
-``Picture``, ``Prediction``, ``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
+Public faces: ``run``, ``predict``, ``blocks``, ``ask``, ``connect``, ``verb_named``, ``Results``, ``BlockResults``,
+``Answer``, ``Picture``, ``Prediction``, ``Settings``, ``UserError``, ``OutOfRange``, ``SimulationError``.
 """
 
 from apps.errors import SimulationError
@@ -12,6 +12,7 @@ from validation.interactive.answer import Answer
 from validation.interactive.any_verb import ask
 from validation.interactive.blocks import BlockResults, blocks
 from validation.interactive.predicting import predict
+from validation.interactive.remote import connect
 from validation.interactive.results import Picture, Results
 from validation.interactive.running import run
 from validation.interactive.verbs import verb_named
@@ -28,6 +29,7 @@ __all__ = [
     "UserError",
     "ask",
     "blocks",
+    "connect",
     "predict",
     "run",
     "verb_named",

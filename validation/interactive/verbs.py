@@ -19,6 +19,8 @@ class Function:
     def __init__(self, words: str, verb: Verb):
         self._words, self._verb = words, verb
         self.__name__ = words.rpartition(" ")[2]
+        for name, inner in verb.verbs.items():  # further commands below this one
+            setattr(self, name, of_verb(f"{words} {name}", inner))
 
     def __call__(self, **options: Any) -> Any:
         """Do what the verb does, as ``gridval.ask``."""
@@ -74,7 +76,7 @@ class Group:
 
 def of_verb(words: str, verb: Verb) -> Function | Group:
     """Return a verb as a function, or as a group of functions."""
-    return Group(words, verb.verbs) if verb.verbs else Function(words, verb)
+    return Function(words, verb) if verb.place else Group(words, verb.verbs)
 
 
 def verb_named(name: str) -> Function | Group:

@@ -36,6 +36,7 @@ class Series:
     predictors: Sequence[Predictor] | PredictorsOf  # of every target, or by target
     alone: bool = False  # each case is a group of its own, and the cases are evaluated in their order
     measured: MeasuredTimes | None = None  # measured times, which are the truth instead of simulations
+    left_out: tuple[str, ...] = ()  # why cases of a product are not among these
 
     def __post_init__(self) -> None:
         for case in self.cases:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from apps.calibrate.machine.collectives import Collectives
 from apps.calibrate.machine.contention import Sharing, sharing_of
 from apps.calibrate.machine.fit import NetworkFit, fit_network
 from apps.calibrate.machine.grid_file import CalibratedNode, grid_file
@@ -14,6 +15,7 @@ from apps.calibrate.machine.routes import Routes, routes_of
 from apps.calibrate.machine.rows import Rows
 from apps.calibrate.machine.speeds import Speeds, remarks, speeds_of
 from apps.calibrate.machine.unseen import unseen
+from apps.calibrate.message_error import ends, property_of
 from apps.calibrate.platform_file import smpi_options
 from apps.calibrate.points import held_out_sizes, points_of
 from platforms.read.read import kept_file, read_platform
@@ -28,7 +30,7 @@ class CalibrationInput:
     clusters: Sequence[str]  # names
     cores: Sequence[int]  # of a node, by cluster
     core_flops: Sequence[float] | None  # by cluster; None: as fast as the measured multiply-adds
-    collectives: str  # smpi/coll-selector
+    collectives: Collectives
     hold_out: int  # every so manieth size is kept to judge by
     provenance: Sequence[str]
     notes: Sequence[str] = ()  # sentences about what was not measured
@@ -64,10 +66,20 @@ def calibrated(request: CalibrationInput) -> MachineCalibration:
     sharing = sharing_of(rows, network.wires)
     speeds = speeds_of(rows)
     nodes, above = _nodes(request, speeds)
-    options = smpi_options(network.model, request.collectives)
-    content = grid_file(nodes, request.clusters, network, sharing, options, request.provenance)
-    judgement = judge(read_platform(kept_file(content), request.name), rows, routes, [int(size) for size in held_out])
-    told = (*request.notes, *unseen(rows), *remarks(rows, speeds), *above, *network.notes, *sharing.notes)
+    options = {**smpi_options(network.model, request.collectives.selector), **request.collectives.options}
+    parts = nodes, request.clusters, network, sharing, options, request.provenance
+    platform = read_platform(kept_file(grid_file(*parts, {})), request.name)
+    judgement = judge(platform, rows, routes, [int(size) for size in held_out])
+    content = grid_file(*parts, property_of(ends(judgement.ratios(rows))))
+    told = (
+        *request.notes,
+        *request.collectives.notes,
+        *unseen(rows),
+        *remarks(rows, speeds),
+        *above,
+        *network.notes,
+        *sharing.notes,
+    )
     told = (*told, *all_to_all_notes(judgement, network.model.thresholds.detached_bytes))
     return MachineCalibration(
         request, routes, network, sharing, speeds, nodes, options, content, judgement, told

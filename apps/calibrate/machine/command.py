@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import shlex
 from collections.abc import Mapping, Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from apps.calibrate.machine.calibrate import CalibrationInput, MachineCalibration
 from apps.calibrate.machine.calibrate import calibrated as calibrated_rows
+from apps.calibrate.machine.collectives import Collectives, asked_collectives
 from apps.calibrate.machine.kept import Kept, kept_of, together
 from apps.calibrate.machine.kernels import TimedKernels, timed_kernels
 from apps.calibrate.machine.page import machine_page
@@ -82,7 +84,7 @@ def _of_file(request: CalibrateRequest) -> CalibrationInput:
         rows, name, clusters,
         cores=[given(request.cores)] * rows.clusters,
         core_flops=_given_speeds(request.core_gflops, rows.clusters),
-        collectives=request.collectives,
+        collectives=_as_asked_for(given(request.collectives)),
         hold_out=given(request.hold_out),
         provenance=[
             "Calibrated by gridval platform calibrate (docs/platforms/calibration.md).",
@@ -105,6 +107,7 @@ def _given_speeds(gflops: Sequence[float] | None, clusters: int) -> list[float] 
 def _of_machine(request: CalibrateRequest, machine: Machine, kept: Kept) -> CalibrationInput:
     """Measure a machine and return the request."""
     names = kernels_from(given(request.kernels))
+    collectives = _collectives(machine, request.collectives)
     for_kernels_s = _SHARE_OF_KERNELS * given(request.budget) if names else 0.0
     kernels = timed_kernels(machine, names, _ranks(machine)[0], for_kernels_s, kept)
     messages, notes = measured(machine, given(request.budget) - for_kernels_s, kept)
@@ -114,21 +117,34 @@ def _of_machine(request: CalibrateRequest, machine: Machine, kept: Kept) -> Cali
         cores=[cluster.cores for cluster in machine.clusters],
         core_flops=_given_speeds(request.core_gflops, len(machine.clusters))
         or [cluster.speed_flops for cluster in machine.clusters],
-        collectives=request.collectives,
+        collectives=collectives,
         hold_out=given(request.hold_out),
         provenance=[
             "Calibrated by gridval platform calibrate (docs/platforms/calibration.md).",
             f"Machine {printable(machine.name)}, {printable(os.path.basename(given(request.machine)))}, "
             f"sha256 {hashlib.sha256(input_bytes(given(request.machine))).hexdigest()[:16]}",
             f"Launcher: {printable(shlex.join(machine.launcher.command))}; speeds of cores: nominal",
+            f"Collective operations: {printable(collectives.said)}",
             _passes(rows),
         ],
-        notes=[*_missing(names, kernels), *notes],
+        notes=[*_missing(names, kernels, given(request.budget)), *notes],
     )  # fmt: skip
 
 
-def _missing(names: Sequence[str], kernels: TimedKernels) -> list[str]:
-    """Return sentences about the kernels that were not timed."""
+def _collectives(machine: Machine, asked_for: str | None) -> Collectives:
+    """Return the algorithms that the option --collectives names, or else those of the machine's library."""
+    if asked_for is not None:
+        return _as_asked_for(asked_for)
+    program = machine_program(machine.compilers.c, machine.compilers.flags, machine.compiled_folder)
+    return asked_collectives(machine, str(program), _ranks(machine)[0])
+
+
+def _as_asked_for(selector: str) -> Collectives:
+    return Collectives(selector, {}, f"those of smpi/coll-selector {selector}, as --collectives says")
+
+
+def _missing(names: Sequence[str], kernels: TimedKernels, budget_s: float) -> list[str]:
+    """Return sentences about the kernels that were not timed, and about the budget that would do for all."""
     sentences = []
     for experiment, how in ((ALONE, "alone"), (BUSY, "with all cores busy")):
         made = {row.second for row in kernels.rows if row.experiment == experiment}
@@ -139,7 +155,9 @@ def _missing(names: Sequence[str], kernels: TimedKernels) -> list[str]:
                 )
         left = [name for name in names if name not in made and (experiment, name) not in kernels.refused]
         if left and (experiment == ALONE or any(row.experiment == BUSY for row in kernels.rows)):
-            sentences.append(f"the budget ended before these kernels were timed {how}: {', '.join(left)}")
+            enough_s = 10 * math.ceil(budget_s * len(names) / max(len(names) - len(left), 1) / 10)
+            enough = f"; --budget {enough_s} may do for all" if experiment == ALONE and len(left) < len(names) else ""
+            sentences.append(f"the budget ended before these kernels were timed {how}: {', '.join(left)}{enough}")
     return sentences
 
 

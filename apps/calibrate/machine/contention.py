@@ -201,15 +201,16 @@ def _nodes_both_ways(
 ) -> tuple[dict[int, float], list[str]]:
     """Return what nodes' links carry both ways together, by cluster where it is less than twice one way, and notes.
 
-    Flows of one node to another and from a third tell it.  Both ways between the same two nodes count only without
-    them, as MPI may send both over one connection.
+    Flows of one node to another and from a third tell it, and both ways between the same two nodes.  What slows one
+    of them alone is not the link: MPI may send both ways over one connection, and where a node sends its packets first
+    come, first served, the acknowledgements of what it receives wait behind what it sends.
     """
     both_ways, notes = {}, []
     for cluster in range(rows.clusters):
         kind = (cluster, cluster)
         through = [value for key, value in slowdowns.items() if key[0] == THROUGH and key[1][0] == kind]
         same = slowdowns.get((BOTH_WAYS, (kind,), 2))
-        slowdown = median(through) if through else same
+        slowdown = min([*([median(through)] if through else []), *([] if same is None else [same])], default=None)
         if slowdown is not None and slowdown > _NOTABLE:
             both_ways[cluster] = 2 * wires[kind].bandwidth_Bps / slowdown
         if through and same is not None and same > _SHARED * max(1.0, slowdown or 1.0):

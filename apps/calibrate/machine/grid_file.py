@@ -40,6 +40,7 @@ def grid_file(
     sharing: Sharing,
     options: Mapping[str, str],
     provenance: Sequence[str],
+    properties: Mapping[str, str],
 ) -> bytes:
     """Return the content of the platform file.
 
@@ -50,6 +51,7 @@ def grid_file(
         sharing: Links that flows share.
         options: SimGrid's, for <config>.
         provenance: Lines that become comments.
+        properties: Of the outermost zone.
     """
     # Imported here for a quick start: it is slow to import.
     from lxml import etree
@@ -58,6 +60,8 @@ def grid_file(
     names = [f"{name}.zone" if name in hosts else name for name in names]  # hosts and zones need different names
     root = root_element(options, provenance)
     world = etree.SubElement(root, "zone", id="machine", routing="Full")
+    for name, value in properties.items():
+        etree.SubElement(world, "prop", id=name, value=value)
     wires = dict(network.wires)
     for cluster in range(len(names)):
         members = [node for node in nodes if node.node.cluster == cluster]

@@ -6,10 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from statistics import median
 
+import numpy as np
+
 from apps.calibrate.machine.contention import flow_times, held_out_flows, label
 from apps.calibrate.machine.routes import Pair, Routes
 from apps.calibrate.machine.rows import CALLS, Rows, read_rows
 from apps.probes.machine.measure import simulated_rows
+from apps.probes.segments import Array
 from platforms.model.platform import Platform
 
 SIZES, PAIRS = "ping-pong, new sizes", "ping-pong, new pairs"
@@ -48,6 +51,18 @@ class Judgement:
         for judgement in self.judged:
             groups.setdefault(judgement.what, []).append(judgement)
         return groups
+
+    def ratios(self, rows: Rows) -> Array:
+        """Return measured over replayed time of all ping-pongs, each by pair and size."""
+        replayed = self.replay.medians("pingpong")
+        return np.array(
+            [
+                time_s / replayed[pair][size]
+                for pair, by_size in rows.medians("pingpong").items()
+                for size, time_s in by_size.items()
+                if size in replayed.get(pair, {})
+            ]
+        )
 
 
 def median_error(judged: Sequence[Judged]) -> float:

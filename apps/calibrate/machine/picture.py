@@ -74,7 +74,7 @@ def _flow_errors(panel: Any, calibration: MachineCalibration) -> None:
         panel.plot(errors, [place] * len(errors), "o", mfc="none", color=_BLUE, ms=6)
     panel.axvline(0, color=_GREY, lw=0.8)
     panel.set_yticks(range(len(kinds)), kinds, fontsize=8)
-    panel.set_ylim(len(kinds) - 0.5, -0.5)
+    panel.set_ylim(max(len(kinds), 1) - 0.5, -0.5)
     panel.set_title("replay of flows of a size that was not fitted", fontsize=10)
     panel.set_xlabel("error in %")
 

@@ -33,6 +33,7 @@ def as_text(calibration: MachineCalibration, files: dict[str, str], *, wide: boo
     ]
     if len(clusters) > 1:
         notes.append(ARRANGEMENTS[calibration.sharing.arrangement])
+    notes.append(f"collective operations: {calibration.request.collectives.said}")
     notes += [f"note: {remark}" for remark in calibration.remarks]
     lines = [
         *folded_lines(head),
@@ -174,6 +175,7 @@ def as_json(calibration: MachineCalibration, files: dict[str, str]) -> dict[str,
             {"experiment": name, "values": int(values), "found": result}
             for name, values, result in experiment_rows(calibration)[1:]
         ],
+        "collectives": calibration.request.collectives.said,
         "notes": list(calibration.remarks),
         "options": dict(calibration.options),
         "files": files,

@@ -45,7 +45,7 @@ def calibrated(request: CalibrateRequest, files: dict[str, str]) -> PatternCalib
     cluster = Cluster(
         given(request.cluster), given(request.nodes), given(request.cores), given(request.core_gflops)[0] * 1e9
     )
-    options = sharing_options(request.collectives, given(request.alltoall))
+    options = sharing_options(given(request.collectives), given(request.alltoall))
     content = sharing_platform(cluster, sharing, latency_s, options, _provenance(request, rows, fit))
     replays = replayed(read_platform(kept_file(content), given(request.cluster)), rows, fit)
     write_text("--out", files["platform"], content.decode())
@@ -53,7 +53,7 @@ def calibrated(request: CalibrateRequest, files: dict[str, str]) -> PatternCalib
     write_picture("--out", files["picture"], figure)
 
     def replayed_with(algorithm: str, of: Sequence[PatternTime]) -> list[Replayed]:
-        others = sharing_options(request.collectives, algorithm)
+        others = sharing_options(given(request.collectives), algorithm)
         other = sharing_platform(cluster, sharing, latency_s, others, [])
         return replayed(read_platform(kept_file(other), given(request.cluster)), of, fit)
 

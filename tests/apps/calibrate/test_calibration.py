@@ -153,13 +153,13 @@ def test_the_measured_times_are_never_replaced(tmp_path, capsys):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("cluster", ["dahu", "paravance", "pyxis"])
+@pytest.mark.parametrize("cluster", ["dahu", "gros", "paravance", "pyxis"])
 def test_real_clusters_are_replayed_within_ten_percent_at_sizes_that_were_not_fitted(tmp_path, capsys, cluster):
     # Measured on Grid'5000 (the file names its source).  The times of MPI_Isend scatter by up to a factor of four.
     assert calibrate(tmp_path, "--json", file=EXAMPLE, cluster=cluster)[0] == 0
     calls = json.loads(capsys.readouterr().out)["calls"]
     for call in ("send", "recv", "pingpong"):
         assert calls[call]["median_error"] < 0.10, call
-    assert calls["isend"]["median_error"] < calls["isend"]["spread"]
-    assert calls["isend"]["within_spread"] > 0.9
+    # Nine in ten of the 4 x 49 held-out times lie in intervals made from the other sizes.
+    assert 0.85 <= np.mean([calls[call]["inside_interval"] for call in calls]) <= 0.95
     assert np.all([calls[call]["held_out_sizes"] == 49 for call in calls])

@@ -12,7 +12,16 @@ import pytest
 from apps.calibrate.cli import main
 from apps.calibrate.machine import command
 from apps.calibrate.machine.calibrate import CalibrationInput, calibrated
-from apps.calibrate.machine.contention import LEFT_RING, OPPOSED, RING, rows_of_flows
+from apps.calibrate.machine.collectives import Collectives
+from apps.calibrate.machine.contention import (
+    LEFT_RING,
+    OPPOSED,
+    RING,
+    THROUGH,
+    label,
+    rows_of_flows,
+    sharing_of,
+)  # fmt: skip
 from apps.calibrate.machine.experiments import experiment_rows
 from apps.calibrate.machine.judge import ALL_TO_ALL, Judged, Judgement, all_to_all_notes, median_error, worst
 from apps.calibrate.machine.kept import kept_of
@@ -75,7 +84,8 @@ def rows_of(platform, *hosts):
 
 def request(rows, **more):
     names = [f"c{c}" for c in range(rows.clusters)]
-    made = CalibrationInput(rows, "made", names, [1] * rows.clusters, None, "ompi", 4, ["By hand."])
+    cores, open_mpi = [1] * rows.clusters, Collectives("ompi", {}, "")
+    made = CalibrationInput(rows, "made", names, cores, None, open_mpi, 4, ["By hand."])
     return replace(made, **more)
 
 
@@ -168,6 +178,18 @@ def test_links_that_do_not_carry_both_ways_at_once_are_found(tmp_path):
     # By hand: both ways share the 12.5 MB/s of each node's link.
     assert made.sharing.nodes_both_ways_Bps == pytest.approx({0: 12.5e6, 1: 12.5e6}, rel=0.01)
     assert median_error(made.judgement.by_what["both ways, two nodes"]) < 0.01
+
+
+def test_what_slows_flows_through_a_node_alone_is_not_its_link(found, measured):
+    # A link that carried both ways one after the other would slow both ways between two nodes too.
+    def slowed(row):
+        through = row.experiment == "flow" and label(measured, flows[row.group]) == THROUGH
+        return replace(row, time_s=1.75 * row.time_s) if through else row
+
+    groups = {row.group for row in measured.of("flow")}
+    flows = {g: tuple((row.first, row.second) for row in measured.of("flow") if row.group == g) for g in groups}
+    rows = replace(measured, rows=tuple(map(slowed, measured.rows)))
+    assert not sharing_of(rows, found.network.wires).nodes_both_ways_Bps
 
 
 def test_a_switch_and_a_link_that_two_flows_do_not_fill_are_found_by_more(tmp_path):

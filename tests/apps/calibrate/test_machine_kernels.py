@@ -6,7 +6,15 @@ import pytest
 
 from apps.calibrate.machine.command import _missing, kernels_from
 from apps.calibrate.machine.kept import kept_of
-from apps.calibrate.machine.kernels import KernelSpeed, efficiencies, kernels_of, memory_Bps, spread, timed_kernels
+from apps.calibrate.machine.kernels import (
+    KernelSpeed,
+    TimedKernels,
+    efficiencies,
+    kernels_of,
+    memory_Bps,
+    spread,
+    timed_kernels,
+)  # fmt: skip
 from apps.calibrate.machine.rows import MachineTime, Node, Rows, read_rows, written
 from apps.calibrate.machine.speeds import remarks, speeds_of
 from apps.errors import OptionError, SimulationError
@@ -118,7 +126,7 @@ def test_a_kernel_that_cannot_be_timed_is_left_out_and_the_others_are_kept(tmp_p
     assert [row.second for row in kept.kernel_rows()] == ["ep", "ep", "mg", "mg"] * 2 + ["ep", "ep"]
     done = timed_kernels(machine, names, machine.hosts, 0.0, kept)  # goes on from the kept rows
     assert len(done.rows) == 10
-    notes = _missing(names, replace(done, refused={("kernel-alone", "cg"): "a rank fell behind"}))
+    notes = _missing(names, replace(done, refused={("kernel-alone", "cg"): "a rank fell behind"}), 60.0)
     assert notes == ["cg could not be timed alone and is left out: a rank fell behind"]
 
 
@@ -168,3 +176,12 @@ def test_runs_take_the_share_of_the_platform():
 def test_shares_that_are_none_are_refused(shares):
     with pytest.raises(PlatformError, match="not KERNEL=ALONE:BUSY"):
         platform(shares)
+
+
+def test_kernels_that_were_not_timed_are_named_with_a_budget_that_would_do():
+    # By hand: one of four kernels in a third of 120 s, so that four take as long as a third of 480 s.
+    timed = TimedKernels((kernel_row("kernel-alone", "a", "cg", 1e6, 1.0),), {})
+    assert _missing(("cg", "ep", "mg", "lu"), timed, 120.0) == [
+        "the budget ended before these kernels were timed alone: ep, mg, lu; --budget 480 may do for all"
+    ]
+    assert _missing(("cg",), timed, 120.0) == []

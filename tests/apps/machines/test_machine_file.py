@@ -135,7 +135,7 @@ def test_keys_of_slurm_become_options_and_set_up_lines_precede_every_tool(writte
     for tool, name in ((planned.command[0], "srun"), (machine.compilers.c, "mpicc")):
         script = Path(tool).read_text()
         assert script.splitlines() == [
-            "#!/bin/bash -l", "module load mpi/4 || exit $?", "export UCX_NET_DEVICES=mlx5_0:1 || exit $?",
+            "#!/bin/bash -l", *(f"{line} || exit $(($? == 127 ? 1 : $?))" for line in machine.setup),
             f'exec {name} "$@"',
         ]  # fmt: skip
         assert Path(tool).name == name
@@ -148,6 +148,9 @@ def test_set_up_lines_are_run_before_the_tool():
     assert done.stdout == "loaded\n"
     failed = subprocess.run([behind(["exit 3"], "sh"), "-c", "true"], capture_output=True, check=False)
     assert failed.returncode == 3
+    # 127 would say that the compiler is missing, which a package would mend.
+    failed = subprocess.run([behind(["no-such-module load mpi"], "sh")], capture_output=True, text=True, check=False)
+    assert (failed.returncode, "no-such-module" in failed.stderr) == (1, True)
 
 
 def test_set_up_lines_stand_before_the_first_command_of_a_batch_script():

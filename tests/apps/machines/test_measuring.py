@@ -166,6 +166,14 @@ def test_work_counts_as_computation_and_waiting_as_mpi(own):
     assert record.verified is None
 
 
+def test_a_program_that_counts_operations_for_simgrid_runs_on_a_machine(own):
+    record = own(
+        "p.c", "#include <smpi/smpi.h>\n" + WORKS_THEN_SENDS.replace("usleep(200000)", "smpi_execute_flops(1e12)")
+    )
+    assert record.messages == (1, 0)
+    assert record.compute_s[0] < 10  # counted and not done: on the machine's nominal core of 10 Gflop/s they take 100 s
+
+
 def test_a_marked_section_ends_where_the_program_says(own):
     record = own("p.c", "#define MARKED\n" + WORKS_THEN_SENDS)
     assert record.time_s >= 0.2

@@ -121,7 +121,11 @@ def test_how_the_computation_is_timed(grid, record_of, asked, settings, compute_
         (Timed(False, 0.0, reason="it departs"), [f"{MEASURED}; it was not replayed: it departs"]),
         (
             Timed(replayed=True, spread_rel=0.22),
-            ["the program's computation was timed on this computer and may be wrong by 22 %"],
+            ["the program's computation, timed on this computer, may be wrong by 22 %"],
+        ),
+        (
+            Timed(replayed=True, spread_rel=5.61),
+            ["the program's computation, timed on this computer, may be wrong by 561 %"],
         ),
     ],
 )

@@ -3,7 +3,7 @@
 import pytest
 
 from apps.recording.events import Op
-from predictor.dpgraph.expanding import _inside
+from predictor.dpgraph.expanding import _alone
 from predictor.dpgraph.members import is_covered, of_members
 from predictor.network.collectives import Call
 
@@ -16,5 +16,5 @@ def test_the_messages_of_each_member_are_those_of_its_own_call(op, ranks):
         members = of_members(op, ranks, root, 24)
         for member in range(ranks):
             rows = members.rows[members.first[member] : members.first[member + 1]]
-            alone = _inside(Call(op=op, rank=member, ranks=ranks, root=root, size_bytes=24, counts=()))
+            alone = _alone(Call(op=op, rank=member, ranks=ranks, root=root, size_bytes=24, counts=())).rows
             assert rows.tolist() == alone.tolist()

@@ -13,7 +13,7 @@ from platforms.model.placement import block
 from platforms.read.read import materialise
 from predictor import predict
 from predictor.base import EvidenceRequest
-from predictor.evidence.broker import BeyondLimit, Broker
+from predictor.evidence.broker import Broker, RefusedEvidence
 from predictor.network.survey import layout, next_plan
 
 
@@ -38,10 +38,10 @@ def test_messages_beyond_the_limit_are_refused_before_they_are_sent(target):
     request = messages(target, 10_000)
     assert measuring(EvidenceLimit(2.0, 13e6)).gather([request])
     with pytest.raises(
-        BeyondLimit, match=r"10,000 measurements take about 2 s and 0\.013 GB, and the limit is 1 s and"
+        RefusedEvidence, match=r"10,000 measurements take about 2 s and 0\.013 GB, and the limit is 1 s and"
     ):
         measuring(EvidenceLimit(1.0, 13e6), pytest.fail).gather([request])
-    with pytest.raises(BeyondLimit, match=r"and the limit is 15 minutes and 0\.012 GB"):
+    with pytest.raises(RefusedEvidence, match=r"and the limit is 15 minutes and 0\.012 GB"):
         measuring(EvidenceLimit(memory_bytes=12e6), pytest.fail).gather([request])
 
 
@@ -49,7 +49,7 @@ def test_evidence_that_takes_longer_than_it_may_is_the_last(target):
     broker = measuring(EvidenceLimit(time_s=1e-9, memory_bytes=1e9))
     request = messages(target, 0)
     broker.gather([request])
-    with pytest.raises(BeyondLimit, match="takes longer than the limit"):
+    with pytest.raises(RefusedEvidence, match="takes longer than the limit"):
         broker.gather([request])
 
 
@@ -57,7 +57,7 @@ def test_a_measurement_that_ends_at_the_limit_is_no_failed_simulation(target):
     def late(plan):
         raise SimulationError("time limit reached after 900.0 s of wall time")
 
-    with pytest.raises(BeyondLimit, match="--evidence-time"):
+    with pytest.raises(RefusedEvidence, match="--evidence-time"):
         measuring(EvidenceLimit(time_s=1e-9), late).gather([messages(target, 0)])
     with pytest.raises(SimulationError, match="time limit reached"):  # of the simulation, not of the evidence
         measuring(EvidenceLimit(), late).gather([messages(target, 1)])
@@ -77,7 +77,7 @@ def test_the_plan_says_the_limit_and_what_is_beyond_it(capsys):
     words = "--scenario grid4x2 --app cg --class S --predictor dpgraph --no-store --dry-run --evidence-time 0.1"
     assert predict.main(words.split()) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert said.startswith("no answer: dpgraph, cg S on 8 ranks of grid4x2: its ")
+    assert said.startswith("no answer from dpgraph, 1 prediction: its ")
     assert "limit of a prediction's evidence: 1 s and 4 GB" in said
 
 

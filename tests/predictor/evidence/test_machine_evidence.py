@@ -10,17 +10,40 @@ import pytest
 from apps.machines.machine_file import read_machine
 from apps.machines.machine_platform import machine_platform
 from apps.probes.blocks.measure import BlockPlan, Experiment
-from apps.programs.problem import problem
+from apps.programs.own_program import read_program
+from apps.programs.problem import own_problem, problem
+from apps.recording.events import Kind
 from apps.runs.runner import Runner
 from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.store import Store
 from predictor.base import EvidenceRequest
 from predictor.evidence.broker import Broker, RefusedEvidence, as_carried_out
+from predictor.graph.places import places_of
 from predictor.registry import PREDICTORS
 from validation.run import main
 
 EXAMPLE = Path(__file__).parents[3] / "examples" / "machines" / "local.toml"
+
+CALLS = """
+#include <mpi.h>
+int main(int argc, char **argv)
+{
+  MPI_Init(&argc, &argv);
+  int rank;
+  double mine = 0, sum;
+  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+  if (rank == 1)
+    MPI_Send(&mine, 1, MPI_DOUBLE, 0, 0, MPI_COMM_WORLD);
+  for (int i = 0; i < 3; i++)
+    MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+  if (rank == 0)
+    MPI_Recv(&mine, 1, MPI_DOUBLE, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+  MPI_Allreduce(&mine, &sum, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+  MPI_Finalize();
+  return 0;
+}
+"""
 
 
 @pytest.fixture
@@ -59,6 +82,21 @@ def test_blocks_are_measured_on_the_machine_and_simulated_where_it_is_calibrated
     ((time_s,),) = found.measurement.times_s
     assert 0 < time_s < found.cost.node_s == found.measurement.node_s
     assert found.once_node_s == found.cost.node_s
+
+
+def test_calls_that_are_recorded_on_a_machine_are_known_by_their_paths_on_all_ranks(machine, tmp_path):
+    source = tmp_path / "calls.c"
+    source.write_text(CALLS)
+    asked = own_problem(read_program(source, real_mpi=True))
+    target = Target(asked, machine_platform(machine), ("localhost",) * 2)
+    other, wanted = Target(asked, target.platform, ("localhost",)), EvidenceRequest("recording", target, iterations=1)
+    with Runner(jobs=1) as runner:
+        (found,) = Broker.of(Settings(machine=machine), [other], runner).gather([wanted])
+    recording = found.recording
+    sums = [events["site"][events["kind"] == Kind.COLLECTIVE].tolist() for events in recording.events]
+    assert sums[0] == sums[1] and len(sums[0]) == 4
+    assert len({recording.paths[site - 1] for site in sums[0]}) == 2  # two places, of which one is passed three times
+    assert set(places_of(asked, recording.paths)) <= {f"{path[0] - 1:#x}" for path in recording.paths}
 
 
 @pytest.mark.slow

@@ -10,6 +10,7 @@ from platforms.errors import UserError
 from platforms.read.read import kept_file, read_platform
 from predictor.factorisation.cluster import cluster_of, nominal_products, read_products, wire_segments
 from predictor.factorisation.evaluate import Problem, evaluate
+from predictor.factorisation.interval import interval, pivots_s
 from predictor.factorisation.machine import Curves, Machine
 from validation.entrance.main import main
 
@@ -106,3 +107,13 @@ def test_a_panel_is_packed_before_it_is_sent_and_rows_are_copied_by_their_owner(
     # everybody copies them once, the owner of the diagonal block three times.
     copied = 3 * 8 * nb * (nb + 1) + 3 * 8 * nb
     assert time_s(2, 1, copy_s_per_byte=1e-9) == pytest.approx(1e-9 * copied, rel=1e-6)
+
+
+def test_the_interval_grows_upwards_by_the_messages_of_pivots():
+    # By hand: 5 x 1 ranks, the first four on a node; of the distances 1, 2 and 4 only the last one leaves it.
+    curves = Curves(((0.0, 9e-6, 0.0),), ((0.0, 1e-6, 0.0),), ((0.0, 2e-6, 0.0),), ((0.0, 3e-6, 0.0),))
+    machine = Machine(np.array([0, 0, 0, 0, 1]), np.zeros(5), curves)
+    problem = Problem(1000, 128, 5, 1)
+    assert pivots_s(problem, machine) == pytest.approx(1000 * (3 * 5e-6 + 2 * 1e-6 + 9e-6))
+    low_s, high_s = interval(problem, machine, 1.0)
+    assert (low_s, high_s) == pytest.approx((np.exp(-0.085), np.exp(0.085) + 0.5 * 0.026))

@@ -19,8 +19,8 @@ from predictor.base import Cost, Evidence, EvidenceRequest, Interval, Prediction
 from predictor.intervals import interval as module
 from predictor.intervals.calibration import Calibration
 from predictor.intervals.cases import CASE_COLUMNS, CASES_FILE, CalibrationCase, by_predictor, known_cases, read_cases
-from predictor.intervals.features import SURROUNDINGS, Features, features_of
-from predictor.intervals.interval import calibration_of, calibration_or_none, with_interval
+from predictor.intervals.features import MEASURED, SURROUNDINGS, Features, features_of
+from predictor.intervals.interval import bounds, calibration_of, calibration_or_none, with_interval
 
 
 @pytest.fixture
@@ -136,6 +136,31 @@ def test_where_nothing_is_calibrated_the_reason_is_told(target, predictor, time_
     placed = tuple(host for host in target.placement for _ in range(ranks // 8))
     made = with_interval(Prediction(time_s), predictor, replace(target, placement=placed), [])
     assert (made.interval, made.no_interval) == (None, reason)
+
+
+def test_evidence_of_a_machine_has_the_interval_of_measured_cases(target, record_of):
+    few = Target(target.problem, target.platform, target.placement[:4])
+    run = replace(record_of(few, 2.0, 1.0, compute_s=(0.5,) * 4), source="measurement")
+    evidence = [Evidence(EvidenceRequest("run", few), run, "run", Cost())]
+    made = with_interval(Prediction(1.0), "structural", target, evidence).interval
+    assert "measured on emulated grids" in made.made_of
+    assert made.low_s < 1 < made.high_s and made.width > 1.02  # of simulated times it is below 1 %
+    assert with_interval(Prediction(1.0), "fit:log", target, evidence).no_interval == (
+        "calibrated with simulated runs, not with measured ones"
+    )
+    two = replace(target, placement=tuple(host for host in target.placement for _ in range(2)))
+    assert "one rank on a node" in with_interval(Prediction(1.0), "structural", two, evidence).no_interval
+
+
+@pytest.mark.parametrize("predictor", ["structural", "dpgraph", "simulate", "hcf", "hcf:constant"])
+def test_intervals_of_measured_runs_hold_on_grids_that_are_left_out(predictor):
+    cases = [case for case in known_cases(predictor) if case.features.surroundings == MEASURED]
+    held = []
+    for grid in {case.grid for case in cases}:
+        others = Calibration(tuple(case for case in cases if case.grid != grid))
+        ends = [(bounds(case.features, others), case.log_error) for case in cases if case.grid == grid]
+        held += [low <= error <= high for (low, high), error in ends]
+    assert 0.85 <= np.mean(held) <= 0.96
 
 
 def recording(tag=0, **said):

@@ -1,6 +1,7 @@
 """Calls of programs that people write: pipelines, waits for some operations, any source, sizes that follow no rule."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from predictor.learned.learn import learn
 from predictor.learned.looks import without_finds
 from predictor.learned.matching import AS_SENT, difference, take_sizes_as_sent
 from predictor.learned.models import Notes
+from predictor.learned.nest import loop_nest
 from predictor.learned.noisy import fitted
 from predictor.learned.periods import _period
 from predictor.learned.rows import Rows
@@ -52,21 +54,44 @@ def neighbours(rank):
                 yield 2 * axis + (step > 0), int(np.ravel_multi_index(there, rank.sides))
 
 
+def front(rank):
+    for tag in range(5):
+        if rank.rank:
+            rank.add(Kind.WAIT, 11, request=rank.start(Kind.RECV, 10, rank.rank - 1, tag, 8))
+        if rank.rank < rank.nranks - 1:
+            rank.add(Kind.WAIT, 13, request=rank.start(Kind.SEND, 12, rank.rank + 1, tag, 8))
+    if rank.rank == rank.nranks - 1:
+        rank.add(Kind.WAIT, 15, request=rank.start(Kind.SEND, 14, 0, 9, 8))
+    if not rank.rank:
+        rank.add(Kind.WAIT, 17, request=rank.start(Kind.RECV, 16, rank.nranks - 1, 9, 8))
+
+
 def pipeline(rank):
     for _ in range(3):
-        for tag in range(5):
-            if rank.rank:
-                rank.add(Kind.WAIT, 11, request=rank.start(Kind.RECV, 10, rank.rank - 1, tag, 8))
-            if rank.rank < rank.nranks - 1:
-                rank.add(Kind.WAIT, 13, request=rank.start(Kind.SEND, 12, rank.rank + 1, tag, 8))
-        if rank.rank == rank.nranks - 1:
-            rank.add(Kind.WAIT, 15, request=rank.start(Kind.SEND, 14, 0, 9, 8))
-        if not rank.rank:
-            rank.add(Kind.WAIT, 17, request=rank.start(Kind.RECV, 16, rank.nranks - 1, 9, 8))
+        front(rank)
 
 
 def test_a_pipeline_begins_again_on_ranks_that_do_not_show_it():
     check_exact(pipeline, (4, 6, 9), 20)
+
+
+def test_the_lines_of_a_pipeline_are_a_loop_where_a_barrier_comes_once_for_all_of_them():
+    # Places of the text: a barrier before the second iteration, a receive and a send of each line, the corner's two.
+    barrier, receive, send, corner_sent, corner_received = range(5)
+    lines = {0: [send], 1: [receive, send], 2: [receive, send], 3: [receive]}
+    corner = {0: [corner_received], 3: [corner_sent]}
+    rows = [
+        [place for at in range(3) for place in [barrier] * (at == 1) + 6 * lines[rank] + corner.get(rank, [])]
+        for rank in range(4)
+    ]
+    traces = [SimpleNamespace(nranks=4, symbols=np.array(row)) for row in rows]
+    symbols = [SimpleNamespace(is_mark=lambda _: False)] * 5
+    nest = loop_nest(traces, np.arange(5), symbols)
+
+    def loops(node):
+        return {(node.low, node.high)}.union(*(loops(child) for child in node.children if not child.leaf))
+
+    assert (receive, send) in loops(nest)
 
 
 def sweep(rank):
@@ -289,6 +314,27 @@ def test_a_step_of_measured_computation_is_named_and_the_range_allows_for_anothe
     assert [text.split(" times")[1] for text in notes.steps.values()] == [" as much from 12 ranks on"]
     assert middle == pytest.approx(3 * 6000 * 0.5, rel=0.01)
     assert low <= 0.51 * middle
+
+
+def before_the_first_of_two(rank):
+    n, noise = 6000, mixed(rank.rank, rank.nranks) % 100 / 10000
+    for _ in range(5):
+        for site, there in ((10, rank.rank - 1), (12, rank.rank + 1)):
+            if 0 <= there < rank.nranks:
+                first = site == 10 or not rank.rank
+                rank.add(Kind.COMPUTE, site, amount=(n / rank.nranks if first else 1) * (1 + noise))
+                rank.add(Kind.WAIT, site + 1, request=rank.start(Kind.SEND, site, there, 1, 8))
+        for site, there in ((14, rank.rank - 1), (16, rank.rank + 1)):
+            if 0 <= there < rank.nranks:
+                rank.add(Kind.WAIT, site + 1, request=rank.start(Kind.RECV, site, there, 1, 8))
+
+
+def test_measured_computation_that_ranks_have_at_different_calls_is_fitted_where_it_is():
+    made = [replace(recorded(before_the_first_of_two, count), measured=True) for count in (3, 4, 6, 9)]
+    structure = learn(made, [6000])
+    amounts = [float(events["amount"].sum()) for events in generate(structure, 30).events]
+    assert amounts == pytest.approx([5 * 200] * 30, rel=0.03)
+    assert not structure.unconfirmed and structure.fitted
 
 
 def test_copies_that_the_compiler_made_of_a_call_are_one(monkeypatch):

@@ -99,6 +99,15 @@ def test_options_that_cannot_be_are_one_line(options, error, capsys):
     assert error in line
 
 
+def test_a_comparison_takes_the_options_of_learning_too(capsys):
+    words = ["run", "--scenario", "grid1x8", "--speeds", "40", "--app", "ep", "--class", "S", "--no-store"]
+    assert main([*words, "--recorded", "2,3,4"]) == 2
+    assert "goes with a predictor that learns from recordings" in capsys.readouterr().err
+    assert main([*words, "--predictor", "learned:known", "--recorded", "2,3,4", "--json"]) == 0
+    (row,) = json.loads(capsys.readouterr().out)["results"]
+    assert abs(row["error_pct"]) < 0.01  # its random numbers are shares of 2^24, and no message has a size that changes
+
+
 def test_further_recordings_are_asked_for_step_by_step():
     cg = problem("cg", "A")
     steps = counts_to_record(cg, 100)

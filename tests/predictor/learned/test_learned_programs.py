@@ -107,7 +107,7 @@ def test_an_all_to_all_with_fewer_entries_than_members_is_doubtful():
 
 def test_a_program_that_would_not_fit_into_memory_is_refused(monkeypatch):
     structure = learn([recorded(of_program("halo3d.c", "10 3"), count) for count in (4, 8, 12, 18)], [10])
-    monkeypatch.setattr("predictor.learned.generate._free_bytes", lambda: 1e6)
+    monkeypatch.setattr("predictor.learned.generate.free_bytes", lambda: 1e6)
     generate(structure, 27)
     with pytest.raises(CannotContinue, match=r"its more than .* events there would not fit into 0.0 GB"):
         generate(structure, 64)

@@ -18,20 +18,29 @@ from validation.workbench.guard.tokens import Tokens
 from validation.workbench.project.folder import open_project
 from validation.workbench.queue.suites import QueuedCase
 from validation.workbench.work import checking
+from validation.workbench.work.reading import check_profiles
 
 HERE = "http://127.0.0.1:8765"
+
+
+class Url(str):
+    """The address of a server, with its application and the token of its link."""
 
 
 @pytest.fixture(scope="module")
 def url(desk):
     """The address of a server of the module's own ``desk``, in a thread."""
-    config = uvicorn.Config(application(desk, Tokens(desk.project.secret())), port=0, log_level="warning")
+    tokens = Tokens(desk.project.secret())
+    served = application(desk, tokens)
+    config = uvicorn.Config(served, port=0, log_level="warning")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()
     while not server.started:
         time.sleep(0.05)
-    yield f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}"
+    made = Url(f"http://127.0.0.1:{server.servers[0].sockets[0].getsockname()[1]}")
+    made.token, made.application = tokens.access, served
+    yield made
     desk.closing = True
     server.should_exit = True
     thread.join()
@@ -54,6 +63,10 @@ class StillDesk(Desk):
 
     def evaluate(self, **values):
         return next(checking.evaluate(self.project.folder, **values))
+
+    def check_upload(self, path):
+        check_profiles(self.project.folder, str(path))
+        self.show(name=str(path))
 
     def _read(self, task, **values):
         self.asked.append((task, values))
@@ -79,7 +92,9 @@ def desk(project):
 
 @pytest.fixture
 def client(desk, project):
-    with TestClient(application(desk, Tokens(project.secret())), base_url=HERE, follow_redirects=False) as made:
+    tokens = Tokens(project.secret())
+    with TestClient(application(desk, tokens), base_url=HERE, follow_redirects=False) as made:
+        made.get(f"/?token={tokens.access}")
         yield made
 
 

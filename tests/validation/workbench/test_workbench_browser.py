@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from tests import waiting
 from tests.chromium import LARGE, SMALL, axe, barriers, headless, show, until, wide_pages
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.project.folder import open_project
@@ -22,8 +23,9 @@ def desk(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def browser():
+def browser(url):
     with headless(limit_s=LIMIT_S, logged=("browser", "performance")) as driver:
+        driver.get(f"{url}/?token={url.token}")
         yield driver
 
 
@@ -75,7 +77,7 @@ def test_a_newcomer_makes_a_grid_queues_a_suite_and_reads_the_result(visit, url,
 
 
 PAGES = ("/platforms", "/platforms/new", "/platforms/grid4x2", "/panel?platforms=grid4x2", "/queue", "/queue/1",
-         "/results", "/results/1", "/nowhere")  # fmt: skip
+         "/results", "/results/1", "/access", "/nowhere")  # fmt: skip
 
 
 @pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
@@ -95,3 +97,46 @@ def test_the_policy_stops_a_script_that_a_page_would_have(visit):
         "const s = document.createElement('script'); s.text = 'window.ran = 1'; document.body.append(s)"
     )
     assert driver.execute_script("return window.ran") is None
+
+
+def streams_of(url):
+    return sum(many for (kind, _), many in url.application.state.limits._held.items() if kind == "streams")
+
+
+def test_twelve_tabs_follow_the_queue_by_one_stream(visit, url, desk, browser):
+    first, tabs = browser.current_window_handle, []
+    for _ in range(12):
+        browser.switch_to.new_window("tab")
+        tabs.append(browser.current_window_handle)
+        show(browser, f"{url}/queue")
+    assert until_streams(url, 1)
+    added = desk.queue.add("for twelve tabs", "Bob", [])
+    for tab in tabs:
+        browser.switch_to.window(tab)
+        until(browser, "document.getElementById('list').textContent.includes('for twelve tabs')")
+        assert browser.execute_script("return document.getElementById('connection').hidden")
+    assert streams_of(url) == 1
+    desk.queue.remove(added)
+    for tab in tabs:
+        browser.switch_to.window(tab)
+        browser.close()
+    browser.switch_to.window(first)
+    show(browser, f"{url}/results")
+    assert until_streams(url, 0)  # no page follows the queue any more
+
+
+def until_streams(url, many):
+    return waiting.until(lambda: streams_of(url) == many, LIMIT_S)
+
+
+def test_who_is_not_logged_in_comes_to_the_page_that_was_asked_for(url):
+    with headless(limit_s=LIMIT_S) as driver:
+        show(driver, f"{url}/queue/1?state=done")
+        until(driver, "location.pathname == '/login'")
+        driver.find_element("id", "secret").send_keys(url.token, keys.ENTER)
+        until(driver, "location.pathname == '/queue/1' && location.search == '?state=done'")
+        show(driver, f"{url}/access")
+        driver.find_element("xpath", "//button[text()='Log out']").click()
+        until(driver, "location.pathname == '/login'")
+        show(driver, f"{url}/queue")
+        until(driver, "location.pathname == '/login'")

@@ -20,15 +20,15 @@ SUITE = {"suite_name": "far", "user": "Ann", "platforms": "grid4x2", "apps": ["e
 def test_runs_are_made_by_the_workers_of_a_scheduler_and_give_the_same_times(tmp_path):
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster,
-        command.served(tmp_path / "mine", tmp_path / "far", "--scheduler", cluster.scheduler_address) as (_, port),
+        command.served(tmp_path / "mine", tmp_path / "far", "--scheduler", cluster.scheduler_address) as (_, link),
     ):
-        browser = command.Browser(port)
+        browser = command.Browser(link)
         assert browser.post("/panel", **SUITE).getheader("location") == "/queue/1"
         browser.wait_for("/queue/1", "9 of 9 ended")
         assert ">failed 0<" in browser.get("/queue/1")
         far = browser.get("/results.csv")
-    with command.served(tmp_path / "mine", tmp_path / "here") as (_, port):
-        browser = command.Browser(port)
+    with command.served(tmp_path / "mine", tmp_path / "here") as (_, link):
+        browser = command.Browser(link)
         browser.post("/panel", **SUITE)
         browser.wait_for("/queue/2", "9 of 9 ended")
         here = browser.get("/results.csv?suite=2")
@@ -43,8 +43,8 @@ def times(text):
 
 @pytest.mark.slow
 def test_a_scheduler_that_does_not_answer_is_told_and_the_runs_wait(tmp_path):
-    with command.served(tmp_path / "mine", tmp_path / "store", "--scheduler", "tcp://127.0.0.1:1") as (_, port):
-        browser = command.Browser(port)
+    with command.served(tmp_path / "mine", tmp_path / "store", "--scheduler", "tcp://127.0.0.1:1") as (_, link):
+        browser = command.Browser(link)
         browser.post("/panel", **SUITE)
         browser.wait_for("/queue", "No run can be made now")
         assert ">waiting 9<" in browser.get("/queue/1")

@@ -39,7 +39,9 @@ class Server:
 
     def start(self):
         self._desk = Desk(self.project)
-        made = application(self._desk, Tokens(self.project.secret()))
+        tokens = Tokens(self.project.secret())
+        self.link = f"{self.url}/?token={tokens.access}"
+        made = application(self._desk, tokens)
         self._server = uvicorn.Server(uvicorn.Config(made, port=self._port, log_level="warning"))
         self._thread = threading.Thread(target=self._server.run)
         self._thread.start()
@@ -66,8 +68,9 @@ def server(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def browser():
+def browser(server):
     with headless(limit_s=LIMIT_S) as driver:
+        driver.get(server.link)
         yield driver
 
 

@@ -30,8 +30,9 @@ class Server:
         self.process = subprocess.Popen(
             [*words, "--store", str(self.folder.parent / "store"), str(self.folder)], stdout=subprocess.PIPE, text=True
         )
-        self.port = int(re.search(r":(\d+)/", self.process.stdout.readline())[1])
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.link = re.search(r"http://\S+", self.process.stdout.readline())[0]
+        self.url, _, _ = self.link.partition("/?")
+        self.port = self.url.rpartition(":")[2]
 
     def stop(self, how=signal.SIGTERM):
         self.process.send_signal(how)
@@ -50,8 +51,9 @@ def server(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def ann():
+def ann(server):
     with headless(limit_s=LIMIT_S) as driver:
+        driver.get(server.link)
         yield driver
 
 
@@ -162,6 +164,7 @@ def test_two_users_share_the_queue_and_a_suite_of_60_runs_is_cancelled_and_conti
               "mappings": ["block", "cyclic"],
               "predictors": ["hcf"]}  # fmt: skip
     with headless(limit_s=LIMIT_S) as bob:
+        bob.get(server.link)
         long = queue_suite(ann, server.url, "long", "Ann", "1, 2, 4, 8, 16", networks=["gigabit"], **chosen)
         number = long.rpartition("/")[2]
         queue_suite(bob, server.url, "short", "Bob", "2", platforms=["grid4x2"], apps=["ep"], classes=["S"],

@@ -27,8 +27,9 @@ def desk(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def browser():
+def browser(url):
     with headless(limit_s=LIMIT_S) as driver:
+        driver.get(f"{url}/?token={url.token}")
         yield driver
 
 

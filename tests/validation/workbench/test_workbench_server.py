@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 from contextlib import contextmanager
-from urllib.parse import urlencode
+from urllib.parse import urlencode, urlsplit
 
 import pytest
 
@@ -21,13 +21,13 @@ LIMIT_S = 240  # a busy machine is slow
 
 @contextmanager
 def served(folder, store, *words):
-    """Start the command and yield the process and its port."""
+    """Start the command and yield the process and the link that it prints."""
     command = [sys.executable, "-m", "gridval", "workbench", "--port", "0", "--jobs", "1", "--store", str(store)]
     process = subprocess.Popen(
         [*command, *words, str(folder)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
     try:
-        yield process, int(re.search(r":(\d+)/", process.stdout.readline())[1])
+        yield process, re.search(r"http://\S+", process.stdout.readline())[0]
     finally:
         if process.poll() is None:
             process.kill()
@@ -37,8 +37,9 @@ def served(folder, store, *words):
 class Browser:
     """Sends requests as a browser does, with its cookies."""
 
-    def __init__(self, port):
-        self.host, self.cookies = f"127.0.0.1:{port}", {}
+    def __init__(self, link):
+        self.host, self.cookies = urlsplit(link).netloc, {}
+        self.ask("GET", link.removeprefix(f"http://{self.host}"))
 
     def ask(self, method, path, fields=None):
         end_s = time.monotonic() + 30
@@ -109,8 +110,8 @@ def test_a_suite_is_finished_by_the_server_that_follows_one_that_was_killed(tmp_
     folder, store = tmp_path / "mine", tmp_path / "store"
     suite = {"suite_name": "first", "user": "Ann", "platforms": "grid4x2", "apps": ["ep", "is", "cg"], "classes": "S",
              "predictors": "hcf"}  # fmt: skip
-    with served(folder, store) as (process, port):
-        browser = Browser(port)
+    with served(folder, store) as (process, link):
+        browser = Browser(link)
         assert browser.post("/panel", **suite).getheader("location") == "/queue/1"
         assert first_event(browser).startswith(b"data: ")
         browser.wait_for("/queue/1", r">done [123]<|[123] of 3 ended")
@@ -121,8 +122,8 @@ def test_a_suite_is_finished_by_the_server_that_follows_one_that_was_killed(tmp_
         process.send_signal(signal.SIGKILL)
         process.wait()
     wait_until_ended(workers)
-    with served(folder, store) as (process, port):
-        browser = Browser(port)
+    with served(folder, store) as (process, link):
+        browser = Browser(link)
         browser.wait_for("/queue/1", "3 of 3 ended")
         assert "3 results" in browser.get("/results?suite=1") and ">failed 0<" in browser.get("/queue/1")
         process.send_signal(signal.SIGINT)
@@ -132,7 +133,8 @@ def test_a_suite_is_finished_by_the_server_that_follows_one_that_was_killed(tmp_
 
 def first_event(browser):
     connection = http.client.HTTPConnection(browser.host, timeout=LIMIT_S)
-    connection.request("GET", "/queue/events")
+    cookies = "; ".join(f"{name}={value}" for name, value in browser.cookies.items())
+    connection.request("GET", "/queue/events", headers={"cookie": cookies})
     answer = connection.getresponse()
     assert answer.getheader("content-type").startswith("text/event-stream")
     return answer.readline()

@@ -203,6 +203,7 @@ def test_the_head_of_an_event_stream_ends(client):
 def test_a_request_whose_headers_never_end_is_closed_and_a_connection_in_use_is_not(desk, project, monkeypatch):
     monkeypatch.setattr(server, "HEADERS_S", 1.0)
     made = application(desk, Tokens(project.secret()))
+    cookies = f"workbench_{{}}={made.state.accounts.begin('owner', 'here')}"
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         listening.listen()
@@ -213,7 +214,8 @@ def test_a_request_whose_headers_never_end_is_closed_and_a_connection_in_use_is_
         try:
             half, silent, whole = (socket.create_connection(listening.getsockname(), timeout=20) for _ in range(3))
             half.sendall(b"GET /queue HTTP/1.1\r\nHost: 127")
-            whole.sendall(b"GET /queue/events HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+            cookie = cookies.format(listening.getsockname()[1])
+            whole.sendall(f"GET /queue/events HTTP/1.1\r\nHost: 127.0.0.1\r\nCookie: {cookie}\r\n\r\n".encode())
             assert half.recv(100) == b"" and silent.recv(100) == b""  # closed
             assert whole.recv(100).startswith(b"HTTP/1.1 200")
             time.sleep(2.0)

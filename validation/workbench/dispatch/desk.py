@@ -6,7 +6,7 @@ import json
 import tempfile
 import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,16 +14,19 @@ from typing import Any
 from platforms.errors import UserError
 from platforms.files.writing import write_whole
 from validation.workbench.dispatch.dispatcher import Dispatcher
+from validation.workbench.dispatch.readers import Readers
 from validation.workbench.dispatch.reports import Reports
+from validation.workbench.guard.accounts import PERSON
 from validation.workbench.project.folder import Project
 from validation.workbench.project.suite_files import check_files
 from validation.workbench.queue.states import Queue
-from validation.workbench.queue.suites import DONE, RUNNING, WAITING, QueuedCase
+from validation.workbench.queue.suites import RUNNING, WAITING, QueuedCase
 from validation.workbench.queue.tables import Tables
-from validation.workbench.work.process import Worker, WorkerEnded
 
 _SHOWN = 16  # platforms whose descriptions and pictures are kept in memory
 _LIMIT_S = 120.0  # to read a platform or a suite, or to evaluate an application
+UPLOAD_S = 5.0  # to check an uploaded platform
+MOST_WAITING = 100_000  # runs of a user that wait
 _CHECK_S = 15.0  # to check a draft
 _SHOWING_S = 900.0  # to record a timeline, or to write another table
 
@@ -38,7 +41,7 @@ class Counted:
 
 
 class Desk:
-    """One project with its queue, the dispatcher of its runs, and a worker that reads platforms and suites."""
+    """One project with its queue, the dispatcher of its runs, and workers that read platforms and suites for pages."""
 
     def __init__(self, project: Project):
         self.project = project
@@ -47,27 +50,21 @@ class Desk:
         self.reports = Reports(project, self.queue.changes)
         self._stopped, self._left = False, 0
         self.closing = False  # the server ends; pages must not wait any more
-        self._reader = Worker(project)
-        self._reading = threading.Lock()
-        self._checker, self._checking = Worker(project), threading.Lock()
-        self._evaluator, self._evaluating = Worker(project), threading.Lock()
-        self._shower = Worker(project)  # for what takes long, so that pages do not wait for it; started when needed
-        self._showing = threading.Lock()
+        self.readers = Readers(project)
         self._shown: OrderedDict[tuple[object, ...], dict[str, Any]] = OrderedDict()
         self._adding = threading.Lock()
 
     def start(self) -> None:
         """Begin with the runs that wait."""
         self.dispatcher.start()
-        self._reader.start()  # ahead of the first request, which need not wait for it then
+        self.readers.start()
 
     def stop(self) -> None:
         """End the worker processes; what they ran waits again.  Another call does nothing."""
         if not self._stopped:
             self._stopped = True
             self._left = self._count_left()
-            for worker in (self._reader, self._checker, self._evaluator, self._shower):
-                worker.stop()
+            self.readers.stop()
             self.reports.stop()
             self.dispatcher.stop()
             self.queue.tables.close()
@@ -129,11 +126,15 @@ class Desk:
         """Queue a suite as it is now, and return its number in the queue.
 
         Raises:
-            UserError: The suite is wrong.
+            UserError: The suite is wrong, or too many runs of the user wait.
         """
         check_files(self.project, text)
+        waiting = self.queue.waiting_of(owner)
         expanded = self._read("expand", text=text)
         cases = [QueuedCase(number, *values) for number, values in enumerate(expanded["cases"])]
+        if waiting + len(cases) > MOST_WAITING:
+            problem = f"{waiting:,} runs of {owner} wait, and {len(cases):,} more are over {MOST_WAITING:,}"
+            raise UserError("queue", problem, "Wait for some of them, or cancel a suite")
         with self._adding:  # the file has to be there before the first run is taken
             number = self.queue.next_number()
             write_whole(self._queued(number), text.encode())
@@ -145,8 +146,7 @@ class Desk:
         Raises:
             UserError: The draft cannot be checked.
         """
-        with self._checking:
-            return _value(self._checker, task, _CHECK_S, values)
+        return self.readers.value(f"{PERSON.get()} checks", task, _CHECK_S, **values)
 
     def evaluate(self, *, name: str, text: str, words: Sequence[str]) -> dict[str, Any]:
         """Return the result of an application, as ``validation.workbench.work.checking.evaluate`` yields it.
@@ -154,9 +154,22 @@ class Desk:
         Raises:
             UserError: The application or an option is wrong, or it takes too long.
         """
-        values = {"name": name, "text": text, "words": list(words)}
-        with self._evaluating:
-            return _value(self._evaluator, "evaluate", _LIMIT_S, values)
+        lane = f"{PERSON.get()} evaluates"
+        return self.readers.value(lane, "evaluate", _LIMIT_S, name=name, text=text, words=list(words))
+
+    def check_upload(self, path: Path) -> None:
+        """Check an uploaded platform file in a process of its own.
+
+        Raises:
+            UserError: It is not sound, or it takes too long to read.
+        """
+        try:
+            self.readers.once("check_upload", UPLOAD_S, path=str(path))
+        except UserError as err:
+            if err.where != "worker":
+                raise
+            remedy = "Give a smaller platform, or copy the file into the folder platforms"
+            raise UserError(str(path), f"it was not read: {err.problem} (limit {UPLOAD_S:g} s)", remedy) from None
 
     def remove(self, number: int) -> None:
         """Remove a suite from the queue, with its results; its file in the project and the store stay.
@@ -196,8 +209,8 @@ class Desk:
             UserError: Not all of its runs are done, or it names code that this server does not run.
         """
         suite, text = self.queue.suite(number), self.text_of(number)
-        if suite.counts[DONE] < suite.total:
-            problem = f"{suite.counts[DONE]} of {suite.total} runs are done"
+        if suite.done < suite.total:
+            problem = f"{suite.done} of {suite.total} runs are done"
             raise UserError("report", problem, "Wait for the others, or try the failed ones again")
         check_files(self.project, text)
         self.reports.ask(number, suite.name, text)
@@ -208,7 +221,8 @@ class Desk:
         Raises:
             UserError: The library for it is not installed.
         """
-        with tempfile.TemporaryDirectory(dir=self.project.private) as folder:
+        reports = _made(self.project.private / "reports" / "x").parent  # where workers may write
+        with tempfile.TemporaryDirectory(dir=reports) as folder:
             path, to = Path(folder) / "results.csv", Path(folder) / "results.parquet"
             with path.open("w", encoding="utf-8", newline="") as file:
                 file.writelines(lines)
@@ -222,19 +236,10 @@ class Desk:
         return self.project.private / "queued" / f"{suite}.toml"
 
     def _read(self, task: str, **values: Any) -> dict[str, Any]:
-        with self._reading:
-            return _value(self._reader, task, _LIMIT_S, values)
+        return self.readers.value(f"{PERSON.get()} reads", task, _LIMIT_S, **values)
 
     def _show(self, task: str, **values: Any) -> dict[str, Any]:
-        with self._showing:
-            return _value(self._shower, task, _SHOWING_S, values)
-
-
-def _value(worker: Worker, task: str, limit_s: float, values: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        return worker.value(task, time_limit_s=limit_s, **values)
-    except WorkerEnded as err:
-        raise UserError("worker", str(err), "Try again, with less at once if it repeats") from None
+        return self.readers.value(f"{PERSON.get()} evaluates", task, _SHOWING_S, **values)
 
 
 def _made(path: Path) -> Path:

@@ -37,7 +37,7 @@ def allowed_host(header: str, bound: str, names: frozenset[str]) -> bool:
     Args:
         header: The value, such as ``localhost:8765``.
         bound: The address on which the server listens.
-        names: Names of this computer.
+        names: Names of the server, such as those of this computer where it listens on other addresses.
 
     >>> allowed_host("localhost:8765", "127.0.0.1", frozenset()), allowed_host("evil.example", "127.0.0.1", frozenset())
     (True, False)
@@ -46,12 +46,12 @@ def allowed_host(header: str, bound: str, names: frozenset[str]) -> bool:
     if match is None:
         return False
     name = match[1].strip("[]").lower()
-    if is_loopback(name):
+    if is_loopback(name) or name in names:
         return True
     if is_loopback(bound):
         return False
     try:
         ipaddress.ip_address(name)
     except ValueError:
-        return name in names
+        return False
     return True

@@ -1,31 +1,27 @@
-"""Tokens: of the server for addresses other than this computer's own, and of a browser's forms."""
+"""Tokens: of the server, which its link has, and of a browser's forms."""
 
 from __future__ import annotations
 
 import hashlib
 import hmac
-import re
 import secrets
 from collections.abc import Mapping
 
 from platforms.errors import UserError
 
-SESSION = "workbench_session"  # cookies
-ACCESS = "workbench_access"
 FIELD = "form_token"  # hidden field of every form
-_SESSION = re.compile(r"[0-9a-f]{32}")
 
 
 class Tokens:
-    """Makes and checks tokens by a secret that the project keeps, so that they outlive a restart."""
+    """Makes and checks tokens.
+
+    Args:
+        secret: The secret of the project, from which the tokens of forms are made, so that they outlive a restart.
+    """
 
     def __init__(self, secret: bytes):
         self._secret = secret
-
-    @property
-    def access(self) -> str:
-        """The token that a browser needs once where the server listens on other addresses."""
-        return self._made("access")
+        self.access = secrets.token_hex(24)  # another one at each start: whoever is logged in stays so
 
     def may_access(self, token: str) -> bool:
         """Return whether this is the token of the server."""
@@ -49,13 +45,3 @@ class Tokens:
 
     def _made(self, purpose: str) -> str:
         return hmac.new(self._secret, purpose.encode(), hashlib.sha256).hexdigest()[:40]
-
-
-def new_session() -> str:
-    """Return the random name of a new session."""
-    return secrets.token_hex(16)
-
-
-def known_session(text: str | None) -> str:
-    """Return the session of a cookie; empty if the cookie has none."""
-    return text if text is not None and _SESSION.fullmatch(text) else ""

@@ -29,7 +29,7 @@ from validation.workbench.project.application_suites import (
 )
 from validation.workbench.project.folder import Project
 from validation.workbench.project.platform_files import listed, located
-from validation.workbench.project.suite_files import is_suite_of_applications, names
+from validation.workbench.project.suite_files import is_suite_of_applications, names, stamp_of
 from validation.workbench.web.answers import desk_of, page
 
 HERE = "/panel/applications"
@@ -73,7 +73,7 @@ async def queue(request: Request) -> Response:
     """Save the suite, and queue it unless it was to be saved only."""
     return await save_and_queue(
         request, HERE, _form_of, text_of_form,
-        lambda form, error, user: _panel(request, form, error=error, user=user, status=400),
+        lambda form, error, user, more: _panel(request, form, error=error, given={"user": user, **more}, status=400),
     )  # fmt: skip
 
 
@@ -170,18 +170,19 @@ def _applications(project: Project) -> list[str]:
 
 
 def _panel(
-    request: Request, form: ApplicationForm, *, error: str = "", user: str | None = None, status: int = 200
+    request: Request, form: ApplicationForm, *, error: str = "", given: Mapping[str, Any] | None = None,
+    status: int = 200,
 ) -> Response:  # fmt: skip
     desk = desk_of(request)
     project = desk.project
     described = _described(desk, form)
     systems = [entry for entry in listed(project) if not entry.name.endswith(".xml")]
     known = _applications(project)
-    extra = {"user": user} if user is not None else {}
+    shown = {"seen": stamp_of(project, form.name), "taken": False, **(given or {})}
     suites = [name for name in names(project) if is_suite_of_applications(project, name)]
     return page(
         request, "application_panel.html", status=status, applications=known, systems=systems, lists=LISTS,
         missing=[name for name in form.applications if name not in known],
         absent=[name for name in form.systems if name not in {entry.name for entry in systems}],
-        saved=suites, error=error, given=extra, present=(), **_counted(request, form, described),
+        saved=suites, error=error, given=shown, present=(), **_counted(request, form, described),
     )  # fmt: skip

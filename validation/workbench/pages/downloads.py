@@ -13,8 +13,9 @@ from starlette.requests import Request
 from starlette.responses import FileResponse, Response, StreamingResponse
 
 from platforms.errors import UserError
+from validation.workbench.pages.queue import own_suite
 from validation.workbench.queue.points import view_of
-from validation.workbench.web.answers import desk_of, moved
+from validation.workbench.web.answers import desk_of, moved, record
 from validation.workbench.web.forms import posted
 
 _PART = 1 << 16  # characters of a CSV file that are sent at a time
@@ -46,13 +47,14 @@ async def write_report(request: Request) -> Response:
     await posted(request)
     number = request.path_params["number"]
     await run_in_threadpool(desk_of(request).write_report, number)
+    record(request, f"asked for the report page of suite {number}")
     return moved(f"/queue/{number}")
 
 
 async def cancel_report(request: Request) -> Response:
     """Cancel the report page of a suite."""
     await posted(request)
-    number = request.path_params["number"]
+    number = own_suite(request).id
     await run_in_threadpool(desk_of(request).reports.cancel, number)
     return moved(f"/queue/{number}")
 

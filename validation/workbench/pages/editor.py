@@ -6,8 +6,8 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
+from weakref import WeakValueDictionary
 
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import RedirectResponse, Response
 
@@ -15,12 +15,15 @@ from platforms.errors import UserError
 from platforms.files.checked_toml import TomlError, toml_values
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.editing.drafts import Draft
-from validation.workbench.web.answers import desk_of, moved
+from validation.workbench.web.answers import desk_of, moved, record
 from validation.workbench.web.forms import posted, texts
+from validation.workbench.web.lanes import in_lane
 from validation.workbench.work.all_errors import MOST_ERRORS
 
 BY_SCRIPT = "x-editor"  # header of requests of editor.js, which takes the page's parts from the answer
-_changing = threading.Lock()  # of all drafts: a change reads the draft and writes it
+# By draft: a change reads the draft and writes it.
+_locks: WeakValueDictionary[tuple[str, str, str], threading.Lock] = WeakValueDictionary()
+_choosing = threading.Lock()
 
 Show = Callable[[Request, Draft, Mapping[str, str], str, int], Response]
 Change = Callable[[Draft, Mapping[str, str], int], str]  # changes the draft, and returns what is chosen then
@@ -46,13 +49,15 @@ async def change(
 
     def done() -> Response:
         project = desk_of(request).project
-        with _changing:
+        with _lock_of(str(project.folder), kind, name):
             draft = Draft(project, kind, name)
             before = dict(fields)
             try:
                 chosen = _common(desk_of(request), draft, fields, check) or apply(draft, fields, seen_of(fields))
             except UserError as err:
                 return show(request, Draft(project, kind, name), before, str(err), 400)
+        if fields.get("op") in ("save", "save-over"):
+            record(request, f"saved {kind}/{name}")
         if fields.get("op") == "discard":
             return _gone(request, kind, draft) or moved(place(name, fields))
         now = {**fields, "part": fields.get("part", "") if chosen in ("", "-") else chosen}
@@ -60,7 +65,12 @@ async def change(
             return show(request, draft, now, "", 200)
         return moved(place(name, now))
 
-    return await run_in_threadpool(done)
+    return await in_lane(request, done)
+
+
+def _lock_of(*draft: str) -> threading.Lock:
+    with _choosing:
+        return _locks.setdefault((draft[0], draft[1], draft[2]), threading.Lock())
 
 
 def seen_of(fields: Mapping[str, str]) -> int:

@@ -11,7 +11,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from platforms.errors import UserError, known_names
+from validation.workbench.dispatch.desk import Desk
 from validation.workbench.pages.point_results import titles_of
+from validation.workbench.project.application_suites import read_suite
 from validation.workbench.project.measured import measured_times
 from validation.workbench.queue.cases import values_by_platform
 from validation.workbench.queue.points import VALUE, PointsView, view_of
@@ -35,8 +37,9 @@ from validation.workbench.queue.series import (
     front,
     series,
     telling_keys,
+    workloads_of,
 )
-from validation.workbench.web.answers import desk_of, page
+from validation.workbench.web.answers import desk_of, page, suites_of
 from validation.workbench.web.plot import Axis, Curve, Mark, Style, count_axis, name_axis, number_axis, plot, symbol
 
 MOST_DRAWN = 5000  # results of a figure
@@ -98,38 +101,65 @@ def _filter_titles(view: ResultsView) -> dict[str, str]:
 
 
 def show_front(request: Request) -> Response:
-    """Answer with the front of time and energy: the runs that no other run beats in both."""
+    """Answer with the fronts of time and energy: for each workload, the runs that no other run beats in both."""
     view, rows, context = _drawn(request)
-    by_kind = choices_of(rows)
-    fronts = {kind: front(choices) for kind, choices in by_kind.items()}
-    order = {kind: number for number, kind in enumerate(kind for kind in by_kind if kind not in TRUTHS)}
+    every_work = workloads_of(rows, workload_keys(view, desk_of(request)))
+    works = {work: by_kind for work, some in every_work.items() if (by_kind := choices_of(some))}
+    shown = dict(list(works.items())[:MOST_CASES])
+    kinds = list(dict.fromkeys(kind for by_kind in shown.values() for kind in by_kind))[: MOST_KINDS + 1]
     drawn, legend = None, []
-    if by_kind:
+    if shown:
         curves = []
-        for kind, choices in list(by_kind.items())[: MOST_KINDS + 1]:
-            style = Style(order.get(kind), order.get(kind), kind == MEASURED)
-            marks = [_choice_mark(choice) for choice in fronts[kind]]
-            curves.append(Curve(kind, style, marks, stairs=True))
-            if kind in TRUTHS or len(by_kind) == 1:
-                curves.append(Curve(kind, style, [_choice_mark(choice) for choice in choices], joined=False))
-            legend.append((symbol(style), f"{kind}: {len(fronts[kind])} of {len(choices)} on the front"))
-        every = [choice for choices in by_kind.values() for choice in choices]
+        for at, (work, by_kind) in enumerate(shown.items()):
+            for kind, choices in ((kind, by_kind[kind]) for kind in kinds if kind in by_kind):
+                style = _front_style(kind, kinds, at if len(shown) > 1 else None)
+                marks = [_choice_mark(choice) for choice in front(choices)]
+                name = f"{kind}, {work}" if work else kind
+                curves.append(Curve(name, style, marks, stairs=True))
+                if kind in TRUTHS or len(kinds) == 1:
+                    curves.append(Curve(name, style, [_choice_mark(choice) for choice in choices], joined=False))
+                legend.append((symbol(style), f"{name}: {len(marks)} of {len(choices)} on the front"))
+        every = [choice for by_kind in shown.values() for kind in kinds for choice in by_kind.get(kind, ())]
         x = number_axis("time, s", [choice.time_s for choice in every])
         y = number_axis("energy of the nodes in use, J", [choice.energy_j for choice in every])
         drawn = plot("Energy over time of each run, with the runs that no other one beats", x, y, curves)
-    kind = next((kind for kind in (*TRUTHS, *fronts) if kind in fronts), "")
-    chosen = fronts.get(kind, [])
+    return page(request, "front.html", **context, drawn=drawn, legend_entries=legend, kept={},
+                fronts=[_listed_front(work, by_kind, rows, view) for work, by_kind in shown.items()],
+                titles=_filter_titles(view), left=len(works) - len(shown))  # fmt: skip
+
+
+def workload_keys(view: ResultsView, desk: Desk) -> list[str]:
+    """Return the parameters that make the work of a run another one: kernel and class, or application and variables."""
+    if not isinstance(view, PointsView):
+        return ["app", "class"]
+    suites = [number for number in (view.suite, view.other) if number is not None]
+    known = suites or [suite.id for suite in desk.queue.suites()]
+    variables = {VALUE + name for number in known for name in read_suite(desk.text_of(number)).variables}
+    return ["app", *(key for key in parameters_of(view) if key in variables)]
+
+
+def _front_style(kind: str, kinds: Sequence[str], work: int | None) -> Style:
+    """Return the style of a front: of a single workload the truth is black, of several each has a colour."""
+    mark = None if kind in TRUTHS else [other for other in kinds if other not in TRUTHS].index(kind)
+    return Style(mark if work is None else work, mark, kind == MEASURED)
+
+
+def _listed_front(
+    work: str, by_kind: Mapping[str, Sequence[PlanePoint]], rows: Sequence[Row], view: ResultsView
+) -> dict[str, Any]:
+    """Return the rows of the table of a workload's front: of the truth, or else of the first kind."""
+    kind = next(kind for kind in (*TRUTHS, *by_kind) if kind in by_kind)
+    chosen = front(by_kind[kind])
     keys = [key for key in parameters_of(view) if key not in ("ranks", MODEL)]
     listed = [(choice, _said_case(choice.row, rows, keys)) for choice in chosen[:MOST_FRONT]]
-    return page(request, "front.html", **context, drawn=drawn, legend_entries=legend, listed=listed, kept={},
-                kind=kind, titles=_filter_titles(view), more=max(0, len(chosen) - MOST_FRONT))  # fmt: skip
+    return {"work": work, "kind": kind, "listed": listed, "more": max(0, len(chosen) - MOST_FRONT)}
 
 
 def _drawn(request: Request) -> tuple[ResultsView, list[dict[str, Any]], dict[str, Any]]:
     """Return the view of an address, its results, and what all pages of figures need."""
     desk = desk_of(request)
     view = view_of(request.query_params, desk.queue.tables)
-    suites = desk.queue.suites()
+    suites = suites_of(request)
     names = {suite.id: f"{suite.name} ({suite.id})" for suite in suites}
     rows = view.drawn(desk.queue.tables, MOST_DRAWN + 1)
     for row in rows:

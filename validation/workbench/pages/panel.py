@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
@@ -27,6 +27,7 @@ from validation.workbench.project.suite_files import (
     is_suite_of_applications,
     names,
     read_form,
+    stamp_of,
     text_of_form,
 )
 from validation.workbench.web.answers import desk_of, moved, page
@@ -85,7 +86,7 @@ async def queue(request: Request) -> Response:
     """Save the suite, and queue it unless it was to be saved only."""
     return await save_and_queue(
         request, "/panel", lambda given: _form_of(request, given), text_of_form,
-        lambda form, error, user: _panel(request, form, error=error, user=user, status=400),
+        lambda form, error, user, more: _panel(request, form, error=error, given={"user": user, **more}, status=400),
     )  # fmt: skip
 
 
@@ -117,8 +118,8 @@ def _counted(request: Request, form: SuiteForm) -> dict[str, Any]:
 
 
 def _panel(
-    request: Request, form: SuiteForm, *, counted: bool = True, error: str = "", user: str | None = None,
-    status: int = 200,
+    request: Request, form: SuiteForm, *, counted: bool = True, error: str = "",
+    given: Mapping[str, Any] | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
     project = desk_of(request).project
     context = _counted(request, form) if counted and not error else {"counted": None, "wrong": ""}
@@ -126,7 +127,7 @@ def _panel(
     named = [entry.name for entry in entries]
     known = {choice.key: set(choice.known) for choice in _choices()}
     unlisted = {key: [name for name in form.lists.get(key, ()) if name not in known[key]] for key in LISTS}
-    extra = {"user": user} if user is not None else {}
+    shown = {"seen": stamp_of(project, form.name), "taken": False, **(given or {})}
     return page(request, "panel.html", status=status, form=form, entries=entries, choices=_choices(),
                 unlisted=unlisted, missing=[name for name in form.platforms if name not in named], saved=names(project),
-                programs=program_files(project), error=error, given=extra, **context)  # fmt: skip
+                programs=program_files(project), error=error, given=shown, **context)  # fmt: skip

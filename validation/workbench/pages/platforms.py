@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from urllib.parse import urlencode
 
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import Response
@@ -12,6 +11,7 @@ from starlette.responses import Response
 from platforms.errors import UserError
 from platforms.grids.network import network_names
 from validation.workbench.editing.drafts import unsaved
+from validation.workbench.guard.limits import MOST_UPLOADS_EACH, Limits
 from validation.workbench.project.platform_files import (
     MOST_CLUSTERS,
     MOST_UPLOAD_BYTES,
@@ -25,8 +25,9 @@ from validation.workbench.project.platform_files import (
     listed,
     located,
 )
-from validation.workbench.web.answers import desk_of, moved, page
+from validation.workbench.web.answers import desk_of, moved, page, person_of, record
 from validation.workbench.web.forms import posted, texts
+from validation.workbench.web.lanes import in_lane
 
 _PICTURE = {"content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; sandbox"}
 _SPEEDS = ("40", "50", "60", "70")  # Gflop/s: those of the HCF paper, as a start
@@ -123,11 +124,13 @@ async def make(request: Request) -> Response:
         try:
             text = grid_text(values)
             desk.show(grid=text)  # raises an error for what SimGrid cannot load
-            return moved(f"/platforms/{keep_grid(desk.project, values.get('grid_name', ''), text)}")
+            name = keep_grid(desk.project, values.get("grid_name", ""), text)
+            record(request, f"made the platform {name}")
+            return moved(f"/platforms/{name}")
         except UserError as err:
             return _form(request, values, error=str(err), status=400)
 
-    return await run_in_threadpool(made)
+    return await in_lane(request, made)
 
 
 async def upload(request: Request) -> Response:
@@ -141,11 +144,15 @@ async def upload(request: Request) -> Response:
         desk = desk_of(request)
         path = keep_upload(desk.project, name, content)
         try:
-            desk.show(name=str(path))
-            return moved(f"/platforms/{accept_upload(desk.project, path)}")
+            desk.check_upload(path)
+            kept_name = accept_upload(desk.project, path)
+            record(request, f"uploaded the platform {kept_name}")
+            return moved(f"/platforms/{kept_name}")
         except UserError as err:
             raise err.renamed(str(path), name).renamed(f"{desk.project.folder}/", "") from None
         finally:
             path.unlink(missing_ok=True)
 
-    return await run_in_threadpool(kept)
+    limits: Limits = request.app.state.limits
+    with limits.hold("uploads", person_of(request).key, MOST_UPLOADS_EACH):
+        return await in_lane(request, kept, upload=True)

@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from platforms.errors import UserError
 from validation.workbench.dispatch.desk import Desk
+from validation.workbench.guard.accounts import OWNER
+from validation.workbench.guard.limits import MOST_STREAMS, MOST_STREAMS_EACH, Limits, Refused
 from validation.workbench.queue.points import is_of_applications
-from validation.workbench.queue.suites import STATES
-from validation.workbench.web.answers import desk_of, moved, page
+from validation.workbench.queue.suites import STATES, Suite
+from validation.workbench.web.answers import desk_of, moved, page, person_of, record
 from validation.workbench.web.forms import posted
 
 RUNS = 100  # of a page
-MOST_STREAMS = 200
 _STEP_S = 0.5  # interval between two looks for changes
 _BEAT_S = 15.0  # an idle stream says that it is alive
-ACTIONS = ("up", "down", "cancel", "resume", "retry")
+# By their names in addresses, in the words of the audit list.
+ACTIONS = {
+    "up": "moved up", "down": "moved down", "cancel": "cancelled", "resume": "continued",
+    "retry": "tried failed runs again of",
+}  # fmt: skip
 
 
 def show(request: Request) -> Response:
@@ -36,7 +42,11 @@ def show_list(request: Request) -> Response:
 
 
 def _suites(desk: Desk) -> dict[str, Any]:
-    return {"suites": desk.queue.suites(), "states": STATES, "trouble": desk.dispatcher.trouble}
+    suites = desk.queue.suites()
+    names = {suite.id: suite.name for suite in suites}
+    places = [None if number is None else (number, names.get(number, "")) for number in desk.dispatcher.at_work()]
+    return {"suites": suites, "states": STATES, "trouble": desk.dispatcher.trouble, "places": places,
+            "far_places": desk.dispatcher.far_places}  # fmt: skip
 
 
 def show_suite(request: Request) -> Response:
@@ -91,64 +101,97 @@ def ask_removal(request: Request) -> Response:
 async def remove(request: Request) -> Response:
     """Remove a suite from the queue."""
     await posted(request)
-    await run_in_threadpool(desk_of(request).remove, request.path_params["number"])
+    await run_in_threadpool(remove_suite, request)
     return moved("/queue")
+
+
+def remove_suite(request: Request) -> None:
+    """Remove the suite of an address from the queue.
+
+    Raises:
+        UserError: There is none, or it is somebody else's.
+    """
+    suite = own_suite(request)
+    desk_of(request).remove(suite.id)
+    record(request, f"removed suite {suite.id}, {suite.name} of {suite.owner}")
+
+
+def own_suite(request: Request) -> Suite:
+    """Return the suite of an address, if who asks may change it.
+
+    Raises:
+        UserError: There is none, or it is somebody else's, which only an owner changes.
+    """
+    suite, person = desk_of(request).queue.suite(request.path_params["number"]), person_of(request)
+    if person.role != OWNER and person.name != suite.owner:
+        raise UserError(f"suite {suite.name}", f"it is of {suite.owner}", "Ask that person, or an owner")
+    return suite
 
 
 async def act(request: Request) -> Response:
     """Do what a button of a suite asks for."""
     fields = await posted(request)
-    number, action = request.path_params["number"], request.path_params["action"]
+    await run_in_threadpool(do, request, request.path_params["action"])
+    return moved("/queue" if fields.get("back") != "suite" else f"/queue/{request.path_params['number']}")
+
+
+def do(request: Request, action: str) -> None:
+    """Move, cancel or continue the suite of an address, or try its failed runs again.
+
+    Raises:
+        UserError: There is no such suite or action, or the suite is somebody else's.
+    """
     if action not in ACTIONS:
         raise UserError(f"action {action!r}", "no such action", f"Choose one of {', '.join(ACTIONS)}")
-
-    def done() -> None:
-        desk = desk_of(request)
-        if action in ("up", "down"):
-            desk.queue.shift(number, up=action == "up")
-        elif action == "cancel":
-            desk.dispatcher.cancel(number)
-        elif action == "resume":
-            desk.queue.resume(number)
-        else:
-            desk.queue.retry(number)
-
-    await run_in_threadpool(done)
-    return moved("/queue" if fields.get("back") != "suite" else f"/queue/{number}")
+    desk, suite = desk_of(request), own_suite(request)
+    if action in ("up", "down"):
+        desk.queue.shift(suite.id, up=action == "up")
+    elif action == "cancel":
+        desk.dispatcher.cancel(suite.id)
+    elif action == "resume":
+        desk.queue.resume(suite.id)
+    else:
+        desk.queue.retry(suite.id)
+    record(request, f"{ACTIONS[action]} suite {suite.id}, {suite.name} of {suite.owner}")
 
 
 async def events(request: Request) -> Response:
     """Answer with a stream that says whenever the queue has changed."""
     if request.method == "HEAD":  # a stream would never end
         return Response(media_type="text/event-stream")
-    open_now = _streams(request)
-    if len(open_now) >= MOST_STREAMS:
-        return Response("error: the server: too many pages are open. Close some.\n", 503, media_type="text/plain")
-    return StreamingResponse(_changes(request, open_now), media_type="text/event-stream")
-
-
-def _streams(request: Request) -> set[object]:
-    """Return the set of the streams that are open."""
-    state = request.app.state
-    if not hasattr(state, "streams"):
-        state.streams = set()
-    streams: set[object] = state.streams
-    return streams
-
-
-async def _changes(request: Request, open_now: set[object]) -> AsyncIterator[str]:
-    desk, mark, seen, idle_s = desk_of(request), object(), -1, 0.0
-    open_now.add(mark)
+    limits: Limits = request.app.state.limits
+    holding = ExitStack()
     try:
-        while not desk.closing:
-            count = desk.queue.changes.count
-            if count != seen:
-                seen, idle_s = count, 0.0
-                yield f"data: {count}\n\n"
-            elif idle_s >= _BEAT_S:
-                idle_s = 0.0
-                yield ": nothing has changed\n\n"
-            await asyncio.sleep(_STEP_S)
-            idle_s += _STEP_S
-    finally:
-        open_now.discard(mark)
+        holding.enter_context(
+            limits.hold("streams", person_of(request).key, MOST_STREAMS_EACH, most_of_all=MOST_STREAMS)
+        )
+    except Refused as err:
+        return Response(f"error: {err.text}\n", err.status, media_type="text/plain")
+    return _Stream(_changes(desk_of(request)), holding)
+
+
+class _Stream(StreamingResponse):
+    """A stream of events that counts as open until it ends, also if it never begins."""
+
+    def __init__(self, changes: AsyncIterator[str], holding: ExitStack):
+        super().__init__(changes, media_type="text/event-stream")
+        self._holding = holding
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send it."""
+        with self._holding:
+            await super().__call__(scope, receive, send)
+
+
+async def _changes(desk: Desk) -> AsyncIterator[str]:
+    seen, idle_s = -1, 0.0
+    while not desk.closing:
+        count = desk.queue.changes.count
+        if count != seen:
+            seen, idle_s = count, 0.0
+            yield f"data: {count}\n\n"
+        elif idle_s >= _BEAT_S:
+            idle_s = 0.0
+            yield ": nothing has changed\n\n"
+        await asyncio.sleep(_STEP_S)
+        idle_s += _STEP_S

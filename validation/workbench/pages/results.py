@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from platforms.errors import UserError
+from platforms.grids.scenario import is_system_file
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.pages.downloads import has_parquet
 from validation.workbench.pages.point_results import (
@@ -27,7 +28,7 @@ from validation.workbench.project.measured import measured_times
 from validation.workbench.queue.cases import values_by_platform
 from validation.workbench.queue.points import PointsView, is_of_applications, point_of, view_of
 from validation.workbench.queue.results import PAGE, one_result
-from validation.workbench.web.answers import desk_of, page
+from validation.workbench.web.answers import desk_of, page, suites_of
 
 MOST_JUDGED = 10_000  # results among which the best are looked for
 TITLES = {
@@ -59,7 +60,7 @@ def _table(request: Request) -> dict[str, Any]:
     view = view_of(request.query_params, tables)
     of_points = isinstance(view, PointsView)
     many = view.count(tables)
-    suites = desk_of(request).queue.suites()
+    suites = suites_of(request)
     rows = view.rows(tables)
     measured, wrong = measured_times(desk_of(request).project, lambda: values_by_platform(tables))
     for row in rows:
@@ -135,7 +136,7 @@ def is_unchanged(desk: Desk, number: int) -> bool:
 def run_command(desk: Desk, result: Mapping[str, Any]) -> str | None:
     """Return the command that repeats one result alone, in the project folder; None: only the suite can."""
     table = tomllib.loads(desk.text_of(result["suite"]))
-    if set(table) - _TOLD:
+    if set(table) - _TOLD or any(":" in name for name in table.get("predictors", [])):
         return None
     run = desk.queue.run(result["run"])
     files = {name.rpartition("/")[2].rpartition(".")[0]: name for name in table.get("platforms", [])}
@@ -144,8 +145,10 @@ def run_command(desk: Desk, result: Mapping[str, Any]) -> str | None:
     if name in files:
         place = ["--platform", files[name].removeprefix("../")]
     else:
-        place = ["--scenario", scenarios.get(name, name).removeprefix("../")]
-        place += ["--network", run["network"]] if run["network"] else []
+        scenario = scenarios.get(name, name).removeprefix("../")
+        place = ["--scenario", scenario]
+        of_levels = scenario.endswith(".toml") and is_system_file(desk.project.folder / scenario)
+        place += ["--network", run["network"]] if run["network"] and not of_levels else []
     words = ["gridval", "run", *place, "--app", run["app"]]
     words += ["--class", run["class"]] if run["class"] else []
     words += ["--ranks", str(run["ranks"]), "--mapping", run["mapping"], "--efficiency", run["efficiency"]]

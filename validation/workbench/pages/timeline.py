@@ -6,7 +6,6 @@ import json
 from importlib.resources import files
 
 from markupsafe import Markup
-from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -14,6 +13,7 @@ from platforms.errors import UserError
 from validation.workbench.queue.results import one_result
 from validation.workbench.web.answers import desk_of, moved, page
 from validation.workbench.web.forms import posted
+from validation.workbench.web.lanes import in_lane
 
 
 def show(request: Request) -> Response:
@@ -39,7 +39,7 @@ async def record(request: Request) -> Response:
         if desk.timeline(run) is None:
             desk.record(run)
 
-    await run_in_threadpool(recorded)
+    await in_lane(request, recorded)
     return moved(f"/results/{number}/timeline")
 
 

@@ -13,7 +13,6 @@ from platforms.errors import UserError
 from platforms.files.writing import write_whole
 from platforms.grids.network import network_names
 from platforms.grids.scenario import NAMED, SCENARIOS, is_system_file
-from platforms.read.content import named_files
 from validation.workbench.project.folder import Project, checked_name, file_within, place_within
 
 ENDINGS = (".toml", ".xml")
@@ -66,25 +65,16 @@ def keep_upload(project: Project, file_name: str, content: bytes) -> Path:
     """Write an uploaded platform file beside its final place, for the check that comes next, and return its path.
 
     Raises:
-        UserError: The file is too large, of another kind, or names files elsewhere; its name is not plain or is taken.
+        UserError: The file is too large or of another kind; its name is not plain or is taken.
     """
     if Path(file_name).suffix.lower() != ".xml":
         raise UserError(f"upload {file_name!r}", "not an XML file", "Choose a SimGrid platform, .xml")
     if len(content) > MOST_UPLOAD_BYTES:
         raise UserError(f"upload {file_name!r}", f"larger than {MOST_UPLOAD_BYTES >> 20} MB", "Copy it into the folder")
     name = free_name(project, Path(file_name.replace("\\", "/")).stem, ".xml")
-    for profile in named_files(content):
-        if not _is_profile(project, profile):
-            problem = f"it names {profile!r}, which is not a file in the folder platforms"
-            raise UserError(f"upload {file_name!r}", problem, "Copy that file into the folder first")
     path = project.platforms / f".{name}-{secrets.token_hex(4)}.xml"  # beside its profiles, and in no list
     write_whole(path, content)
     return path
-
-
-def _is_profile(project: Project, name: str) -> bool:
-    path = project.platforms / name
-    return "/" not in name and path.is_file() and path.resolve().is_relative_to(project.platforms.resolve())
 
 
 def accept_upload(project: Project, path: Path) -> str:

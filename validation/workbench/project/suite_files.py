@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
+import threading
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -25,6 +27,8 @@ COUNTS = ("ranks", "ranks_per_host")  # keys whose values are numbers
 _FORM = ("scenarios", "platforms", *LISTS, *COUNTS)
 _FLAG = re.compile(r"-D\w+(=[\w.+-]*)?|-O\w*|-l[\w+-]+|-std=[\w+]+", re.ASCII)
 _CODE = (".so", ".py", ".cpp", ".cc", ".cxx", ".c++", ".C")
+
+_saving = threading.Lock()  # of all suites: nobody writes between the look at a file and its change
 
 
 @dataclass(frozen=True)
@@ -112,15 +116,40 @@ def _wanted(project: Project, form: SuiteForm) -> dict[str, list[Any]]:
     }
 
 
-def save(project: Project, name: str, text: str) -> str:
+def stamp_of(project: Project, name: str) -> str:
+    """Return what tells the content of a suite's file from others; empty: there is no such file."""
+    try:
+        content = file_within(project.suites, f"{name}{ENDING}", (ENDING,)).read_bytes()
+    except (UserError, OSError):
+        return ""
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+def save(project: Project, name: str, text: str, seen: str | None = None) -> str:
     """Write the file of a suite and return its name.
 
+    Args:
+        project: The project.
+        name: The name of the suite.
+        text: Its text.
+        seen: The stamp of the file that was changed; empty: there was none; None: whatever is there is replaced.
+
     Raises:
-        UserError: The name is not plain.
+        UserError: The name is not plain, or somebody else has made or changed the file meanwhile.
     """
     name = checked_name(name, "name of the suite")
-    write_whole(place_within(project.suites, f"{name}{ENDING}"), text.encode())
+    path = place_within(project.suites, f"{name}{ENDING}")
+    with _saving:
+        now = stamp_of(project, name)
+        if seen is not None and now not in ("", seen) and path.read_bytes() != text.encode():
+            problem = "it was changed meanwhile" if seen else "there is a suite of this name already"
+            raise TakenError(f"suite {name}", problem, "Give another name, open that suite, or replace it")
+        write_whole(path, text.encode())
     return name
+
+
+class TakenError(UserError):
+    """A suite of this name was made or changed by somebody else."""
 
 
 def check_files(project: Project, text: str) -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
@@ -51,6 +51,7 @@ class Comparison:
     only_second: int
     differing: tuple[tuple[str, Any, Any], ...]  # what has one value in each suite, but not the same one
     of_points: bool = False  # both suites are of applications
+    ignored: tuple[str, ...] = ()  # keys in which the predictions of a pair may differ
 
     @property
     def predictors(self) -> list[tuple[str, int, float | None, float | None]]:
@@ -76,6 +77,15 @@ class Comparison:
         known = [change for change in changes.values() if change is not None]
         return fmean(known) if known else None
 
+    @property
+    def workloads(self) -> list[tuple[str, int, float | None]]:
+        """Each kernel and class, or application, with its pairs and the mean change of its times, %."""
+        by_work: dict[str, list[Pair]] = {}
+        for pair in self.pairs:
+            words = [pair.case["app"]] if self.of_points else [pair.case["app"], pair.case["class"] or ""]
+            by_work.setdefault(" ".join(words).strip(), []).append(pair)
+        return [(work, len(some), replace(self, pairs=tuple(some)).mean_change_pct) for work, some in by_work.items()]
+
     def ordered(self, order: str) -> list[Pair]:
         """Return the pairs with the largest of one of ORDERS first, whatever its sign; empty: as in the first suite."""
         if not order:
@@ -83,11 +93,17 @@ class Comparison:
         return sorted(self.pairs, key=lambda pair: -abs(getattr(pair, order) or 0.0))
 
 
-def compared(tables: Tables, first: int, second: int) -> Comparison:
+def compared(tables: Tables, first: int, second: int, ignored: Sequence[str] = ()) -> Comparison:
     """Return the comparison of two suites.
 
     Predictions belong together if all of CASE, or all values of points of applications, are the same, except what has
     one value in the whole first suite and another in the whole second suite, such as the network that was exchanged.
+
+    Args:
+        tables: The queue.
+        first: The number of the first suite.
+        second: That of the second one.
+        ignored: Keys in which predictions that belong together may differ; of several partners the first one counts.
     """
     first_rows, other = _rows(tables, first), _rows(tables, second)
     cases, of_points = _cases([*first_rows, *other])
@@ -99,14 +115,14 @@ def compared(tables: Tables, first: int, second: int) -> Comparison:
         and first_rows[0][key] != other[0][key]
         and all(len({r[key] for r in rows}) == 1 for rows in (first_rows, other))
     )
-    keys = [key for key in cases if key not in {name for name, _, _ in differing}]
-    partners, pairs = {tuple(row[key] for key in keys): row for row in other}, {}
+    keys = [key for key in cases if key not in {name for name, _, _ in differing} and key not in ignored]
+    partners, pairs = {tuple(row[key] for key in keys): row for row in reversed(other)}, {}
     for row in first_rows:
         case = tuple(row[key] for key in keys)
-        if case in partners:
+        if case in partners and case not in pairs:
             pairs[case] = Pair({key: row[key] for key in (*CASE, *cases)}, row, partners[case])
     left = len(first_rows) - len(pairs), len(other) - len(pairs)
-    return Comparison(tuple(pairs.values()), *left, differing, of_points)
+    return Comparison(tuple(pairs.values()), *left, differing, of_points, tuple(key for key in cases if key in ignored))
 
 
 def _cases(rows: list[dict[str, Any]]) -> tuple[list[str], bool]:

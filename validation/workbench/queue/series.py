@@ -232,6 +232,20 @@ class PlanePoint:
     energy_j: float
 
 
+def workloads_of(rows: Sequence[Row], keys: Sequence[str]) -> dict[str, list[Row]]:
+    """Return the rows by their workload in words: runs of other work are no choices for each other.
+
+    Args:
+        rows: The results, as ``ResultsView.drawn`` returns them.
+        keys: The parameters that make the work another one, such as the kernel and its class.
+    """
+    told = [key for key in keys if len({row[key] for row in rows}) > 1]
+    by_work: dict[str, list[Row]] = {}
+    for row in rows:
+        by_work.setdefault(", ".join(case_word(key, row) for key in told), []).append(row)
+    return by_work
+
+
 def choices_of(rows: Sequence[Row]) -> dict[str, list[PlanePoint]]:
     """Return the runs with their time and energy, by kind: the truth first, once for each run."""
     by_kind: dict[str, list[PlanePoint]] = {}

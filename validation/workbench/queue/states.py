@@ -10,6 +10,7 @@ import math
 import sqlite3
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from platforms.errors import UserError
@@ -19,6 +20,7 @@ from validation.workbench.queue.suites import (
     FAILED,
     RUNNING,
     STATES,
+    UNANSWERED,
     WAITING,
     Changes,
     Job,
@@ -72,6 +74,11 @@ class Queue:
         """Return whether a run waits."""
         return bool(self.tables.rows("SELECT 1 FROM runs WHERE state = ? LIMIT 1", (WAITING,)))
 
+    def waiting_of(self, owner: str) -> int:
+        """Return the number of runs that wait in all suites of a user."""
+        query = "SELECT count(*) FROM runs r JOIN suites s ON s.id = r.suite WHERE r.state = ? AND s.owner = ?"
+        return int(self.tables.rows(query, (WAITING, owner))[0][0])
+
     def suites(self) -> list[Suite]:
         """Return all suites in the order in which they are worked on."""
         return self._suites("")
@@ -89,17 +96,21 @@ class Queue:
 
     def _suites(self, where: str, values: Sequence[int] = ()) -> list[Suite]:
         rows = self.tables.rows(
-            "SELECT s.id, s.name, s.owner, s.created_s, r.state, count(r.id) AS many FROM suites s LEFT JOIN runs r"
+            "SELECT s.id, s.name, s.owner, s.created_s, r.state, count(r.id) AS many, sum(r.ranks) AS ranks,"
+            " min(r.started_s) AS begun_s, max(r.finished_s) AS last_s FROM suites s LEFT JOIN runs r"
             f" ON r.suite = s.id {where} GROUP BY s.id, r.state ORDER BY s.place, s.id",
             values,
         )
         suites: dict[int, Suite] = {}
         for row in rows:
-            suite = suites.setdefault(
-                row["id"], Suite(row["id"], row["name"], row["owner"], row["created_s"], dict.fromkeys(STATES, 0))
-            )
+            counts, ranks = dict.fromkeys(STATES, 0), dict.fromkeys(STATES, 0)
+            new = Suite(row["id"], row["name"], row["owner"], row["created_s"], counts, ranks)
+            suite = suites.setdefault(row["id"], new)
             if row["state"] is not None:
-                suite.counts[row["state"]] = row["many"]
+                suite.counts[row["state"]], suite.ranks[row["state"]] = row["many"], row["ranks"]
+            begun = [time_s for time_s in (suite.begun_s, row["begun_s"]) if time_s is not None]
+            last = [time_s for time_s in (suite.last_s, row["last_s"]) if time_s is not None]
+            suites[row["id"]] = replace(suite, begun_s=min(begun, default=None), last_s=max(last, default=None))
         return list(suites.values())
 
     def runs(self, suite: int, state: str = "", *, offset: int = 0, limit: int = 100) -> list[Mapping[str, Any]]:
@@ -149,12 +160,16 @@ class Queue:
     def finish(self, run: int, results: Sequence[Mapping[str, Any]], reason: str = "") -> bool:
         """Keep the results of a run, or the reason why it failed; return False if it does not count as running.
 
-        A run that was cancelled in the meantime stays so, and its results are dropped.
+        A run that was cancelled in the meantime stays so, and its results are dropped.  One whose predictors all refuse
+        to answer has a state of its own, with the first refusal.
         """
+        state = FAILED if reason else DONE
+        if not reason and results and all(row.get("predicted_s") is None for row in results):
+            state, reason = UNANSWERED, str(results[0].get("flags") or "")
         with self.tables.changing() as connection:
             done = connection.execute(
                 "UPDATE runs SET state = ?, reason = ?, finished_s = ? WHERE id = ? AND state = ?",
-                (FAILED if reason else DONE, reason[:MOST_REASON], time.time(), run, RUNNING),
+                (state, reason[:MOST_REASON], time.time(), run, RUNNING),
             ).rowcount
             if done:
                 self._keep(connection, run, results)

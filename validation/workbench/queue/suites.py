@@ -6,7 +6,9 @@ import threading
 from dataclasses import dataclass
 from typing import Any
 
-WAITING, RUNNING, DONE, FAILED, CANCELLED = STATES = ("waiting", "running", "done", "failed", "cancelled")
+WAITING, RUNNING, DONE, UNANSWERED, FAILED, CANCELLED = STATES = (
+    "waiting", "running", "done", "done, no prediction", "failed", "cancelled"
+)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -42,6 +44,9 @@ class Suite:
     owner: str
     created_s: float  # seconds since 1970
     counts: dict[str, int]  # by state
+    ranks: dict[str, int]  # of all runs in each state, together
+    begun_s: float | None = None  # when its first run began, seconds since 1970
+    last_s: float | None = None  # when its latest run ended
 
     @property
     def total(self) -> int:
@@ -51,7 +56,27 @@ class Suite:
     @property
     def ended(self) -> int:
         """The number of runs that are done or have failed."""
-        return self.counts[DONE] + self.counts[FAILED]
+        return self.done + self.counts[FAILED]
+
+    @property
+    def done(self) -> int:
+        """The number of runs that are done, also without a prediction."""
+        return self.counts[DONE] + self.counts[UNANSWERED]
+
+    def spent_s(self, now_s: float) -> float | None:
+        """Return the time since its first run began, s, until now or until all had ended; None: none has begun."""
+        goes_on = self.counts[WAITING] or self.counts[RUNNING]
+        end_s = now_s if goes_on else self.last_s
+        return None if self.begun_s is None or end_s is None else max(0.0, end_s - self.begun_s)
+
+    def left_s(self, now_s: float) -> float | None:
+        """Return about how long its other runs take, s, if each takes as long for each of its ranks as those so far.
+
+        None: none has ended yet, or none is left.
+        """
+        spent_s, ended = self.spent_s(now_s), sum(self.ranks[state] for state in (DONE, UNANSWERED, FAILED))
+        left = self.ranks[WAITING] + self.ranks[RUNNING]
+        return None if not spent_s or not ended or not left else spent_s * left / ended
 
     @property
     def state(self) -> str:

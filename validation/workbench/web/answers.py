@@ -6,19 +6,20 @@ import functools
 import re
 import time
 from typing import Any
-from urllib.parse import unquote
 
 import jinja2
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
-from platforms.errors import printable
+from apps.runs.limits import rough_duration
+from platforms.errors import UserError, printable
 from validation.workbench.dispatch.desk import Desk
+from validation.workbench.guard.accounts import Accounts, Person
+from validation.workbench.guard.guard import address_of
 from validation.workbench.guard.tokens import FIELD, Tokens
 from validation.workbench.project.application_suites import written
+from validation.workbench.queue.suites import Suite
 
-NAME = "workbench_name"  # cookie
-MOST_NAME = 40
 _REAL = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?", re.ASCII)
 _UNKNOWN = "\N{EN DASH}"
 
@@ -37,14 +38,30 @@ def page(request: Request, template: str, *, status: int = 200, **context: Any) 
         "here": request.url.path,
         "form_field": FIELD,
         "form_token": tokens.form(request.state.session),
-        "name": user_name(request),
+        "person": person_of(request),
+        "now_s": time.time(),
+        "name": person_of(request).name,
     }
     return HTMLResponse(_templates().get_template(template).render(**common, **context), status)
 
 
-def user_name(request: Request) -> str:
-    """Return the name that the user typed once; empty if there is none."""
-    return printable(unquote(request.cookies.get(NAME, "")))[:MOST_NAME].strip()
+def person_of(request: Request) -> Person:
+    """Return who sends a request; somebody who is not logged in has no role."""
+    person: Person | None = request.state.person
+    return person or Person("", 0, "", "")
+
+
+def suites_of(request: Request) -> list[Suite]:
+    """Return the suites that somebody may choose: of a link to read, that one alone."""
+    link = person_of(request).link
+    return [suite for suite in desk_of(request).queue.suites() if link is None or ("suite", suite.id) == link]
+
+
+def record(request: Request, what: str) -> None:
+    """Write down in the audit list what somebody has done."""
+    accounts: Accounts = request.app.state.accounts
+    person = person_of(request)
+    accounts.record(person.name or f"session {person.number}", address_of(request.scope), what)
 
 
 def moved(place: str) -> RedirectResponse:
@@ -53,7 +70,10 @@ def moved(place: str) -> RedirectResponse:
 
 
 def user_error_page(request: Request, err: Exception) -> Response:
-    """Return the page that says what was wrong with a request."""
+    """Return the page that says what was wrong with a request; of the programming interface, an object."""
+    if request.url.path.startswith("/api/") and isinstance(err, UserError):
+        error = {"where": err.where, "problem": err.problem, "remedy": err.remedy}
+        return JSONResponse({"error": error}, 400)
     if request.headers.get("hx-request") == "true":  # a part of a page: shown in its place
         return page(request, "part_error.html", error=str(err))
     return page(request, "error.html", status=400, error=str(err))
@@ -80,7 +100,14 @@ def _templates() -> jinja2.Environment:
         loader=jinja2.PackageLoader("validation.workbench.web", "templates"), autoescape=True, trim_blocks=True,
         lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
-    made.filters |= {"value": _value, "when": _when, "size": _size, "percent": _percent, "choice": _choice}
+    made.filters |= {
+        "value": _value,
+        "when": _when,
+        "size": _size,
+        "percent": _percent,
+        "choice": _choice,
+        "lasting": rough_duration,
+    }
     return made
 
 

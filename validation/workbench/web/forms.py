@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import quote
 
 from starlette.datastructures import FormData
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import Response
 
-from platforms.errors import UserError, printable
+from platforms.errors import UserError
+from validation.workbench.guard.accounts import Accounts, checked_user
 from validation.workbench.guard.tokens import Tokens
-from validation.workbench.web.answers import MOST_NAME, NAME
+from validation.workbench.web.answers import person_of
 
 MOST_FIELDS = 400
-_YEAR_S = 365 * 24 * 3600
 
 
 async def posted(request: Request) -> FormData:
@@ -39,19 +37,16 @@ def texts(fields: Mapping[str, Any]) -> dict[str, str]:
     return {key: value for key, value in fields.items() if isinstance(value, str)}
 
 
-def checked_user(text: str) -> str:
-    """Return a name that a user typed.
+def renamed(request: Request, typed: str) -> str:
+    """Return the name of who sends a form: that of the account, or as it was typed, which the session keeps.
 
     Raises:
-        UserError: It is empty or too long.
+        UserError: The name that was typed is empty or too long.
     """
-    name = printable(text.strip())
-    if not 0 < len(name) <= MOST_NAME:
-        raise UserError("your name", "none is given" if not name else "it is too long", "Type a short one; it is shown")
+    person = person_of(request)
+    if person.account:
+        return person.name
+    name = checked_user(typed)
+    accounts: Accounts = request.app.state.accounts
+    accounts.rename(person, name)
     return name
-
-
-def remember(response: Response, name: str) -> Response:
-    """Let the browser keep the user's name."""
-    response.set_cookie(NAME, quote(name), max_age=_YEAR_S, httponly=True, samesite="strict")
-    return response

@@ -19,7 +19,7 @@ from typing import Any, TextIO
 from platforms.errors import UserError
 from validation.workbench.work.checking import check_application, check_system, evaluate, write_xml
 from validation.workbench.work.points import describe
-from validation.workbench.work.reading import count, expand, show
+from validation.workbench.work.reading import check_upload, count, expand, hello, show
 from validation.workbench.work.running import Running
 from validation.workbench.work.showing import report, timeline
 from validation.workbench.work.tables import parquet
@@ -38,6 +38,7 @@ def main(words: Sequence[str]) -> int:
     try:
         with Running(folder, store, tuple(words[2:]) or None) as running:
             tasks: dict[str, Task] = {
+                "hello": hello, "check_upload": check_upload,
                 "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places,
                 "check_system": check_system, "write_xml": write_xml, "check_application": check_application,
                 "evaluate": evaluate, "describe": describe,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import queue
+import signal
 import subprocess
 import sys
 import threading
@@ -14,8 +16,10 @@ from typing import Any
 
 from platforms.errors import Place, UserError
 from validation.workbench.project.folder import Project
+from validation.workbench.work.sandbox import sandboxed
 
 _PATIENCE_S = 8.0  # time that a worker gets to end its simulations
+_SHORT_S = 1.0  # the same where nothing is to be kept
 _KEPT_LINES = 5  # of standard error
 
 
@@ -69,7 +73,7 @@ class Worker:
         try:
             line = self._answers.get(timeout=None if end_s is None else max(0.0, end_s - time.monotonic()))
         except queue.Empty:
-            self.stop()
+            self.stop(_SHORT_S)
             raise UserError("worker", "it takes too long", "Ask for less at once") from None
         if line is None:
             raise WorkerEnded(self._last_words())
@@ -80,16 +84,21 @@ class Worker:
         """Start the process ahead of the first request."""
         self._started()
 
-    def stop(self) -> None:
-        """End the process and its simulations; a request that waits for it raises WorkerEnded."""
+    def stop(self, patience_s: float = _PATIENCE_S) -> None:
+        """End the process and its simulations; a request that waits for it raises WorkerEnded.
+
+        Args:
+            patience_s: Time that it gets to end by itself, s; then it is killed with all that it has started.
+        """
         with self._lock:
             process = self._process
         if process is None or process.poll() is not None:
             return
         process.terminate()
         with contextlib.suppress(subprocess.TimeoutExpired):
-            process.wait(_PATIENCE_S)
-        process.kill()
+            process.wait(patience_s)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
     def _started(self) -> subprocess.Popen[str]:
@@ -100,6 +109,7 @@ class Worker:
             words = [sys.executable, "-m", "validation.workbench.work", str(project.folder), str(project.store)]
             if project.scheduler is not None:
                 words += project.scheduler
+            words = sandboxed(project, words)
             self._errors, self._answers = [], queue.Queue()
             # In a session of its own: Ctrl-C reaches the server alone, which ends its workers in order.
             self._process = subprocess.Popen(

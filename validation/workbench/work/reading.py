@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import resource
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -17,6 +18,7 @@ from platforms.errors import UserError
 from platforms.grids.scenario import named_grid, read_grid
 from platforms.grids.xml import platform_xml
 from platforms.model.platform import Platform
+from platforms.read.content import named_files
 from platforms.read.read import materialise, read_platform
 from platforms.show.as_text import as_text
 from platforms.show.inspection import inspect
@@ -24,6 +26,8 @@ from platforms.system.convert import materialise_file
 from validation.workbench.project.application_suites import is_of_applications
 from validation.workbench.work.campaigns import campaign_now, content_of
 
+MOST_MEMORY_BYTES = 3 << 30  # of the process that checks an upload, and of each that it starts
+_NICE = 10  # so that pages come first
 MOST_LOOKED_UP = 3000  # runs whose store entries are looked up and whose time is estimated
 
 
@@ -52,6 +56,7 @@ def count(folder: Path, text: str, store: str, jobs: int, *, planned: bool = Tru
             if (Path(store) / DATABASE).exists():
                 kept = stack.enter_context(Store(Path(store), read_only=True))
             said = plan_text(campaign.plan(), kept, jobs).splitlines()
+    said += [f"left out: {reason}" for reason in campaign.left_out]
     yield {"runs": len(cases), "predictions": campaign.predictions, "plan": said}
 
 
@@ -95,6 +100,45 @@ def show(folder: Path, name: str = "", grid: str = "", *, picture: bool = False)
         return
     os.chdir(folder)  # the description names the file relative to the current folder
     yield {"text": as_text(inspect(platform)), "xml": xml, "hosts": len(platform.hosts)}
+
+
+def hello(_: Path) -> Iterator[dict[str, Any]]:
+    """Yield an empty answer, which says that the process has started."""
+    yield {}
+
+
+def check_upload(folder: Path, path: str) -> Iterator[dict[str, Any]]:
+    """Yield an empty answer if an uploaded platform file is sound; its process is of little weight, and ends then.
+
+    Args:
+        folder: The project folder.
+        path: The file, in the folder of the platforms.
+
+    Raises:
+        UserError: SimGrid cannot load it, or it names files that are not in that folder.
+    """
+    os.nice(_NICE)
+    resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY_BYTES, MOST_MEMORY_BYTES))
+    check_profiles(folder, path)
+    inspect(read_platform(Path(path), Path(path).stem))
+    yield {}
+
+
+def check_profiles(folder: Path, path: str) -> None:
+    """Check that a platform names no files but profiles in the folder of the platforms.
+
+    Raises:
+        UserError: It names others.
+    """
+    for profile in named_files(Path(path).read_bytes()):
+        if not _is_profile(folder / "platforms", profile):
+            problem = f"it names {profile!r}, which is not a file in the folder platforms"
+            raise UserError(path, problem, "Copy that file into the folder first")
+
+
+def _is_profile(platforms: Path, name: str) -> bool:
+    path = platforms / name
+    return "/" not in name and path.is_file() and path.resolve().is_relative_to(platforms.resolve())
 
 
 def _platform(name: str, grid: str) -> tuple[Platform, str]:

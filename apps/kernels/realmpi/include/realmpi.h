@@ -1,5 +1,6 @@
-/* The few functions of SimGrid that the kernels call, for a real MPI library: the clock is the machine's, computation
- * takes the time that it takes, and every rank is a process with a state of its own.  No energy is counted. */
+/* The few functions of SimGrid that the kernels, and the user's programs in C, may call under a real MPI library: the
+ * clock is the machine's, computation takes the time that it takes, and every rank is a process with a state of its own.
+ * No energy is counted. */
 #ifndef APPS_KERNELS_REALMPI_H
 #define APPS_KERNELS_REALMPI_H
 
@@ -14,9 +15,10 @@ typedef struct realmpi_barrier *sg_bar_t;
 /* Seconds of a clock that never goes back; clocks of different hosts have nothing in common. */
 double simgrid_get_clock(void);
 
-/* The kernel has done, or will do, so many operations.  Libraries that hold ranks up until a node of another speed would
+/* The rank has done, or will do, so many operations.  Libraries that hold ranks up until a node of another speed would
  * have done them define pace_operations(). */
 void smpi_execute_flops_benched(double flops);
+void smpi_execute_flops(double flops);
 
 void *smpi_shared_malloc(size_t size, const char *file, int line);
 void smpi_shared_free(void *memory);

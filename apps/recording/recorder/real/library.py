@@ -16,7 +16,8 @@ from platforms.simgrid.compiling import compile_once
 
 _HERE = Path(__file__).parent
 _REAL_FLAGS = ("-O2", "-std=gnu11", "-shared", "-fPIC", f"-I{_HERE}")
-RECORDED = ("counts", "events", "communicators")  # the files of a rank under a real MPI, after its number and a dot
+SITES = "sites"  # the file with the addresses of calls
+RECORDED = ("counts", "events", "communicators", SITES)  # those of a rank under a real MPI, after its number and a dot
 THREADS = "threads"  # that of a rank with the processor times of all its threads and of the one that calls MPI, s
 READINGS = "readings"  # that of a rank with its readings of the clock, where they are asked for
 INPUTS = "inputs"  # that of all ranks with what they have read
@@ -41,9 +42,9 @@ def real_recorder_library(compiler: Sequence[str], folder: Path | None = None) -
 
 @cache
 def real_recorder_hash() -> str:
-    """Return the hash of the sources and compiler flags of the recorder for a real MPI."""
+    """Return the hash of the sources and compiler flags of the recorder for a real MPI, and of its files."""
     digest = files_hash(_REAL_FLAGS[:-1], [*_real_sources(), *headers(), *sorted((_HERE).glob("*.h"))])
-    return hashlib.sha256(digest.encode() + _fortran() + _large()).hexdigest()
+    return hashlib.sha256(repr((digest, RECORDED)).encode() + _fortran() + _large()).hexdigest()
 
 
 @cache
