@@ -45,7 +45,7 @@ class Node:
 def loop_nest(
     traces: Sequence[Trace], position: np.ndarray, symbols: Sequence[Symbol], *, by_call: bool = False
 ) -> Node:
-    """Return the nest of all traces; ``by_call``: a loop has all of a call of a function, or is inside it."""
+    """Return the nest of all traces; ``by_call``: a loop has all of a call, or is inside it, as its messages tell."""
     rows = [np.frombuffer(row, np.int64) for row in {position[trace.symbols].tobytes() for trace in traces}]
     iteration = _marked_loop(position, symbols)
     if iteration is not None:  # no other loop crosses the end of a marked iteration
@@ -64,7 +64,8 @@ def loop_nest(
         if outer and not _is_inner(rows, inner, min(outer, key=_length), nested):
             intervals = intervals - {inner}
     intervals = _without_parts_of_turns(traces, position, intervals)
-    intervals = _as_messages_tell(traces, position, intervals, possible)
+    if by_call:
+        intervals = _as_messages_tell(traces, position, intervals, possible)
     if iteration is not None:
         intervals = _laminar(intervals | {iteration})
     return _nested(intervals, position)
