@@ -12,7 +12,7 @@ import subprocess
 import sys
 
 MESSAGES = (10**6, 10**7, 10**8)
-LEARNED_RANKS = (1024, 10_000, 32_768, 100_000, 131_072)
+LEARNED_RANKS = (1024, 10_000, 32_768, 100_000, 131_072, 1_000_000)
 RUNS = (
     *(("cg", "D", ranks) for ranks in (256, 512, 1024, 131_072)),
     *(("ep", "D", ranks) for ranks in (1024, 100_000)),

@@ -8,6 +8,7 @@ event streams are open, and the largest memory of the server's process, without 
 
 import argparse
 import http.client
+import random
 import re
 import shutil
 import subprocess
@@ -16,6 +17,8 @@ import tempfile
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from urllib.parse import urlencode, urlsplit
 
@@ -41,6 +44,9 @@ LARGE_XML = {
     "platforms": ["large.xml"], "apps": ["ep"], "classes": ["S", "W", "A", "B", "C"], "predictors": ["hcf"],
     "mappings": ["block", "cyclic"], "ranks": "1-1000",
 }  # fmt: skip
+# SimGrid needs minutes to load it.
+HUGE = """<?xml version="1.0"?><!DOCTYPE platform SYSTEM "https://simgrid.org/simgrid.dtd"><platform version="4.1">
+<cluster id="c" prefix="n" suffix="" radical="0-599999" speed="1Gf" bw="1GBps" lat="1us"/></platform>"""
 SUITE = 'scenarios = ["grid3x9"]\n'
 
 
@@ -107,14 +113,17 @@ class Browser:
         self._connection = http.client.HTTPConnection(self._host, timeout=120)
         self.ask(link.removeprefix(f"http://{self._host}"))
 
-    def ask(self, path: str, fields: dict | None = None) -> str:
+    def ask(
+        self, path: str, fields: dict | None = None, *, body: str | None = None,
+        kind: str = "application/x-www-form-urlencoded",
+    ) -> str:  # fmt: skip
         """Send a request and return the answer's text, or the place that it leads to."""
         headers = {"cookie": "; ".join(f"{name}={value}" for name, value in self._cookies.items())}
-        body = None
         if fields is not None:
-            headers |= {"origin": f"http://{self._host}", "content-type": "application/x-www-form-urlencoded"}
             body = urlencode(fields, doseq=True)
-        self._connection.request("GET" if fields is None else "POST", path, body, headers)
+        if body is not None:
+            headers |= {"origin": f"http://{self._host}", "content-type": kind}
+        self._connection.request("GET" if body is None else "POST", path, body, headers)
         answer = self._connection.getresponse()
         text = answer.read().decode("utf-8", "replace")
         if answer.status >= 400:
@@ -125,13 +134,24 @@ class Browser:
                 self._cookies[key] = rest.partition(";")[0]
         return answer.getheader("location") or text
 
+    def reconnect(self) -> None:
+        """Begin another connection at the next request: the server closes one that is idle for 5 s."""
+        self._connection.close()
+
+    def upload(self, token: str, text: str) -> None:
+        """Send a platform file."""
+        line = "--bound\r\nContent-Disposition: form-data; name="
+        body = f'{line}"form_token"\r\n\r\n{token}\r\n{line}"file"; filename="huge.xml"\r\n\r\n{text}\r\n--bound--\r\n'
+        self.ask("/platforms/upload", body=body, kind="multipart/form-data; boundary=bound")
+
     def stream(self, end: threading.Event) -> None:
         """Read an event stream until it ends."""
         cookies = "; ".join(f"{name}={value}" for name, value in self._cookies.items())
         self._connection.request("GET", "/queue/events", headers={"cookie": cookies})
         answer = self._connection.getresponse()
-        while not end.is_set() and answer.readline():
-            pass
+        with suppress(OSError):  # the server has ended
+            while not end.is_set() and answer.readline():
+                pass
 
 
 def show(pid: int, title: str, asked: str, action, times: int = 1) -> None:
@@ -195,8 +215,62 @@ def measure(pid: int, link: str, requests: int, streams: int) -> None:
     title = "suite of 10,000 runs of an application queued, checked once more before"
     show(pid, title, "2 s", lambda: browser.ask("/panel/applications", suite))
     browser.ask("/queue/4/cancel", sent)
+    many_users(pid, link, 50, 6)
     many_requests(pid, link, requests, streams)
     print(f"| largest memory of the server | 200 MB | {int(of_process(pid, 'VmHWM')) / 1000:.0f} MB |")
+
+
+def many_users(pid: int, link: str, users: int, pages: int) -> None:
+    """Print how long pages take that many users ask for, each with an event stream and about a page in 5 s.
+
+    Meanwhile one more sends 45 platforms of 600,000 hosts at a time; then the same without.
+    """
+    end = threading.Event()
+    readers = [threading.Thread(target=Browser(link).stream, args=(end,), daemon=True) for _ in range(users)]
+    for reader in readers:
+        reader.start()
+    browsers = [Browser(link) for _ in range(users)]
+    for attacked in (False, True):
+        over = threading.Event()
+        attackers = [threading.Thread(target=attack, args=(link, over), daemon=True) for _ in range(45 * attacked)]
+        for attacker in attackers:
+            attacker.start()
+        time.sleep(2.0 * attacked)
+        with ThreadPoolExecutor(users) as pool:
+            took_s = sorted(one for each in pool.map(partial(asked_pages, pages=pages), browsers) for one in each)
+        over.set()
+        for attacker in attackers:
+            attacker.join()
+        median, most, last = (took_s[int(share * (len(took_s) - 1))] for share in (0.5, 0.95, 1.0))
+        what = f"pages of {users} users{', while 45 uploads are sent at a time' if attacked else ''}"
+        print(
+            f"| {what}: median, 95th percentile, largest | 0.5 s | {median:.3f}, {most:.2f}, {last:.2f} |", flush=True
+        )
+    end.set()
+
+
+def asked_pages(browser: Browser, pages: int) -> list[float]:
+    """Return the times of pages that a user asks for, about one in 5 s."""
+    took_s = []
+    for _ in range(pages):
+        time.sleep(random.uniform(2.5, 7.5))
+        path = random.choice(("/platforms", "/queue", "/results/1", "/results", "/static/style.css", "/queue/1"))
+        browser.reconnect()
+        started = time.perf_counter()
+        browser.ask(path)
+        took_s.append(time.perf_counter() - started)
+    return took_s
+
+
+def attack(link: str, over: threading.Event) -> None:
+    """Send a platform that takes minutes to load, again and again."""
+    browser = Browser(link)
+    token = re.search(r'name="form_token" value="(\w+)"', browser.ask("/platforms"))[1]
+    while not over.is_set():
+        browser.reconnect()
+        with suppress(SystemExit):  # it is refused
+            browser.upload(token, HUGE)
+        time.sleep(1.0)
 
 
 def many_requests(pid: int, link: str, requests: int, streams: int) -> None:

@@ -96,15 +96,20 @@ def _studies() -> Iterator[tuple[str, Sequence[Run]]]:
 def studies() -> str:
     """Return the table of all studies in Markdown."""
     lines = [
-        "| study | rows, without those fitted | mean error without sign | largest | in their 90 % interval |",
-        "|---|---:|---:|---:|---:|",
+        "| study | rows, without those fitted | mean error without sign | largest | in their 90 % interval | "
+        "pairs in order |",
+        "|---|---:|---:|---:|---:|---:|",
     ]
     for name, some in _studies():
         rows = [run for run in some if not run.fitted]
         errors = 100 * np.array([run.error for run in rows])
         within = f"{sum(run.within for run in rows)} of {len(rows)}"
         largest = errors[np.argmax(np.abs(errors))]
-        lines.append(f"| {name} | {len(rows)} | {np.abs(errors).mean():.1f} % | {largest:+.1f} % | {within} |")
+        right, pairs = dahu.in_order([(run.measured_s, run.predicted_s) for run in rows])
+        order = f"{100 * right / max(1, pairs):.0f} % of {pairs:,}"
+        lines.append(
+            f"| {name} | {len(rows)} | {np.abs(errors).mean():.1f} % | {largest:+.1f} % | {within} | {order} |"
+        )
     return "\n".join(lines)
 
 

@@ -13,7 +13,7 @@ import argparse
 import csv
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass, fields
 from functools import cache
@@ -238,20 +238,20 @@ def fitted_factor(kept: Kept, row: Row) -> float:
     return factor
 
 
-def in_order(found: list[Done]) -> tuple[int, int]:
-    """Return how many pairs of runs that were measured more than 3 % apart are predicted in that order, of how many."""
-    apart = [
-        (a, b) for a, b in combinations(found, 2) if abs(np.log(a.row.measured_s / b.row.measured_s)) > np.log1p(0.03)
-    ]
-    right = [(a.row.measured_s < b.row.measured_s) == (a.predicted_s < b.predicted_s) for a, b in apart]
-    return sum(right), len(right)
+def in_order(times: Sequence[tuple[float, float]]) -> tuple[int, int]:
+    """Return how many pairs of runs that were measured more than 3 % apart are predicted in that order, of how many.
+
+    ``times`` are the measured and the predicted time of each run.
+    """
+    apart = [(a, b) for a, b in combinations(times, 2) if abs(np.log(a[0] / b[0])) > np.log1p(0.03)]
+    return sum((a[0] < b[0]) == (a[1] < b[1]) for a, b in apart), len(apart)
 
 
 def summary(study: str, found: list[Done]) -> Iterator[str]:
     """Yield a line on the errors of a study's rows."""
     judged = [one for one in found if not one.row.named]
     errors = 100 * np.array([one.error for one in judged])
-    right, pairs = in_order(judged)
+    right, pairs = in_order([(one.row.measured_s, one.predicted_s) for one in judged])
     mean, largest = np.abs(errors).mean(), errors[np.argmax(np.abs(errors))]
     line = f"{study:12} factor {found[0].factor:.3f}  rows {len(judged):3}  mean error {mean:5.1f} %"
     yield f"{line}  largest {largest:+6.1f} %  pairs in order {100 * right / max(1, pairs):5.1f} % of {pairs}"

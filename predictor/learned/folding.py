@@ -28,9 +28,11 @@ from predictor.learned.models import Formula, Notes, Numeric
 from predictor.learned.nest import Node
 from predictor.learned.structure import Structure
 
-BLOCK = 1 << 16  # ranks
+FIRST_BLOCK = 1 << 10  # ranks, which show how many events a rank has
+BLOCK = 1 << 21  # events
 _ONCE = Numeric((Formula((), 1.0),))
-_EVENT_BYTES = 200  # of memory for each expected event until the program is evaluated (docs/reference/growth.md)
+# Memory for each rank, and for each of its expected events, until the program is evaluated (docs/reference/growth.md).
+_RANK_BYTES, _EVENT_BYTES = 4000, 70
 # Features and statements of the outermost loop: ``i0``, ``2^-i0``, ``e(c1+j0):n``, ``kl1@m0``.
 _OUTERMOST = re.compile(r"(?<![A-Za-z])[ijtn]0(?!\d)|@[mo]0(?!\d)")
 _OUTERMOST_ROOTS = ("m0", "o0")
@@ -95,7 +97,10 @@ class FoldedSections(Sections):
     def looped(self, iterations: int) -> Program:
         """Return the program with a number of iterations, all of them a loop."""
         assert self._repeated.loop is not None
-        return replace(self._repeated, loop=self._repeated.loop._replace(copies=iterations))
+        made = replace(self._repeated, loop=self._repeated.loop._replace(copies=iterations))
+        # The same for any number of iterations, and slow to find for very many messages.
+        vars(made).update(pairs=self._repeated.pairs, kinds=self._repeated.kinds)
+        return made
 
     def program(self, iterations: int | None = None) -> Program:
         """Return the program with a number of iterations, 1 if it is not given."""
@@ -120,7 +125,13 @@ class FoldedSections(Sections):
 
 
 def fold(
-    short: Structure, nranks: int, notes: Notes, timed_rank: int | None, block: int = BLOCK
+    short: Structure,
+    nranks: int,
+    notes: Notes,
+    timed_rank: int | None,
+    *,
+    first_block: int = FIRST_BLOCK,
+    block: int = BLOCK,
 ) -> FoldedSections | None:
     """Return the sections of a structure of one iteration that is repeated; None where it cannot be.
 
@@ -129,18 +140,20 @@ def fold(
         nranks: Number of ranks.
         notes: As for ``generate``; so are the errors.
         timed_rank: As in Recording.
-        block: Number of ranks that are expected at a time.
+        first_block: Number of ranks that are expected first.
+        block: Number of events that are expected at a time after that, about.
     """
     communicators = short.communicators.at(nranks)
     most_bytes, collected = free_bytes(), _Collected(nranks, timed_rank)
-    for begin in range(0, nranks, block):
-        ranks = range(begin, min(begin + block, nranks))
+    ranks = range(min(first_block, nranks))
+    while ranks:
         part = generate_part(short, nranks, ranks, communicators, notes)
-        events = nranks / len(ranks) * len(part.events)
-        if not begin and events * _EVENT_BYTES > most_bytes:
-            raise CannotContinue(f"its {events:.1e} events there would not fit into {most_bytes / 1e9:.1f} GB")
+        each = max(1.0, len(part.events) / len(ranks))
+        if nranks * (_RANK_BYTES + each * _EVENT_BYTES) > most_bytes:
+            raise CannotContinue(f"its {nranks * each:.1e} events there would not fit into {most_bytes / 1e9:.1f} GB")
         if not collected.add(ranks, part, communicators[0]):
             return None
+        ranks = range(ranks.stop, min(ranks.stop + max(1, int(block / each)), nranks))
     of_members.cache_clear()  # they are as large as the largest communicator
     return collected.sections()
 

@@ -145,6 +145,11 @@ def test_the_page_of_hpl_is_what_its_kept_predictions_give():
     assert write_clusters.filled(page.read_text(), hpl.PARTS) == page.read_text(), "run make clusters"
 
 
+def test_the_kept_predictions_of_hpl_are_what_the_code_gives_for_the_smallest():
+    row = min(hpl.kept(), key=lambda one: one.row.n)
+    assert row.row.predict(1.0) == pytest.approx(row.predicted_s, rel=1e-3), "run examples/real/dahu.py again"
+
+
 def test_the_league_of_real_clusters_has_the_errors_that_other_pages_state():
     grids = [row.error for row in league.kept() if row.program in ("HPL, grids", "HPL, sizes")]
     page = (write_clusters.PAGES / "real-dahu.md").read_text()

@@ -7,6 +7,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from functools import partial
 
+from anyio import to_thread
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.middleware import Middleware
@@ -21,6 +22,8 @@ from validation.workbench.pages.routes import ROUTES
 from validation.workbench.pages.sharing import may_read
 from validation.workbench.web.answers import missing_page, trouble_page, user_error_page
 from validation.workbench.web.lanes import Lanes
+
+_THREADS = 20  # that answer pages without waiting for a worker process; they take turns on the processor anyway
 
 
 def application(
@@ -41,6 +44,7 @@ def application(
 
     @asynccontextmanager
     async def lifespan(_: Starlette) -> AsyncIterator[None]:
+        to_thread.current_default_thread_limiter().total_tokens = _THREADS
         desk.start()
         try:
             yield

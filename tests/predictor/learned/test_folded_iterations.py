@@ -48,8 +48,8 @@ def time_s(sections, iterations):
 def test_one_iteration_stands_for_all_where_they_are_alike():
     structure = learned()
     full = Sections(generate(structure, 48))
-    for at_a_time in (48, 7):  # ranks that are expected at a time
-        sections = fold(folded(structure), 48, Notes(), None, at_a_time)
+    for first_block, most_events in ((48, 1), (5, 1000)):
+        sections = fold(folded(structure), 48, Notes(), None, first_block=first_block, block=most_events)
         for iterations in (3, 20):
             assert time_s(sections, iterations) == pytest.approx(time_s(full, iterations), rel=1e-12)
             assert sections.flops(iterations).tolist() == pytest.approx(full.flops(iterations).tolist())

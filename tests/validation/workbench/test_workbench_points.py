@@ -302,11 +302,11 @@ def test_all_reasons_of_a_run_are_told(client, send, desk, made, monkeypatch):
     def failing(setting, runner):
         raise SimulationError("out of memory")
 
-    def refused(some, store, jobs):
+    def refused(some, make, kind, store, jobs):
         return [UserError("it", f"number {number} is refused", "Take another") for number, _ in enumerate(some)]
 
     monkeypatch.setattr(evaluating, "simulate", failing)
-    monkeypatch.setattr(evaluating, "evaluations", refused)
+    monkeypatch.setattr(evaluating, "made_and_kept", refused)
     send("/panel/applications", {**FORM, "models": ["simgrid", "hardware"], "simulate": "yes"})
     made()
     shown = client.get("/queue/1").text

@@ -54,7 +54,7 @@ def test_points_are_finished_by_the_server_that_follows_one_that_was_killed(fold
 
 
 @pytest.mark.slow
-def test_simulations_of_points_are_made_by_the_workers_of_a_scheduler(folder, tmp_path):
+def test_points_are_evaluated_and_simulated_by_the_workers_of_a_scheduler(folder, tmp_path):
     distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
     with (
         distributed.LocalCluster(n_workers=1, threads_per_worker=1, dashboard_address=":0") as cluster,
@@ -64,6 +64,8 @@ def test_simulations_of_points_are_made_by_the_workers_of_a_scheduler(folder, tm
         browser.post("/panel/applications", **SUITE)
         browser.wait_for("/queue/1", "4 of 4 ended")
         far = results(browser)
+        assert "It hands runs to 1 worker thread of the scheduler." in browser.get("/queue")
+        assert any("evaluate_there" in name for name in cluster.scheduler.task_prefixes)  # evaluated there too
     assert len(far) == 8
     for _, model, evaluated, simulated in far:
         if model == "simgrid":  # exact where messages do not share a link (docs/blocks/applications.md)

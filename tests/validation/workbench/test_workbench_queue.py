@@ -11,12 +11,42 @@ from validation.workbench.dispatch.dispatcher import Dispatcher
 from validation.workbench.queue.results import PAGE, ResultsView, one_result
 from validation.workbench.queue.states import Queue
 from validation.workbench.queue.tables import Tables
+from validation.workbench.work import running
 from validation.workbench.work.process import WorkerEnded
+from validation.workbench.work.running import Running
 
 
 @pytest.fixture
 def queue(tmp_path):
     return Queue(Tables(tmp_path / "queue.sqlite"))
+
+
+class Cluster:
+    """A cluster of some places, which takes no runs."""
+
+    def __init__(self):
+        self.places = 1
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        pass
+
+    def simulate(self, spec, **_):
+        raise AssertionError
+
+
+def test_workers_that_join_a_cluster_get_runs_with_the_next_job(tmp_path, monkeypatch):
+    cluster = Cluster()
+    monkeypatch.setattr(running, "_cluster", lambda scheduler: cluster)
+    with Running(tmp_path, tmp_path / "store", ("tcp://127.0.0.1:1",)) as made:
+        assert list(made.places(tmp_path)) == [{"most": 4, "places": 1}]
+        first = made._runner
+        assert list(made.places(tmp_path)) == [{"most": 4, "places": 1}] and made._runner is first
+        cluster.places = 3
+        assert list(made.places(tmp_path)) == [{"most": 12, "places": 3}]
+        assert made._runner is not first and made._jobs == 6
 
 
 def counts(queue, suite):

@@ -37,12 +37,18 @@ class Dispatcher:
         self._stopped = threading.Event()
         self._lock, self._beginning, self._begun = threading.Lock(), threading.Lock(), False
         self._at_work: dict[int, tuple[int, Worker]] = {}  # suite and worker by number of the place
+        self.far_places: int | None = None  # of the scheduler, as far as it is known
         self.trouble = ""  # why no run can be made, such as a scheduler that does not answer
         places = 1 if project.scheduler is not None else project.jobs
         self._threads = [
             threading.Thread(target=self._work, args=(place,), name=f"place {place}", daemon=True)
             for place in range(places)
         ]
+
+    def at_work(self) -> list[int | None]:
+        """Return for each place the suite whose runs are made there; None: it is idle."""
+        with self._lock:
+            return [suite[0] if (suite := self._at_work.get(place)) else None for place in range(len(self._threads))]
 
     def start(self) -> None:
         """Begin with the runs that wait; those that ran when the last server ended wait again."""
@@ -88,13 +94,14 @@ class Dispatcher:
                     self._queue.changes.wait(seen, _LOOK_S)
                     continue
                 try:
-                    most = worker.value("places")["most"]
+                    answer = worker.value("places")
                 except (UserError, WorkerEnded) as err:
                     self._say_trouble(str(err))
                     self._stopped.wait(_PAUSE_S)
                     continue
                 self._say_trouble("")
-                job = self._kept(partial(self._queue.take, most))
+                self.far_places = answer.get("places")
+                job = self._kept(partial(self._queue.take, answer["most"]))
                 if job is not None:
                     self._make(place, worker, job)
         finally:

@@ -42,7 +42,11 @@ def show_list(request: Request) -> Response:
 
 
 def _suites(desk: Desk) -> dict[str, Any]:
-    return {"suites": desk.queue.suites(), "states": STATES, "trouble": desk.dispatcher.trouble}
+    suites = desk.queue.suites()
+    names = {suite.id: suite.name for suite in suites}
+    places = [None if number is None else (number, names.get(number, "")) for number in desk.dispatcher.at_work()]
+    return {"suites": suites, "states": STATES, "trouble": desk.dispatcher.trouble, "places": places,
+            "far_places": desk.dispatcher.far_places}  # fmt: skip
 
 
 def show_suite(request: Request) -> Response:

@@ -13,6 +13,7 @@ from platforms.errors import UserError
 
 VERSION = 1
 _BUSY_S = 20.0
+_CACHE_KIB = 512
 # The largest numbers of removed rows, which are never given again: an address of something removed shows nothing else.
 _USED = "CREATE TABLE IF NOT EXISTS used (kind TEXT PRIMARY KEY, last INTEGER NOT NULL)"
 # The values of the runs of suites of applications; a queue of an earlier version gets the table when it is opened.
@@ -105,6 +106,7 @@ class Tables:
                 connection.row_factory = sqlite3.Row
                 connection.execute("PRAGMA journal_mode = WAL")  # readers never wait for a writer
                 connection.execute("PRAGMA synchronous = NORMAL")
+                connection.execute(f"PRAGMA cache_size = -{_CACHE_KIB}")  # each thread has a cache
             except sqlite3.DatabaseError as err:
                 raise UserError(str(self._path), f"cannot be read: {err}", "Move it away; a new one is made") from err
             self._local.connection = connection

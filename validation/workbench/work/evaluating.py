@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -17,18 +17,22 @@ from platforms.errors import UserError
 from predictor.blocks.evaluation.evaluate import LabelResult, Result
 from predictor.blocks.options import setting_from_request
 from predictor.blocks.parts import KINDS, total
-from predictor.blocks.series.evaluations import evaluations
+from predictor.blocks.series.evaluations import evaluated, made_and_kept
 from predictor.blocks.setting import Setting
 from validation.blocks.comparison import simulate, simulated_energy_j
 from validation.blocks.several import PointRun
 from validation.workbench.work.points import OPTIONS, SuitePoint, SuitePoints
 
+if TYPE_CHECKING:
+    from validation.workbench.work.far import EvaluatingCluster
+
 _FLAT = ("label", "steps")  # fields of a label that are no columns of their own
 
 
 def outcomes(
-    folder: Path, suite: SuitePoints, chosen: Sequence[tuple[int, str]], runner: Runner, store: Store
-) -> Iterator[dict[str, Any]]:
+    folder: Path, suite: SuitePoints, chosen: Sequence[tuple[int, str]], runner: Runner, store: Store,
+    cluster: EvaluatingCluster | None = None,
+) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the results of points, or the reason why one failed.
 
     Args:
@@ -37,22 +41,30 @@ def outcomes(
         chosen: The number of each point, and the hash of its files when it was queued.
         runner: The runner of the simulations.
         store: Where evaluations are looked up and kept.
+        cluster: Evaluates the points; None: this process does.
     """
     suite.forget_contents()
     if suite.suite.simulate and len(chosen) > 1:
         with chdir(folder):
             asked = (PointRun.of(suite.points[number].point) for number, _ in chosen)  # a run says later what is wrong
             runner.start(point_run.spec for point_run in asked if point_run.spec is not None)
+    if cluster is not None:
+        with chdir(folder):
+            points = [suite.points[number] for number, _ in chosen]
+            cluster.ask((point.with_model(model) for point in points for model in suite.models), store)
     for number, known in chosen:
         with chdir(folder):
             try:
-                answer = _outcome(suite, suite.points[number], known, runner, store)
+                answer = _outcome(suite, suite.points[number], known, runner, store, cluster)
             except (UserError, SimulationError) as err:
                 answer = {"results": [], "reason": str(err)}
         yield {"case": number, **answer}
 
 
-def _outcome(suite: SuitePoints, point_run: SuitePoint, known: str, runner: Runner, store: Store) -> dict[str, Any]:
+def _outcome(
+    suite: SuitePoints, point_run: SuitePoint, known: str, runner: Runner, store: Store,
+    cluster: EvaluatingCluster | None,
+) -> dict[str, Any]:  # fmt: skip
     if suite.content_of(point_run) != known:
         what = f"{Path(point_run.request.application).name} or {Path(point_run.request.system).name}"
         reason = f"{what}: it, or a model, has changed since the suite was queued. Queue it again."
@@ -60,7 +72,8 @@ def _outcome(suite: SuitePoints, point_run: SuitePoint, known: str, runner: Runn
     setting = setting_from_request(point_run.request)
     _ = setting.schedule  # raises the error that all models would
     points = [point_run.with_model(model) for model in suite.models]
-    evaluated = evaluations(points, store, 1)
+    make = evaluated if cluster is None else cluster.evaluated
+    results = made_and_kept(points, make, Result, store, 1)
     record, reasons = None, []
     if suite.suite.simulate:
         try:
@@ -68,7 +81,7 @@ def _outcome(suite: SuitePoints, point_run: SuitePoint, known: str, runner: Runn
         except (UserError, SimulationError) as err:
             reasons.append(str(err))
     rows = []
-    for point, result in zip(points, evaluated, strict=True):
+    for point, result in zip(points, results, strict=True):
         if isinstance(result, UserError):
             reasons.append(f"model {point.request.model}: {result}")
         else:

@@ -6,9 +6,8 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from apps.runs.dask_cluster import Cluster
 from apps.runs.runner import Runner
 from apps.runs.simulate import simulate
 from apps.store import Store
@@ -18,6 +17,9 @@ from validation.series.series import Series
 from validation.workbench.project.application_suites import is_of_applications
 from validation.workbench.work.campaigns import Campaigns, content_of
 from validation.workbench.work.points import SuitePoints
+
+if TYPE_CHECKING:
+    from validation.workbench.work.far import EvaluatingCluster
 
 WALL_LIMIT_S = 4 * 3600.0  # of one simulation, as in the commands
 _RUNS_KEPT = 200  # a runner keeps its records in memory, so that a new one takes its place after so many runs
@@ -41,7 +43,8 @@ class Running:
         self._made = 0
         self._kept: Store | None = None
         self._points: tuple[str, SuitePoints] | None = None  # of the latest suite of applications, by its text
-        self._cluster: Cluster | None = None
+        self._cluster: EvaluatingCluster | None = None
+        self._jobs = 0  # simulations that are handed to the cluster at a time
 
     def __enter__(self) -> Running:
         return self
@@ -50,9 +53,10 @@ class Running:
         self._stack.close()
 
     def places(self, _: Path) -> Iterator[dict[str, Any]]:
-        """Yield how many runs a job for this worker should have."""
+        """Yield how many runs a job for this worker should have, and the places of the cluster; None: there is none."""
         self._ready()
-        yield {"most": 1 if self._cluster is None else max(1, _PER_PLACE * self._cluster.places)}
+        places = None if self._cluster is None else self._cluster.places
+        yield {"most": 1 if places is None else max(1, _PER_PLACE * places), "places": places}
 
     def run(self, folder: Path, text: str, cases: Sequence[int], hashes: Sequence[str]) -> Iterator[dict[str, Any]]:
         """Make runs and yield for each the results, or the reason why it failed, as soon as they are known.
@@ -93,24 +97,32 @@ class Running:
         self._made += len(chosen)
         assert self._kept is not None
         known = [(number, content) for number, content in chosen if number < len(suite.points)]
-        yield from outcomes(folder, suite, known, runner, self._kept)
+        yield from outcomes(folder, suite, known, runner, self._kept, self._cluster)
 
     def _ready(self) -> Runner:
         """Return the runner, a new one after many runs."""
-        if self._runner is not None and self._made < _RUNS_KEPT:
+        grown = self._cluster is not None and 2 * self._cluster.places > self._jobs  # a worker has joined it
+        if self._runner is not None and self._made < _RUNS_KEPT and not grown:
             return self._runner
         self._stack.close()
         self._made = 0
         store = self._kept = self._stack.enter_context(Store(self._store))
         jobs, simulating = 1, partial(simulate, time_limit_s=WALL_LIMIT_S, store=store)
         if self._scheduler is not None:
-            self._cluster = self._stack.enter_context(Cluster(*self._scheduler))
-            jobs = max(1, 2 * self._cluster.places)
+            self._cluster = self._stack.enter_context(_cluster(self._scheduler))
+            jobs = self._jobs = max(1, 2 * self._cluster.places)
             simulating = partial(self._cluster.simulate, time_limit_s=WALL_LIMIT_S)
         self._runner = self._stack.enter_context(
             Runner(jobs=jobs, store=store, simulate=simulating, time_limit_s=WALL_LIMIT_S)
         )
         return self._runner
+
+
+def _cluster(scheduler: tuple[str, ...]) -> EvaluatingCluster:
+    # Imported here for a quick start: it is slow to import, and workers without a scheduler never need it.
+    from validation.workbench.work.far import EvaluatingCluster
+
+    return EvaluatingCluster(*scheduler)
 
 
 def _outcome(campaign: Series, case: Case, runner: Runner) -> dict[str, Any]:
