@@ -58,7 +58,7 @@ CASES = {  # options, recorded numbers of ranks, targets
     "summa": (("--app", "summa", "--size", "4096"), POWERS, (64, 256)),
     "fft": (("--app", "fft", "--size", "1048576"), POWERS, (64, 128, 256)),
     "hpl": (("--app", "hpl", "--size", "1024"), POWERS, (64,)),
-    "mg": (kernel("mg"), POWERS, (64,)),
+    "mg": (kernel("mg"), "4,7,11,16,22,27,32,36,48,64", (128, 256)),
 }
 
 

@@ -268,7 +268,7 @@ def attack(link: str, over: threading.Event) -> None:
     token = re.search(r'name="form_token" value="(\w+)"', browser.ask("/platforms"))[1]
     while not over.is_set():
         browser.reconnect()
-        with suppress(SystemExit):  # it is refused
+        with suppress(SystemExit, OSError):  # it is refused, or waits for the others of its kind
             browser.upload(token, HUGE)
         time.sleep(1.0)
 

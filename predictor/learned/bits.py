@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from predictor.learned.features import Space
 from predictor.learned.models import Cases, Formula, Linear, NumberModel, Numeric, Split
+from predictor.learned.points import LEVEL
 
 _DENOMINATORS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 48)
 _REAL = 50.0  # bits of a coefficient that is no small fraction
@@ -43,6 +44,8 @@ def feature_bits(name: str, space: Space) -> float:
     if ":" in name:
         kind, number = name.split(":")
         known = 0.0 if int(number) in space.numbers else _DERIVED
+        if LEVEL.match(name):
+            return 3.0 + ("+" in kind.partition(">")[0]) + 0.5 * abs(int(kind[-1]) - 1)
         if "(" in kind or kind[0] in "TH":
             return known + 9.0 + (2.0 if "+1)" in kind or "(-1)" in kind else 0.0)
         return known + _SHARES[kind[0]] + (2.0 if kind[-2:-1] in "+-" and len(kind) > 2 else 0.0)

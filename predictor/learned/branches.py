@@ -50,6 +50,14 @@ class Branches:
         """Return an exact model of a number, if there is one."""
         return self._remembered("number", rows, np.asarray(values, float), self._number)
 
+    def short(self, rows: Rows, values: np.ndarray) -> Learned[NumberModel]:
+        """Return a short exact formula of a number, if there is one, which is found quickly."""
+        return self._remembered("short", rows, np.asarray(values, float), self._short)
+
+    def formula(self, rows: Rows, values: np.ndarray) -> Learned[NumberModel]:
+        """Return an exact formula of a number without cases, if there is one."""
+        return self._remembered("formula", rows, np.asarray(values, float), self._quick)
+
     def truth(self, rows: Rows, values: np.ndarray) -> Learned[NumberModel]:
         """Return an exact model of a truth, 0 or 1, if there is one."""
         return self._remembered("truth", rows, np.asarray(values, float), self._truth)
@@ -86,6 +94,8 @@ class Branches:
 
     def splits(self, rows: Rows, loop: int) -> bool:
         """Return whether each turn of a loop may get a model of its own."""
+        if any(int(level[1:]) == loop for level in rows.levels):
+            return False  # levels are more than turns that are counted
         if not turns_vary(rows, loop):
             return True
         most = [int(rows.turns[rows.nranks == nranks, loop].max()) for nranks in rows.counts]
@@ -96,6 +106,8 @@ class Branches:
         short = self._quick(rows, values)
         if short is not None and model_bits(short, self.space) < _SHORT:
             return short
+        if rows.levels:  # who drops out is told by points, and not by nested cases, the search for which is long
+            return short or self.search.numeric(rows, values) or self._cases(rows, values, self._quick, 1)
         if short is None and looks_drawn(rows, values):
             return self._cells(rows, values)
         models = [short, self.split(rows, values, self._quick)]
@@ -113,6 +125,10 @@ class Branches:
         if best is None:
             best = self.split(rows, values, self._light_or_nested_cases, _FEW_TURNS)
         return best
+
+    def _short(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
+        model = self._quick(rows, values)
+        return None if model is None or model_bits(model, self.space) >= _SHORT else model
 
     def _shortest(self, models: Sequence[NumberModel | None]) -> NumberModel | None:
         known = [model for model in models if model is not None]
@@ -148,12 +164,24 @@ class Branches:
     def _truth(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
         tries: tuple[Fit, ...] = (
             _same,
+            self._by_points,
             lambda r, v: self._cases(r, v, _same, 1),
             lambda r, v: self.split(r, v, _same),
             lambda r, v: self._cases(r, v, lambda r2, v2: _same(r2, v2) or self.split(r2, v2, _same), 4),
             lambda r, v: self.split(r, v, lambda r2, v2: _same(r2, v2) or self._cases(r2, v2, _same, 3)),
         )
         return next((model for model in (attempt(rows, values) for attempt in tries) if model is not None), None)
+
+    def _by_points(self, rows: Rows, values: np.ndarray) -> NumberModel | None:
+        """Return the fewest statements about points of levels that tell a truth, each for what the others leave."""
+        made = [(name, holds(name, self.space, rows)) for name in self.space.level_statements(rows)]
+        unlike = {true.tobytes(): (name, true) for name, true in reversed(made) if true.any() and not true.all()}
+        atoms = list(reversed(unlike.values()))
+        for depth in range(1, _MOST_REST + 1):
+            model = _decided(atoms, np.ones(len(rows), bool), values == 1, depth)
+            if model is not None:
+                return model
+        return None
 
     def split(self, rows: Rows, values: np.ndarray, fit: Fit, most: int = _MOST_TURNS) -> Split | None:
         """Return a model for each index of one loop that has the same number of turns on all numbers of ranks."""
@@ -236,8 +264,31 @@ class Branches:
             names += [f"{end}{a}@{root}=0" for root in trees.roots(rows)[1:] for a in axes for end in ("rf", "rl")]
         else:
             names += [name for name in sorted(self.space.roots) if int(name[5:-2]) < rows.loops]
+        names += self.space.level_statements(rows)
         made = [(name, holds(name, self.space, rows)) for name in (*names, "r odd")]
         return [(name, true) for name, true in made if true.any() and not true.all()]
+
+
+def _decided(
+    atoms: Sequence[tuple[str, np.ndarray]], left: np.ndarray, wanted: np.ndarray, depth: int
+) -> NumberModel | None:
+    """Return cases of a truth on the rows that are left, by as many statements as ``depth`` says; None if none do."""
+    some = wanted[left]
+    if some.all() or not some.any():
+        return constant(float(some.any()))
+    if not depth:
+        return None
+    for atom, true in atoms:
+        for value in (True, False):
+            part = left & (true == value)
+            inside = wanted[part]
+            if not len(inside) or not (inside.all() or not inside.any()):
+                continue
+            rest = _decided(atoms, left & ~part, wanted, depth - 1) if part.sum() < left.sum() else None
+            if rest is not None:
+                mine = constant(float(inside.any()))
+                return Cases(atom, *((mine, rest) if value else (rest, mine)))
+    return None
 
 
 def _same(rows: Rows, values: np.ndarray) -> Numeric | None:

@@ -12,7 +12,17 @@ import numpy as np
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space, holds
 from predictor.learned.models import Cases, Formula, Notes, NumberModel, Numeric, Split, evaluate, exact
-from predictor.learned.partners import Along, ByCase, ByIndex, Counted, Exchanged, Offset, PartnerModel, Stride
+from predictor.learned.partners import (
+    Along,
+    ByCase,
+    ByIndex,
+    Counted,
+    Exchanged,
+    Next,
+    Offset,
+    PartnerModel,
+    Stride,
+)
 from predictor.learned.rows import Rows
 
 _M = TypeVar("_M")
@@ -105,11 +115,16 @@ def fitting_partner(model: PartnerModel, space: Space, rows: Rows, partner: np.n
             for rule, which in ((model.yes, true), (model.no, ~true))
         )
         return None if yes is None or no is None else ByCase(model.atom, yes, no)
+    if isinstance(model, Next) and model.either:
+        ways = (replace(model, step=step) for step in (model.step, -model.step))
+        way = next((other for other in ways if _fits(other, space, rows, partner)), None)
+        _, sides = space.place(rows)
+        return None if way is None else replace(way, either=not (sides[model.axis] > 2).any())
     if isinstance(model, Offset) and model.either:
-        way = next((rule for rule in _either_way(model) if _fits(rule, space, rows, partner)), None)
+        offset = next((rule for rule in _either_way(model) if _fits(rule, space, rows, partner)), None)
         _, sides = space.place(rows)
         short = tuple(axis for axis in model.either if not (sides[axis] > 2).any())
-        return None if way is None else Offset(way.steps, short)
+        return None if offset is None else Offset(offset.steps, short)
     name = {Stride: "steps", Along: "place", Exchanged: "bit", Counted: "rank"}.get(type(model))
     inner = None if name is None else getattr(model, name)
     if name is None or not isinstance(inner, Numeric):

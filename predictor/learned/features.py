@@ -26,6 +26,8 @@ Their names, for a rank at coordinate c of p along axis 0 and a known number n, 
     Receivers of a rank in a tree along an axis, and its place from the root (module ``trees``).
 ``g0:n``, ``g0+1:n``
     n // p, and 1 more.
+``s0>i1+1:n``, ...
+    Points of levels (module ``points``).
 """
 
 from __future__ import annotations
@@ -38,7 +40,7 @@ from types import MappingProxyType
 
 import numpy as np
 
-from predictor.learned import cells, trees
+from predictor.learned import cells, points, trees
 from predictor.learned.cells import share
 from predictor.learned.errors import CannotContinue
 from predictor.learned.grids import GRIDS, Sides, coordinates, most_cubic
@@ -67,6 +69,7 @@ class Space:
         self.grid = grid
         self.recorded = {nranks: dict(zip(numbers, sizes, strict=True)) for nranks, sizes in recorded.items()}
         self.numbers = tuple(dict.fromkeys(n for n in numbers if n >= _LEAST_NUMBER))
+        self.levels = False  # whether the program has levels on which ranks drop out
         self.roots: set[str] = set()  # statements about moving roots that hold for the calls of the program
         self._of_ranks: dict[tuple[int, str], np.ndarray] = {}
 
@@ -87,6 +90,13 @@ class Space:
     def length(self, n: int, nranks: int) -> int:
         """Return the size that a problem on a number of ranks has where it is ``n`` at the target."""
         return self.recorded.get(nranks, {}).get(n, n)
+
+    def lengths(self, n: int, rows: Rows) -> np.ndarray:
+        """Return ``length`` by row."""
+        by_count = np.zeros(int(rows.nranks.max(initial=0)) + 1, np.int64)
+        by_count[rows.counts] = [self.length(n, nranks) for nranks in rows.counts.tolist()]
+        found: np.ndarray = by_count[rows.nranks]
+        return found
 
     @cached_property
     def derived(self) -> tuple[int, ...]:
@@ -125,6 +135,14 @@ class Space:
             names += [f"{name}{k}" for name in ("i", "j", "n", "2^i", "2^-i")]
         return names
 
+    def level_names(self, rows: Rows) -> list[str]:
+        """Return the names of features of levels, if ranks drop out of some."""
+        return points.names(self.axes, self.numbers, points.levels(rows)) if self.levels else []
+
+    def level_statements(self, rows: Rows) -> list[str]:
+        """Return statements about levels, if ranks drop out of some."""
+        return points.statements(self.axes, self.numbers, points.levels(rows)) if self.levels else []
+
     def further_names(self, loops: int) -> list[str]:
         """Return the names of the less common features."""
         names = ["q0", "q1", *(f"{bits}{a}" for a in range(self.axes) for bits in ("lp", "lc", "ld", "lm"))]
@@ -162,6 +180,9 @@ class Space:
             return self._moving(rows, *moving.groups())
         if trees.TREE.match(name):
             return trees.value(name, rows, *self.place(rows)).astype(float)
+        if points.LEVEL.match(name):
+            finest = self.lengths(int(name.partition(":")[2]), rows)
+            return points.value(name, rows, *self.place(rows), finest).astype(float)
         found = np.empty(len(rows))
         for nranks in rows.counts.tolist():
             which = rows.nranks == nranks
@@ -182,8 +203,7 @@ class Space:
     def _moving(
         self, rows: Rows, parts: str, axis: str | None, sign: str, kind: str, loop: str, by: str | None, number: str
     ) -> np.ndarray:
-        lengths = {nranks: self.length(int(number), nranks) for nranks in rows.counts.tolist()}
-        n = np.array([lengths[nranks] for nranks in rows.nranks.tolist()])
+        n = self.lengths(int(number), rows)
         sides = self.value("p0", rows) if parts == "e" else np.maximum(rows.nranks - 1.0, 1.0)
         place = self.value(kind + loop, rows)
         if axis is not None:

@@ -23,7 +23,7 @@ from predictor.learned.matching import AS_SENT, check_matched, hashes, take_size
 from predictor.learned.models import Notes, NumberModel, evaluate, parts_of_fit
 from predictor.learned.nest import Node
 from predictor.learned.rows import Rows
-from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, AllOpen, Leaf, Structure
+from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, NOTHING, AllOpen, Leaf, Structure
 
 Members: TypeAlias = tuple[tuple[int, ...], ...]  # of each communicator
 
@@ -112,6 +112,7 @@ class _Walk:
     most_bytes: float = field(default_factory=lambda: free_bytes())
 
     def __post_init__(self) -> None:
+        self.last = np.full(self.nranks, NOTHING)  # by rank: the symbol of its last event
         self.opened = np.zeros((3, self.nranks), np.int64)  # by ANY_KIND, Kind.SEND and Kind.RECV: open operations
 
     def rows(self, where: _Where) -> Rows:
@@ -199,6 +200,7 @@ class _Walk:
             self._look(leaf, learned, rows, part)
         elif learned.size is not None:
             part["amount"] = evaluate(learned.size, self.structure.space, rows, self.notes)
+        self.last[rows.rank] = leaf.symbol
         self._add(rows.rank, part)
 
     def _look(self, leaf: Node, learned: Leaf, rows: Rows, part: np.ndarray) -> None:
@@ -221,7 +223,7 @@ class _Walk:
 
     def _compute(self, leaf: Node, learned: Leaf, rows: Rows) -> None:
         self.notes.call = f"computation before {self._name(leaf)}"
-        flops = evaluate(learned.flops, self.structure.space, rows, self.notes)
+        flops = self._flops(learned, rows)
         if not np.isfinite(flops).all() or (flops < 0).any():
             raise CannotContinue("the computation before it was never seen there", self._name(leaf))
         if flops.any():
@@ -229,6 +231,20 @@ class _Walk:
             part = _blank(int(which.sum()), Kind.COMPUTE)
             part["amount"] = flops[which]
             self._add(rows.rank[which], part)
+
+    def _flops(self, learned: Leaf, rows: Rows) -> np.ndarray:
+        space = self.structure.space
+        before = self.last[rows.rank]
+        if space.levels and not np.isin(before, list(learned.seen_after)).all():
+            self.notes.assume("that it is the same after a call that is not before it in any recording")
+        if not learned.flops_after:
+            return evaluate(learned.flops, space, rows, self.notes)
+        flops = np.full(len(rows), np.nan)
+        for symbol, model in learned.flops_after.items():
+            which = before == symbol
+            if which.any():
+                flops[which] = evaluate(model, space, rows.take(which), self.notes)
+        return flops
 
     def _talk(self, leaf: Node, learned: Leaf, rows: Rows, part: np.ndarray) -> None:
         assert learned.partner is not None and learned.size is not None

@@ -11,10 +11,12 @@ import numpy as np
 from apps.recording.events import Kind, Op, Recording
 from predictor.learned.branches import Branches
 from predictor.learned.communicators import Communicators
+from predictor.learned.computation import ComputationSearch
 from predictor.learned.confirming import Learned
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import NO_SIZES, Space
 from predictor.learned.grids import GRIDS, coordinates, rivals
+from predictor.learned.levels import aligned
 from predictor.learned.models import Either, NumberModel, constant, features_of, parts_of_fit, statements_of
 from predictor.learned.naming import Text
 from predictor.learned.neighbours import listed_loops
@@ -27,7 +29,7 @@ from predictor.learned.periods import parse_by_period
 from predictor.learned.rows import Rows
 from predictor.learned.scatter import scatter_of
 from predictor.learned.skeleton import Symbol, traces_of
-from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, AllOpen, Leaf, Structure
+from predictor.learned.structure import ANY_KIND, FIRST_SYMBOL, NOTHING, AllOpen, Leaf, Structure
 
 _M = TypeVar("_M")
 _LEAST_RECORDINGS = 2
@@ -93,10 +95,16 @@ def skeleton_of(recordings: Sequence[Recording], text: Text | None = None) -> Sk
     Raises:
         CannotContinue: The program looks for messages.
     """
-    symbols, traces = traces_of(recordings)
-    position = positions(traces, symbols, text or {})
-    root = loop_nest(traces, position, symbols)
-    return Skeleton(symbols, root, parse_by_period(root, parse(root, traces, position), position, symbols))
+    made = _skeleton(recordings, text)
+    return made if not made.parsed.aligned else _skeleton(recordings, text, by_tag=True)
+
+
+def _skeleton(recordings: Sequence[Recording], text: Text | None, *, by_tag: bool = False) -> Skeleton:
+    symbols, traces = traces_of(recordings, by_tag=by_tag)
+    position = positions(traces, symbols, text or {}, by_call=by_tag)
+    root = loop_nest(traces, position, symbols, by_call=by_tag)
+    parsed = parse_by_period(root, parse(root, traces, position), position, symbols)
+    return Skeleton(symbols, root, aligned(root, parsed))
 
 
 def structure_on(
@@ -115,6 +123,7 @@ def structure_on(
         CannotContinue: A call follows no rule, or too much is unsure.
     """
     parsed = skeleton.parsed.copy()
+    space.levels = bool(parsed.aligned)
     learner = _Learner(recordings, skeleton.symbols, skeleton.root, parsed, space, (most_doubts, searches))
     return learner.learned()
 
@@ -151,6 +160,7 @@ class _Learner:
         self._first = np.cumsum([0, *(len(trace.events) for trace in traces)])  # of each trace
         self._events = np.concatenate([trace.events for trace in traces])
         self._flops = np.concatenate([trace.flops for trace in traces])
+        self._before = np.concatenate([np.append(NOTHING, trace.symbols[:-1]) for trace in traces])
         self._measured = any(recording.measured for recording in recordings)
         self._waited = np.concatenate([trace.waited for trace in traces])
         self._waited_alike = np.concatenate([trace.waited_alike for trace in traces])
@@ -159,14 +169,15 @@ class _Learner:
         self._made = Structure(symbols, root, space, communicators, seen)
         self._most_doubts, searches = limits
         self._branches = Branches(space, seen[-1], searches)
-        self._computation: list[tuple[Leaf, Rows, np.ndarray, str]] = []
+        self._computation: list[tuple[Node, Rows, np.ndarray, str]] = []  # indices of its events
+        self._between = ComputationSearch(self._branches, symbols)
         self._partners = PartnerSearch(self._branches, seen[-1])
 
     def learned(self) -> Structure:
         self._made.lists = listed_loops(self._made.root, self._parsed, self._made.symbols, self._space)
         self._visit(self._made.root)
-        for leaf, rows, flops, what in self._computation:  # last: sizes of messages show what it may depend on
-            leaf.flops = self._amount(rows, flops, what)
+        for leaf, rows, which, what in self._computation:  # last: sizes of messages show what it may depend on
+            self._learn_computation(leaf, rows, which, what)
         return self._made
 
     def _visit(self, node: Node) -> None:
@@ -193,7 +204,8 @@ class _Learner:
         runs = self._parsed.loops[loop]
         for place, count in runs.turns.items():
             turns[places[place]] = count
-            open_before[places[place]] = self._parsed.traces[place[0]].opened[runs.began[place]]
+            if place in runs.began:
+                open_before[places[place]] = self._parsed.traces[place[0]].opened[runs.began[place]]
         kinds = {None if leaf.symbol is None else self._made.symbols[leaf.symbol].kind for leaf in loop.children}
         if kinds == {Kind.WAIT}:
             some, sends = open_before.T
@@ -216,7 +228,7 @@ class _Learner:
         numbers, places_in_trace, _ = zip(*events, strict=True)
         which = self._first[np.array(numbers)] + np.array(places_in_trace)
         made = self._made.leaves[leaf] = Leaf(presence, constant(0))
-        self._computation.append((made, there, self._flops[which], f"flops before {symbol}"))
+        self._computation.append((leaf, there, which, f"flops before {symbol}"))
         values = self._events[which]
         if symbol.kind in _TALK:
             self._learn_message(leaf, made, there, values)
@@ -315,8 +327,24 @@ class _Learner:
             self._doubt(self._name(leaf))
         return found.model
 
+    def _learn_computation(self, node: Node, rows: Rows, which: np.ndarray, what: str) -> None:
+        leaf, flops = self._made.leaves[node], self._flops[which]
+        leaf.seen_after = frozenset(np.unique(self._before[which]).tolist())
+        assert node.symbol is not None
+        if not self._is_noisy(flops, what):
+            short = self._between.short(rows, flops)
+            if short is not None:
+                leaf.flops = short
+                return
+            leaf.flops_after = self._between.by_symbol(node.symbol, rows, flops, self._before[which])
+        if not leaf.flops_after:
+            leaf.flops = self._amount(rows, flops, what)
+
+    def _is_noisy(self, values: np.ndarray, what: str) -> bool:
+        return self._measured and what.startswith("flops") and bool(np.ptp(values) > 0)
+
     def _amount(self, rows: Rows, values: np.ndarray, what: str, *, by_member: bool = False) -> NumberModel:
-        noisy = self._measured and what.startswith("flops") and bool(np.ptp(values) > 0)
+        noisy = self._is_noisy(values, what)
         found = Learned[NumberModel](None) if noisy else self._branches.number(rows, values)
         if not found.confirmed and not noisy:  # measured amounts are fitted under every rule for the grid
             self._doubt(what)
@@ -357,4 +385,4 @@ def by_member(rows: Rows, lengths: np.ndarray) -> Rows:
     each = np.repeat(lengths, lengths)
     added = ((base.index, member), (base.turns, each), (base.turn, member))
     index, turns, turn = (np.column_stack([row, more]) for row, more in added)
-    return Rows(base.nranks, base.rank, index, turns, turn)
+    return Rows(base.nranks, base.rank, index, turns, turn, base.levels)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations, pairwise
 
 import numpy as np
 
 from apps.recording.events import Mark
+from predictor.learned.order import calls
+from predictor.learned.pairs import Pairs, pairs_of
 from predictor.learned.skeleton import Symbol, Trace
 
 Interval = tuple[int, int]  # first and last position
@@ -40,8 +42,10 @@ class Node:
         return self if self.leaf else self.children[0].first
 
 
-def loop_nest(traces: Sequence[Trace], position: np.ndarray, symbols: Sequence[Symbol]) -> Node:
-    """Return the nest of all traces."""
+def loop_nest(
+    traces: Sequence[Trace], position: np.ndarray, symbols: Sequence[Symbol], *, by_call: bool = False
+) -> Node:
+    """Return the nest of all traces; ``by_call``: a loop has all of a call, or is inside it, as its messages tell."""
     rows = [np.frombuffer(row, np.int64) for row in {position[trace.symbols].tobytes() for trace in traces}]
     iteration = _marked_loop(position, symbols)
     if iteration is not None:  # no other loop crosses the end of a marked iteration
@@ -51,16 +55,29 @@ def loop_nest(traces: Sequence[Trace], position: np.ndarray, symbols: Sequence[S
     for row in rows:
         back = np.flatnonzero(row[1:] <= row[:-1])
         intervals |= set(zip(row[back + 1].tolist(), row[back].tolist(), strict=True))
-    intervals = _laminar(intervals)
+    if by_call:
+        intervals = _of_whole_calls(intervals, position, symbols)
+    intervals = possible = _laminar(intervals)
     for inner in sorted(intervals, key=_length):
         outer = [o for o in intervals if _holds(o, inner)]
         nested = [i for i in intervals if _holds(inner, i)]
         if outer and not _is_inner(rows, inner, min(outer, key=_length), nested):
-            intervals.discard(inner)
+            intervals = intervals - {inner}
     intervals = _without_parts_of_turns(traces, position, intervals)
+    if by_call:
+        intervals = _as_messages_tell(traces, position, intervals, possible)
     if iteration is not None:
         intervals = _laminar(intervals | {iteration})
     return _nested(intervals, position)
+
+
+def _of_whole_calls(intervals: set[Interval], position: np.ndarray, symbols: Sequence[Symbol]) -> set[Interval]:
+    """Return the intervals, those that are not inside one call of a function extended to all of each call."""
+    call = [of for _, of in sorted(zip(position.tolist(), calls(symbols), strict=True))]
+    first = [at if not at or call[at] != call[at - 1] else -1 for at in range(len(call))]
+    begins = np.maximum.accumulate(first)
+    ends = np.array([int(np.searchsorted(begins, begin, side="right")) - 1 for begin in begins])
+    return {(low, high) if call[low] == call[high] else (int(begins[low]), int(ends[high])) for low, high in intervals}
 
 
 def _marked_loop(position: np.ndarray, symbols: Sequence[Symbol]) -> Interval | None:
@@ -138,6 +155,59 @@ def _without_parts_of_turns(traces: Sequence[Trace], position: np.ndarray, inter
                 intervals = intervals - set(parts)
                 break
     return intervals
+
+
+def _as_messages_tell(
+    traces: Sequence[Trace], position: np.ndarray, intervals: set[Interval], possible: set[Interval]
+) -> set[Interval]:
+    """Return the intervals with which both ends of a message are in the same turn where ranks leave turns out.
+
+    ``possible``: all that may be loops, none of which overlap.
+    """
+    pairs = pairs_of(traces)
+    row = np.concatenate([position[trace.symbols] for trace in traces])
+    begins = np.cumsum([0, *(len(trace.symbols) for trace in traces)])[:-1]
+    for outer in sorted(intervals, key=_length, reverse=True):
+        options = sorted((i for i in possible if _holds(outer, i)), key=_length, reverse=True)
+        if outer not in intervals or not options or _same_turns(row, begins, pairs, outer, intervals & set(options)):
+            continue
+        for changed in (c for some in range(1, _MOST_PARTS + 1) for c in combinations(options, some)):
+            inside = (intervals & set(options)) ^ set(changed)
+            if _same_turns(row, begins, pairs, outer, inside):
+                intervals = (intervals - set(options)) | inside
+                break
+    return intervals
+
+
+def _same_turns(
+    row: np.ndarray, begins: np.ndarray, pairs: Pairs, outer: Interval, inside: Collection[Interval]
+) -> bool:
+    """Return whether both ends of all messages in an interval are in the same turn, from the first or from the last."""
+    run, from_first, from_last = _turns(row, begins, outer, inside)
+    sends, receives = (end[(run[pairs.sends] >= 0) & (run[pairs.receives] >= 0)] for end in pairs)
+    return any(bool((turns[sends] == turns[receives]).all()) for turns in (from_first, from_last))
+
+
+def _turns(
+    row: np.ndarray, begins: np.ndarray, outer: Interval, inside: Collection[Interval]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the execution of an interval that each event is in (-1: none), and its turns from first and last."""
+    held = (row >= outer[0]) & (row <= outer[1])
+    new = np.zeros(len(row), bool)
+    new[begins] = True
+    new[1:] |= ~held[:-1]
+    new &= held
+    back = np.zeros(len(row), bool)
+    back[1:] = (row[1:] <= row[:-1]) & held[1:] & held[:-1]
+    for low, high in inside:
+        back[1:] &= (row[1:] < low) | (row[:-1] > high)
+    run = np.cumsum(new)
+    turn = np.cumsum(back & ~new)
+    first = np.flatnonzero(new)
+    from_first = np.where(held, turn - np.append(0, turn[first])[run], 0)
+    most = np.maximum.reduceat(from_first, first) if len(first) else from_first[:0]
+    from_last = np.append(0, most)[run] - from_first
+    return np.where(held, run, -1), from_first, from_last
 
 
 def _length(interval: Interval) -> int:

@@ -10,12 +10,17 @@ from apps.recording.events import Mark
 from predictor.learned.naming import Text
 from predictor.learned.skeleton import Symbol, Trace
 
+Path = tuple[int, ...]
 _BLOCKS = (1, 2, 3, 4, 6, 8, 10, 12, 16)  # lengths of the blocks that are moved
-_SECTIONS_STAY = 1e6  # cost of a step to an earlier section
+_CLEARER = 1e3  # times as much as a step by analogy a step counts that was seen
+_SECTIONS_STAY = 1e9  # cost of a step to an earlier section
 
 
-def positions(traces: Sequence[Trace], symbols: Sequence[Symbol], text: Text) -> np.ndarray:
-    """Return the position of each symbol in the text; ``text``: the calls by path, as far as they are known."""
+def positions(traces: Sequence[Trace], symbols: Sequence[Symbol], text: Text, *, by_call: bool = False) -> np.ndarray:
+    """Return the position of each symbol in the text; ``text``: the calls by path, as far as they are known.
+
+    ``by_call``: what is done in the same call of a function is tried together first.
+    """
     rows = [np.frombuffer(row, np.int64) for row in {trace.symbols.tobytes() for trace in traces}]
     steps = np.zeros((len(symbols), len(symbols)))
     for row in rows:
@@ -25,11 +30,15 @@ def positions(traces: Sequence[Trace], symbols: Sequence[Symbol], text: Text) ->
     steps[section[:, None] != section[None, :]] = 0.0
     ends = [symbol.is_mark(Mark.ITERATION) for symbol in symbols]
     steps[ends] = 0.0  # the text begins again behind the end of an iteration
+    if by_call:
+        steps = _CLEARER * steps + _by_analogy(steps, symbols)
     met = _as_met(rows)
     unknown = {symbol.path: tuple(("", address, "") for address in symbol.path) for symbol in symbols}
     by_line = sorted(met, key=lambda at: (text.get(symbols[at].path, unknown[symbols[at].path]), symbols[at].kind))
     starts = [sorted(start, key=lambda symbol: section[symbol]) for start in (by_line, met)]
     steps += _SECTIONS_STAY * (section[:, None] < section[None, :])
+    if by_call:
+        starts.insert(0, _together(starts[-1], symbols, steps))
     line = min((_improved(start, steps) for start in starts), key=lambda line: _cost(line, steps))
     position = np.empty(len(symbols), np.int64)
     position[line] = np.arange(len(line))
@@ -45,6 +54,40 @@ def _as_met(rows: Sequence[np.ndarray]) -> list[int]:
             if int(row[at]) not in line:
                 line.insert(line.index(int(row[at - 1])) + 1 if at else 0, int(row[at]))
     return line
+
+
+def _by_analogy(steps: np.ndarray, symbols: Sequence[Symbol]) -> np.ndarray:
+    """Return a step between two symbols for each seen between the same calls with tags that are as far apart.
+
+    Along one axis no rank may send both ways, as along another.
+    """
+    places = [(symbol.kind, symbol.path, symbol.op, symbol.mode, symbol.section) for symbol in symbols]
+    number = {place: at for at, place in enumerate(dict.fromkeys(places))}
+    place, tag = (np.array(row) for row in ([number[place] for place in places], [symbol.tag for symbol in symbols]))
+    kind = (place[:, None] * len(number) + place) * (2 * int(tag.max()) + 5) + tag - tag[:, None]
+    likely: np.ndarray = np.isin(kind, kind[steps > 0]) & (steps == 0) & (tag >= 0) & (tag[:, None] >= 0)
+    return likely.astype(float)
+
+
+def calls(symbols: Sequence[Symbol]) -> list[tuple[int, Path]]:
+    """Return the call that each symbol is in, by section, at the depth at which the paths of the section part."""
+    depths: dict[int, int] = {}
+    for section in {symbol.section for symbol in symbols}:
+        paths = [symbol.path for symbol in symbols if symbol.section == section]
+        depths[section] = next((n for n in range(max(map(len, paths))) if len({path[:n] for path in paths}) > 1), 0)
+    return [(symbol.section, symbol.path[: depths[symbol.section]]) for symbol in symbols]
+
+
+def _together(line: Sequence[int], symbols: Sequence[Symbol], steps: np.ndarray) -> list[int]:
+    """Return the symbols of a line with those together that are in the same call."""
+    call = calls(symbols)
+    groups: dict[tuple[int, Path], list[int]] = {}
+    for symbol in line:
+        groups.setdefault(call[symbol], []).append(symbol)
+    parts = [_improved(part, steps) for part in groups.values()]
+    between = np.array([[steps[np.ix_(a, b)].sum() for b in parts] for a in parts])
+    np.fill_diagonal(between, 0.0)
+    return [symbol for at in _improved(list(range(len(parts))), between) for symbol in parts[at]]
 
 
 def _cost(line: Sequence[int], steps: np.ndarray) -> float:

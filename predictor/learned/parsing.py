@@ -36,12 +36,14 @@ class Parse:
     passes: dict[Node, list[Place]]  # every execution of a body
     # Of a loop over the neighbours inside the grid: by execution, the places of its turns in the list of all.
     listed: dict[Node, dict[Place, list[int]]] = field(default_factory=dict)
+    aligned: dict[Node, str] = field(default_factory=dict)  # loops whose turns are alike on all ranks (module levels)
 
     def copy(self) -> Parse:
         """Return a copy whose loops over neighbours can be renumbered."""
         loops = {loop: Executions(dict(runs.turns), dict(runs.began)) for loop, runs in self.loops.items()}
-        passes = {node: list(places) for node, places in self.passes.items()}
-        return Parse(self.traces, defaultdict(list, self.leaves), defaultdict(Executions, loops), passes)
+        passes = defaultdict(list, {node: list(places) for node, places in self.passes.items()})
+        leaves, runs = defaultdict(list, self.leaves), defaultdict(Executions, loops)
+        return Parse(self.traces, leaves, runs, passes, aligned=dict(self.aligned))
 
     @cached_property
     def nranks(self) -> np.ndarray:
@@ -68,7 +70,8 @@ class Parse:
                 turn[:, at] = [row.index(i[at]) for row, (_, i) in zip(lists, passes, strict=True)]
             else:
                 turns[:, at] = [self.loops[loop].turns[place] for place in places]
-        return Rows(self.nranks[trace], self.ranks[trace], index, turns, turn)
+        levels = tuple(f"{self.aligned[loop]}{at}" for at, loop in enumerate(loops) if self.aligned.get(loop))
+        return Rows(self.nranks[trace], self.ranks[trace], index, turns, turn, levels)
 
 
 def parse(root: Node, traces: Sequence[Trace], position: np.ndarray, cuts: Cuts | None = None) -> Parse:

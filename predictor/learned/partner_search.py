@@ -9,7 +9,7 @@ from typing import cast
 
 import numpy as np
 
-from predictor.learned import trees
+from predictor.learned import points, trees
 from predictor.learned.bits import model_bits
 from predictor.learned.branches import Branches
 from predictor.learned.confirming import Learned, fitting_partner, learned
@@ -24,6 +24,7 @@ from predictor.learned.partners import (
     Counted,
     Exchanged,
     Fixed,
+    Next,
     Offset,
     PartnerModel,
     Robin,
@@ -110,9 +111,13 @@ class PartnerSearch:
             return
         if partner[0] == 0 or several:
             yield Fixed(int(partner[0]))
+        if rows.levels:  # ranks may drop out on more ranks, though none does on those that were recorded
+            yield from self._next(rows, partner)
         offset = self._offset(rows, partner)
         if offset is not None:
             yield offset
+        if self.space.levels and not rows.levels:
+            yield from self._next(rows, partner)
         yield from (SwappedBits(*ends) for ends in _ENDS)
         if not several:
             return
@@ -133,6 +138,15 @@ class PartnerSearch:
             yield Tree(axis, root, kind, None)
             if rows.loops:
                 yield from (Tree(axis, root, kind, rows.loops - 1, far_first) for far_first in (True, False))
+
+    def _next(self, rows: Rows, partner: np.ndarray) -> Iterator[Next]:
+        here, sides = self.space.place(rows)
+        there, _ = self.space.place(rows, partner)
+        moving = [axis for axis in range(self.space.axes) if (here[axis] != there[axis]).any()]
+        for axis in moving if len(moving) == 1 else ():
+            short = bool((sides[axis] <= 2).all())
+            for level, n, step in itertools.product(points.levels(rows), points.finest(self.space.numbers), (1, -1)):
+                yield Next(axis, step, level, n, short)
 
     def _offset(self, rows: Rows, partner: np.ndarray) -> Offset | None:
         here, sides = self.space.place(rows)

@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from predictor.learned import points
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space, holds
 from predictor.learned.models import Notes, NumberModel, evaluate
@@ -43,6 +44,27 @@ class Offset:
         if any((sides[axis] > 2).any() for axis in self.either):
             notes.assume("that its partner is the next one: along an axis of two ranks left is right")
         return _rank_at((c + np.array(self.steps)[:, None]) % sides, sides)
+
+
+@dataclass(frozen=True)
+class Next:
+    """The next rank in a direction along an axis that has points on a level, around the end (module ``points``)."""
+
+    axis: int
+    step: int
+    level: str
+    n: int
+    either: bool  # whether left and right were not told apart
+
+    def ranks(self, space: Space, rows: Rows, notes: Notes) -> np.ndarray:
+        """Return the partners of the rows."""
+        c, sides = space.place(rows)
+        if self.either and (sides[self.axis] > 2).any():
+            notes.assume("that its partner is the next one: along an axis of two ranks left is right")
+        m = points.size(self.level, rows, space.lengths(self.n, rows))
+        place = points.following(c[self.axis], sides[self.axis], m, self.step)
+        c[self.axis] = place % sides[self.axis]
+        return np.where(place >= 0, _rank_at(c, sides), NONE - 1)
 
 
 @dataclass(frozen=True)
@@ -196,7 +218,18 @@ class Transposed:
 
 
 Rule: TypeAlias = (
-    Fixed | Offset | Stride | Along | Exchanged | Counted | TurnExchanged | Robin | SwappedBits | Tree | Transposed
+    Fixed
+    | Offset
+    | Next
+    | Stride
+    | Along
+    | Exchanged
+    | Counted
+    | TurnExchanged
+    | Robin
+    | SwappedBits
+    | Tree
+    | Transposed
 )
 
 

@@ -20,6 +20,8 @@ class Rows:
     index: np.ndarray  # i8, rows x loops, the outermost first
     turns: np.ndarray  # i8, rows x loops: number of turns
     turn: np.ndarray  # i8, rows x loops: number of turns before this one
+    # Loops over levels on which ranks drop out, and how turns are counted: i1 from the first, j1 from the last.
+    levels: tuple[str, ...] = ()
     columns: dict[str, np.ndarray] = field(default_factory=dict)  # features that were asked for
 
     def __len__(self) -> int:
@@ -42,11 +44,16 @@ class Rows:
 
     def take(self, which: np.ndarray) -> Rows:
         """Return the rows of a mask or of indices."""
-        return Rows(self.nranks[which], self.rank[which], self.index[which], self.turns[which], self.turn[which])
+        ends, index = (self.nranks[which], self.rank[which]), self.index[which]
+        return Rows(*ends, index, self.turns[which], self.turn[which], self.levels)
 
 
 def reduced(rows: Rows, values: np.ndarray) -> tuple[Rows, np.ndarray]:
-    """Return the rows without those that only repeat others in all but indices on which the values do not depend."""
+    """Return the rows without those that only repeat others in all but indices on which the values do not depend.
+
+    Of rows that repeat each other one is drawn: of the first ones, some may be first turns, on which others, which are
+    unlike in something else, would then seem to depend.
+    """
     keep = np.ones(rows.loops, bool)
     ends = np.column_stack([rows.nranks, rows.rank])
     for loop in range(rows.loops):
@@ -57,9 +64,10 @@ def reduced(rows: Rows, values: np.ndarray) -> tuple[Rows, np.ndarray]:
         np.maximum.at(high, group, values)
         keep[loop] = bool(np.any(high - low > 1e-9 * np.maximum(np.abs(high), 1e-300)))
     table = np.column_stack([ends, rows.index[:, keep], rows.turns[:, keep]])
-    _, first = np.unique(keys_of(table), return_index=True)
-    first = np.sort(first)
-    return rows.take(first), values[first]
+    order = np.random.default_rng(4).permutation(len(table))
+    _, first = np.unique(keys_of(table)[order], return_index=True)
+    drawn = np.sort(order[first])
+    return rows.take(drawn), values[drawn]
 
 
 def _groups(table: np.ndarray) -> np.ndarray:

@@ -14,6 +14,7 @@ from predictor.learned.cell_search import candidates, is_square
 from predictor.learned.features import Space
 from predictor.learned.fits import Chosen, lines, multiples, sums_of_two
 from predictor.learned.models import EXACT, Formula, Linear, Numeric, Term, constant, exact, matrix_of
+from predictor.learned.points import LEVEL
 from predictor.learned.rows import Rows, reduced
 
 _FEW_ROWS = 60
@@ -24,6 +25,7 @@ _MOST_CHECKED = 24  # candidates of a stage, the shortest ones
 _SHORT = 24.0  # bits: no longer formula is looked for beside one so short
 _NEARLY = 10.0  # bits: formulas so much longer than the shortest one are kept too
 _MOST_KEPT = 8
+_FEW_VALUES = 3  # different ones
 
 
 class Search:
@@ -76,7 +78,7 @@ class Search:
 
     def _numeric(self, rows: Rows, values: np.ndarray, *, quick: bool) -> Numeric | Linear | None:
         few, wanted = _sample(rows, values, _MOST_ROWS if not quick else _FEW_ROWS)
-        names = self.space.names(rows.loops)
+        names = [*self.space.names(rows.loops), *self.space.level_names(rows)]
         tiers = [names]
         if not quick:
             of_trees = trees.names(self.space.axes, trees.roots(rows))
@@ -100,12 +102,14 @@ class Search:
                     kept.append(formula)
             if kept and min(formula_bits(formula, self.space) for formula in kept) < _SHORT:
                 break
+            if any(_is_of_level(formula) for formula in kept) and len(np.unique(wanted)) > _FEW_VALUES:
+                break
         return kept
 
     def _shortest(self, kept: list[Formula], rows: Rows) -> Numeric:
         """Return the shortest formulas, and those with another feature that was the same on all rows."""
         kept = sorted(dict.fromkeys(kept), key=lambda formula: formula_bits(formula, self.space))
-        names = self.space.names(rows.loops)
+        names = [*self.space.names(rows.loops), *self.space.level_names(rows)]
         for formula in kept[:2]:
             for at, (factor, term) in enumerate(formula.terms):
                 for place, name in enumerate(term):
@@ -190,6 +194,11 @@ def _choices_of_three(length: int) -> np.ndarray:
     """Return the choices of three of so many, with repetition, choices x 3."""
     a, b, c = np.ogrid[:length, :length, :length]
     return np.argwhere((a <= b) & (b <= c))
+
+
+def _is_of_level(formula: Formula) -> bool:
+    """Return whether a formula is a multiple of a feature of levels, beside which longer ones are no likelier."""
+    return len(formula.terms) == 1 and not formula.constant and all(map(LEVEL.match, formula.terms[0][1]))
 
 
 def _sample(rows: Rows, values: np.ndarray, most: int) -> tuple[Rows, np.ndarray]:

@@ -12,6 +12,8 @@ from predictor.learned.any_source import by_source
 from predictor.learned.errors import CannotContinue
 from predictor.learned.looks import without_finds
 
+NO_TAG = -1
+_MOST_TAGS = 12  # of a call, by which it is told apart
 LAST = -1  # place of a WAIT's operation among the open ones: the youngest
 
 _LONG_READING_S = 1e-3
@@ -26,6 +28,7 @@ class Symbol:
     op: int  # of collectives, marks and elapses
     mode: int
     section: int  # 0: before the timed section, 1: before its iterations, 2: iterations, 3: behind them
+    tag: int = NO_TAG  # of the messages, where calls are told apart by it
 
     def is_mark(self, *marks: Mark) -> bool:
         """Return whether it is one of these marks."""
@@ -53,8 +56,10 @@ class Trace:
     counts: np.ndarray  # as in Recording
 
 
-def traces_of(recordings: Sequence[Recording]) -> tuple[list[Symbol], list[Trace]]:
+def traces_of(recordings: Sequence[Recording], *, by_tag: bool = False) -> tuple[list[Symbol], list[Trace]]:
     """Return the symbols of all recordings, and the trace of every rank of each.
+
+    ``by_tag``: calls are told apart by the tags of their messages as well, if they have few.
 
     Raises:
         CannotContinue: The program looks for messages, so that its course depends on time.
@@ -64,12 +69,18 @@ def traces_of(recordings: Sequence[Recording]) -> tuple[list[Symbol], list[Trace
     for recording in recordings:
         paths = [(), *(tuple(path[::-1]) for path in recording.paths)]
         for rank, events in enumerate(recording.events):
-            traces.append(_trace(recording, rank, events, paths, table))
+            traces.append(_trace(recording, rank, events, paths, table, by_tag=by_tag))
     return list(table), traces
 
 
 def _trace(
-    recording: Recording, rank: int, events: np.ndarray, paths: Sequence[tuple[int, ...]], table: dict[Symbol, int]
+    recording: Recording,
+    rank: int,
+    events: np.ndarray,
+    paths: Sequence[tuple[int, ...]],
+    table: dict[Symbol, int],
+    *,
+    by_tag: bool,
 ) -> Trace:
     stop = np.flatnonzero((events["kind"] == Kind.MARK) & (events["op"] == Mark.STOP))
     events = events[: stop[0] + 1] if len(stop) else events
@@ -83,14 +94,15 @@ def _trace(
     before = np.cumsum(np.where(computes, events["amount"], 0.0)) - np.where(computes, events["amount"], 0.0)
     events, before = events[~computes], before[~computes]
     kind = events["kind"].astype(np.int64)
-    columns = np.column_stack([kind, events["site"], events["op"], events["mode"], _sections(events)])
+    tag = _tags(kind, events) if by_tag else np.full(len(events), NO_TAG)
+    columns = np.column_stack([kind, events["site"], events["op"], events["mode"], _sections(events), tag])
     unlike, inverse = np.unique(columns, axis=0, return_inverse=True)
     inverse = inverse.reshape(-1)
     order = np.argsort([int(np.argmax(inverse == at)) for at in range(len(unlike))])
     numbers = np.empty(len(unlike), np.int64)
     for at in order.tolist():
-        kind_, site, op, mode_, section = unlike[at].tolist()
-        numbers[at] = table.setdefault(Symbol(kind_, paths[site], op, mode_, section), len(table))
+        kind_, site, op, mode_, section, its_tag = unlike[at].tolist()
+        numbers[at] = table.setdefault(Symbol(kind_, paths[site], op, mode_, section, its_tag), len(table))
     opens = np.isin(kind, (Kind.SEND, Kind.RECV))
     flops = np.diff(before, prepend=0.0)
     waited, alike = _waited(kind, numbers[inverse], events["request"])
@@ -98,6 +110,21 @@ def _trace(
     change = np.column_stack([opens, kind == Kind.SEND]).astype(np.int64) - ends
     opened = np.cumsum(change, axis=0) - change
     return Trace(recording.nranks, rank, numbers[inverse], events, flops, waited, alike, opened, recording.counts[rank])
+
+
+def _tags(kind: np.ndarray, events: np.ndarray) -> np.ndarray:
+    """Return the tags of messages, those of the operation for waits, and NO_TAG for calls that have many."""
+    opens = np.isin(kind, (Kind.SEND, Kind.RECV))
+    tag = np.where(opens, events["tag"], NO_TAG).astype(np.int64)
+    of_request = np.full(int(events["request"].max(initial=0)) + 1, NO_TAG)
+    of_request[events["request"][opens]] = tag[opens]
+    waits = kind == Kind.WAIT
+    tag[waits] = of_request[events["request"][waits]]
+    for site in np.unique(events["site"]).tolist():
+        here = events["site"] == site
+        if len(np.unique(tag[here])) > _MOST_TAGS:
+            tag[here] = NO_TAG
+    return tag
 
 
 def _sections(events: np.ndarray) -> np.ndarray:

@@ -13,6 +13,7 @@ from predictor.learned.partners import PartnerModel
 from predictor.learned.skeleton import Symbol
 
 ANY_KIND = 0  # of open operations: sends and receives
+NOTHING = -1  # in the place of a symbol: that before the first event
 FIRST_SYMBOL = 3  # of open operations: those that began with symbol 0
 
 
@@ -29,6 +30,8 @@ class Leaf:
 
     presence: NumberModel  # whether the event is there: 0 or 1
     flops: NumberModel  # of the computation before it
+    flops_after: Mapping[int, NumberModel] = field(default_factory=dict)  # where it depends on it: by the symbol before
+    seen_after: frozenset[int] = frozenset()  # the symbols that were recorded before it
     partner: PartnerModel | None = None
     size: NumberModel | None = None  # bytes; of an ELAPSE seconds
     unit: int = 1  # bytes that all recorded sizes are multiples of, at most those of a double

@@ -203,8 +203,10 @@ def read_sizes(lines: Lines, name: tuple[str, str], sizes: Sequence[int], measur
         found_s = [time[0] / 2 for time in islice(times, len(around))]
         time_s[i] = found_s[len(around) // 2]
         if len(around) == 3:
-            rising = [s for s in np.diff(found_s) / np.diff(around) if s > 0]
-            slope[i] = min(rising, default=slope[i])  # the larger slope may come from a change of protocol
+            # A steeper rise than that of the whole time is noise; of two, the larger may be a change of protocol.
+            rising = [s for s in np.diff(found_s) / np.diff(around) if 0 < s <= time_s[i] / size]
+            slope[i] = min(rising, default=slope[i])
+            time_s[i] = np.median(found_s + slope[i] * (size - np.array(around)))
     latency_s = np.maximum(time_s - slope * sizes, 0.0)
     late_us = _late_us(lines, row, sizes)
     protocol = np.empty(len(sizes), np.uint8)

@@ -195,6 +195,13 @@ def test_code_in_suites_runs_only_where_the_server_allows_it(send, desk, project
     assert desk.queue.suites() == []
 
 
+def test_variants_of_predictors_are_no_code(desk):
+    desk.start()
+    assert desk.count('scenarios = ["grid4x2"]\npredictors = ["npt:ls", "dpgraph:known"]\n').runs == 3
+    with pytest.raises(Exception, match="'mine:NAME' is code"):
+        desk.count('scenarios = ["grid4x2"]\npredictors = ["mine:NAME"]\n')
+
+
 @pytest.mark.parametrize(
     "line", ['platforms = ["../../x.xml"]', 'platforms = ["/etc/passwd"]', 'scenarios = ["../../y.toml"]']
 )

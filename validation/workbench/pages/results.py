@@ -25,6 +25,7 @@ from validation.workbench.pages.point_results import (
 )
 from validation.workbench.project.application_suites import read_suite
 from validation.workbench.project.measured import measured_times
+from validation.workbench.project.suite_files import is_code
 from validation.workbench.queue.cases import values_by_platform
 from validation.workbench.queue.points import PointsView, is_of_applications, point_of, view_of
 from validation.workbench.queue.results import PAGE, one_result
@@ -136,7 +137,7 @@ def is_unchanged(desk: Desk, number: int) -> bool:
 def run_command(desk: Desk, result: Mapping[str, Any]) -> str | None:
     """Return the command that repeats one result alone, in the project folder; None: only the suite can."""
     table = tomllib.loads(desk.text_of(result["suite"]))
-    if set(table) - _TOLD or any(":" in name for name in table.get("predictors", [])):
+    if set(table) - _TOLD or any(map(is_code, table.get("predictors", []))):
         return None
     run = desk.queue.run(result["run"])
     files = {name.rpartition("/")[2].rpartition(".")[0]: name for name in table.get("platforms", [])}

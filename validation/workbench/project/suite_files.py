@@ -14,6 +14,7 @@ from typing import Any
 from platforms.errors import UserError
 from platforms.files.checked_toml import read_toml
 from platforms.files.writing import write_whole
+from predictor.families import VARIANTS
 from validation.workbench.project import application_suites
 from validation.workbench.project.application_suites import is_of_applications
 from validation.workbench.project.folder import Project, checked_name, file_within, place_within
@@ -184,10 +185,15 @@ def check_files(project: Project, text: str) -> None:
         _check_within(project, "programs", str(name))
         _check_flags(program.get("flags", "") if isinstance(program, dict) else "")
     for name in _texts(table, "predictors"):
-        if ":" in name:
+        if is_code(name):
             _check_code(project, "predictors", name)
             if name.rpartition(":")[0].endswith(".py"):
                 _check_within(project, "predictors", name.rpartition(":")[0])
+
+
+def is_code(predictor: str) -> bool:
+    """Return whether the name of a predictor is that of code of a user, such as ``mine.py:NAME``."""
+    return ":" in predictor and predictor not in VARIANTS
 
 
 def _check_code(project: Project, key: str, name: str) -> None:

@@ -1,0 +1,21 @@
+"""Levels of a problem on some of which ranks drop out, as in a multigrid."""
+
+import numpy as np
+
+from predictor.learned import points
+from predictor.learned.rows import Rows
+
+
+def test_the_next_place_with_points_may_be_far_along_the_axis():
+    place, sides = np.arange(8), np.full(8, 8)
+    assert points.points(place, sides, np.full(8, 2)).tolist() == [0, 0, 0, 1, 0, 0, 0, 1]
+    assert points.following(place, sides, np.full(8, 2), 1).tolist() == [3, 3, 3, 7, 7, 7, 7, 3]
+    assert points.following(place, sides, np.full(8, 4), -1).tolist() == [7, 7, 1, 1, 3, 3, 5, 5]
+
+
+def test_places_with_points_on_a_level_and_none_on_the_coarser_one_are_told_from_those_beside_them():
+    none = np.zeros((4, 0), np.int64)
+    rows = Rows(np.full(4, 4), np.arange(4), none, none, none)
+    place, sides, finest = np.arange(4)[None, :], np.full((1, 4), 4), np.full(4, 64)
+    told = {kind: points.value(f"{kind}>c+2:64", rows, place, sides, finest).tolist() for kind in ("n0", "u0", "V")}
+    assert told == {"n0": [True, False, True, False], "u0": [False, True, False, True], "V": [1, 1, 1, 1]}
