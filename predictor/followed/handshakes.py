@@ -48,4 +48,4 @@ def largest_block(run: RunRecord, operation: str, ranks: int) -> float:
     used = run.collectives.get(operation)
     if not used or not used["calls"]:
         return 0.0
-    return float(sum(used["bytes"])) / used["calls"] / (ranks * ranks)
+    return float(sum(used["bytes"]) / used["calls"]) / (ranks * ranks)
