@@ -29,9 +29,6 @@ CASES = {  # options, ranks of the targets
     "torus": (own(f"{FOLDER}/torus.c", "1000 40", "n=1000"), (9, 12, 16)),
     "shares from rank 0": (own("tests/predictor/learned/data/workers.c", "300000", "n=300000"), (9, 16)),
     "transposition": (own(f"{FOLDER}/transpose.c", "600 20", "n=600"), (9, 16)),
-    "farm by first come": (own("benchmarks/farm.c", "60 1e8 8000"), (16,)),
-    "EP, class S": (("--app", "ep", "--class", "S"), (9, 16)),
-    "wave front": (own(f"{FOLDER}/sweep.c", "1000 5", "n=1000"), (16,)),
 }
 
 

@@ -15,6 +15,7 @@ from pathlib import Path
 
 from apps.spec.target import Target
 from platforms.files.commented_csv import commented_rows
+from platforms.wording import number_of
 from predictor.base import ErrorRange, Prediction
 
 MAP_FILE = Path(__file__).with_name("regimes.csv")
@@ -121,7 +122,7 @@ def _outside(rows: tuple[RegimeRow, ...], share: float, target: Target) -> tuple
         return f"compute share {_pct(share)} %", f"whose shares go from {_pct(least)} % up to {_pct(most)} %"
     low, high = row.ranks
     if not low <= target.nranks <= high:
-        return f"{target.nranks} ranks", f"whose ranks go from {low} up to {high}"
+        return number_of(target.nranks, "rank"), f"whose ranks go from {low} up to {high}"
     return None
 
 

@@ -21,7 +21,7 @@ from predictor.learned.models import Either, NumberModel, constant, features_of,
 from predictor.learned.naming import Text
 from predictor.learned.neighbours import listed_loops
 from predictor.learned.nest import Node, loop_nest
-from predictor.learned.noisy import fitted, fitted_by_turn, of_note
+from predictor.learned.noisy import fitted, fitted_by_turn, little, of_note
 from predictor.learned.order import positions
 from predictor.learned.parsing import Parse, parse
 from predictor.learned.partner_search import PartnerSearch
@@ -370,8 +370,7 @@ class _Learner:
         truth = Branches(self._space, self._made.seen[-1], _FEW_SEARCHES).truth(rows, large).model
         if truth is None:
             return fitted_by_turn(self._space, rows, values)
-        yes, no = (fitted_by_turn(self._space, rows.take(side), values[side]) for side in (large, ~large))
-        return Either(truth, yes, no)
+        return Either(truth, fitted_by_turn(self._space, rows.take(large), values[large]), little(values[~large]))
 
     def _doubt(self, what: str) -> None:
         if what not in self._made.unconfirmed:

@@ -111,7 +111,7 @@ class Fitted:
         """Return its values."""
         found: np.ndarray = np.full(len(rows), math.exp(self.a))
         for name in self.term:
-            found = found * space.value(name, rows)
+            found = found * np.maximum(space.value(name, rows), 0.0)  # a share without edges may be less than they are
         for name, power in self.powers:
             found = found * space.value(name, rows) ** power
         return found if self.step is None else np.where(rows.nranks < self.step[0], found / self.step[1], found)

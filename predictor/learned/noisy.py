@@ -84,6 +84,12 @@ def of_note(values: np.ndarray) -> np.ndarray | None:
     return large if float(values[~large].sum()) < _LITTLE * float(values.sum()) else None
 
 
+def little(values: np.ndarray) -> Fitted:
+    """Return the fit of amounts that are negligible: their mean, which nothing is read into."""
+    mean = max(float(values.mean()), _LEAST)
+    return Fitted(math.log(mean), low=float(values.min()) / mean, high=float(values.max()) / mean)
+
+
 def _width(model: Fitted) -> float:
     return math.log(max(model.high, _LEAST)) - math.log(max(model.low, _LEAST))
 

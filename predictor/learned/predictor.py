@@ -39,6 +39,9 @@ if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.learned.models import Notes
     from predictor.learned.structure import Structure
 
+# Factor by which computation that was timed may be off at the target at least: there more ranks share the caches of the
+# computer that times them (docs/validation/extrapolation.md).
+_TIMED = 2.0
 _MOST_NAMED = 3  # calls that a caution names
 
 
@@ -112,7 +115,8 @@ class LearnedModel:
                     continue
         exact = not structure.unconfirmed and not (notes.differs or notes.fitted or notes.assumed)
         calls = _certainties(target, structure, notes)
-        low_s, high_s = (None, None) if exact else _range_s(times_s, target.nranks, structure)
+        timed_s = prediction.parts.get("compute_s", 0.0) if made.recording.measured else 0.0
+        low_s, high_s = (None, None) if exact else _range_s(times_s, target.nranks, structure, timed_s)
         return replace(
             prediction,
             low_s=low_s,
@@ -239,13 +243,18 @@ def _refusal(where: str, err: CannotContinue, problem: Problem, evidence: Sequen
     return OutOfRange(where, with_places([str(err)], problem)[0], remedy)
 
 
-def _range_s(times_s: Sequence[float], nranks: int, structure: Structure) -> tuple[float, float]:
-    """Return the range of the answers, widened by the residuals of fits as they grow with the number of ranks."""
+def _range_s(times_s: Sequence[float], nranks: int, structure: Structure, timed_s: float) -> tuple[float, float]:
+    """Return the range of the answers, widened by the residuals of fits as they grow with the number of ranks.
+
+    ``timed_s``: the part of the time that is computation which was measured.
+    """
     # Imported here for a quick start: it is slow to import.
     import math
 
     beyond = 1 + math.log(nranks / max(structure.seen))
-    low_s, middle_s, high_s = min(times_s), times_s[0], max(times_s)
+    middle_s = times_s[0]
+    low_s = min(*times_s, middle_s - timed_s * (1 - 1 / _TIMED))
+    high_s = max(*times_s, middle_s + timed_s * (_TIMED - 1))
     return max(0.0, middle_s - beyond * (middle_s - low_s)), middle_s + beyond * (high_s - middle_s)
 
 

@@ -64,10 +64,10 @@ class Paths(NamedTuple):
     self_shares: np.ndarray  # bool, by cluster: messages of a host to itself use its links
 
 
-def no_paths(cluster: np.ndarray) -> Paths:
-    """Return the paths of hosts between which nothing is sent, from the cluster of each host."""
+def no_paths(cluster: np.ndarray, sizes: int) -> Paths:
+    """Return the paths of hosts between which nothing of so many sizes is sent, from the cluster of each host."""
     clusters = int(cluster.max()) + 1
-    rows, none = np.zeros((clusters, clusters), np.int32), np.zeros((1, 1))
+    rows, none = np.zeros((clusters, clusters), np.int32), np.zeros((1, sizes))
     links = np.full(PlaceOfLinks(len(cluster), clusters).count, np.inf)
     alone = np.zeros(clusters)
     return Paths(cluster, rows, rows[0], none, none, np.ones(1), np.ones(1), links, alone, np.ones(clusters, bool))

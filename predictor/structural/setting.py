@@ -216,7 +216,8 @@ class Setting:
         declared, steps = traffic(self._problem, nranks), schedule(self._problem, nranks)
         flops = declared.totals(self._problem.iterations_on(nranks)).flops
         if nranks == 1:  # nothing is sent
-            return _Plan(steps, no_paths(self._cluster_numbers()), np.zeros(1, np.uint8), flops, ())
+            nothing = no_paths(self._cluster_numbers(), len(steps.size_bytes))
+            return _Plan(steps, nothing, np.zeros(len(steps.size_bytes), np.uint8), flops, ())
         paths, protocol = self._measured_paths(steps)
         return _Plan(steps, paths, protocol, flops, _flags(steps, protocol))
 

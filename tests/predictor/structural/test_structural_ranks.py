@@ -55,6 +55,14 @@ def test_ranks_of_a_node_add_up_and_one_alone_only_computes(platform):
     assert load.busy_low_s >= 32 * batch_s * (1 - 1e-9) and load.busy_high_s <= shared.time_s
 
 
+@pytest.mark.parametrize("app", ["lu", "cg"])  # planes of sweeps, and exchanges, that nobody receives
+def test_one_rank_takes_what_its_run_takes(platform, app):
+    settings, targets = Settings(), [Target(problem(app, "S"), platform, block(platform, 1))]
+    with Runner(jobs=1) as runner:
+        model, _ = fit(STRUCTURAL, targets, Broker.of(settings, targets, runner))
+    assert model.predict(targets[0]).time_s == pytest.approx(simulate(settings.spec(targets[0])).time_s, rel=1e-3)
+
+
 def test_what_cannot_be_laid_out_is_refused(platform):
     for ranks, app, reason in (
         (block(platform, 7, 2), "lu", "7 ranks"),

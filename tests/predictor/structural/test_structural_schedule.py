@@ -53,7 +53,7 @@ def test_places_of_three_clusters_do_not_overlap():
 
 
 def test_hosts_that_send_nothing_have_paths_without_time_and_without_bounds():
-    found = no_paths(np.array([0, 0, 1], np.int32))
+    found = no_paths(np.array([0, 0, 1], np.int32), 1)
     assert found.cluster.tolist() == [0, 0, 1]
     assert found.row.tolist() == [[0, 0], [0, 0]] and found.self_row.tolist() == [0, 0]
     assert found.row.dtype == found.self_row.dtype == np.int32
@@ -62,7 +62,7 @@ def test_hosts_that_send_nothing_have_paths_without_time_and_without_bounds():
     assert found.capacity_Bps.tolist() == [np.inf] * (2 * 3 + 2 * 2 + 2 * 4)
     assert found.back.tolist() == [0, 0]
     assert found.self_shares.tolist() == [True, True] and found.self_shares.dtype == bool
-    assert no_paths(np.array([0], np.int32)).self_row.tolist() == [0]
+    assert no_paths(np.array([0], np.int32), 1).self_row.tolist() == [0]
 
 
 # Collectives.

@@ -73,7 +73,7 @@ def test_a_newcomer_makes_a_grid_queues_a_suite_and_reads_the_result(visit, url,
     until(driver, "location.pathname == '/results'")
     assert driver.get_log("browser") == []
     assert all(one.startswith((url, "data:")) for one in fetched(driver))
-    assert desk.queue.suite(1).counts["done"] == 3
+    assert desk.queue.suite(1).done == 3
 
 
 PAGES = ("/platforms", "/platforms/new", "/platforms/grid4x2", "/panel?platforms=grid4x2", "/queue", "/queue/1",
