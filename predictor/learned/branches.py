@@ -63,7 +63,7 @@ class Branches:
         return self._remembered("truth", rows, np.asarray(values, float), self._truth)
 
     def _remembered(self, kind: str, rows: Rows, values: np.ndarray, fit: Fit) -> Learned[NumberModel]:
-        key = (kind, rows.key, values.tobytes())
+        key = (f"{kind} {self.search.blank}", rows.key, values.tobytes())
         if key not in self._known:
 
             def fit_sample(every: Rows, told: np.ndarray) -> NumberModel | None:
@@ -76,7 +76,9 @@ class Branches:
             def fitting(model: NumberModel, every: Rows, told: np.ndarray) -> NumberModel | None:
                 return fitting_number(model, self.space, every, told)
 
-            self._known[key] = learned(*reduced(rows, values), self._held_out, fit_sample, fitting)
+            self._known[key] = learned(
+                *reduced(rows, values, blank=self.search.blank), self._held_out, fit_sample, fitting
+            )
         return self._known[key]
 
     def strictly_then_loosely(

@@ -95,8 +95,13 @@ class ComputationSearch:
                 known += [model] if model not in known else []
 
     def _known_formula(self, rows: Rows, flops: np.ndarray) -> Learned[NumberModel] | None:
-        """Return a formula of the computation elsewhere that is that of these rows too."""
-        for model in self._known.get((rows.loops, rows.levels), ()) if flops.any() else ():
+        """Return a formula of the computation elsewhere that is that of these rows too.
+
+        They are tried where ranks drop out of levels, which leaves few rows of some calls; else they take long to try.
+        """
+        if not self._space.levels or not flops.any():
+            return None
+        for model in self._known.get((rows.loops, rows.levels), ()):
             fits = fitting_number(model, self._space, rows, flops)
             if fits is not None:
                 return Learned(fits, confirmed=True)

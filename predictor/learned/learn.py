@@ -331,6 +331,7 @@ class _Learner:
         leaf, flops = self._made.leaves[node], self._flops[which]
         leaf.seen_after = frozenset(np.unique(self._before[which]).tolist())
         assert node.symbol is not None
+        self._branches.search.blank = True
         if not self._is_noisy(flops, what):
             short = self._between.short(rows, flops)
             if short is not None:

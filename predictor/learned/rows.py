@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -48,11 +48,11 @@ class Rows:
         return Rows(*ends, index, self.turns[which], self.turn[which], self.levels)
 
 
-def reduced(rows: Rows, values: np.ndarray) -> tuple[Rows, np.ndarray]:
+def reduced(rows: Rows, values: np.ndarray, *, blank: bool = False) -> tuple[Rows, np.ndarray]:
     """Return the rows without those that only repeat others in all but indices on which the values do not depend.
 
-    Of rows that repeat each other one is drawn: of the first ones, some may be first turns, on which others, which are
-    unlike in something else, would then seem to depend.
+    ``blank``: these indices are 0 in all rows.  Of the rows that are left some may be first turns, on which others,
+    which are unlike in something else, would seem to depend.
     """
     keep = np.ones(rows.loops, bool)
     ends = np.column_stack([rows.nranks, rows.rank])
@@ -64,10 +64,10 @@ def reduced(rows: Rows, values: np.ndarray) -> tuple[Rows, np.ndarray]:
         np.maximum.at(high, group, values)
         keep[loop] = bool(np.any(high - low > 1e-9 * np.maximum(np.abs(high), 1e-300)))
     table = np.column_stack([ends, rows.index[:, keep], rows.turns[:, keep]])
-    order = np.random.default_rng(4).permutation(len(table))
-    _, first = np.unique(keys_of(table)[order], return_index=True)
-    drawn = np.sort(order[first])
-    return rows.take(drawn), values[drawn]
+    _, first = np.unique(keys_of(table), return_index=True)
+    first = np.sort(first)
+    few = rows.take(first)
+    return replace(few, index=few.index * keep, turn=few.turn * keep) if blank else few, values[first]
 
 
 def _groups(table: np.ndarray) -> np.ndarray:

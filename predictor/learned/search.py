@@ -35,7 +35,8 @@ class Search:
         self.space = space
         self._most = most
         self.left = most  # for what is looked for now; a search with cases that finds nothing is long
-        self._known: dict[tuple[int, bytes, bool, int], Numeric | Linear | None] = {}
+        self.blank = False  # whether indices on which values do not depend are 0
+        self._known: dict[tuple[int, bytes, bool, int, bool], Numeric | Linear | None] = {}
 
     def numeric(self, rows: Rows, values: np.ndarray, *, quick: bool = False) -> Numeric | Linear | None:
         """Return the exact formulas of a number; None where there are none.
@@ -50,12 +51,12 @@ class Search:
             return constant(float(values[0]))
         if len(rows.counts) < 2:
             return None
-        key = (rows.key, values.tobytes(), quick, len(self.space.numbers))
+        key = (rows.key, values.tobytes(), quick, len(self.space.numbers), self.blank)
         if key not in self._known:
             if self.left <= 0:
                 return None
             self.left -= 1
-            self._known[key] = self._numeric(*reduced(rows, values), quick=quick)
+            self._known[key] = self._numeric(*reduced(rows, values, blank=self.blank), quick=quick)
         return self._known[key]
 
     def cells(self, rows: Rows, values: np.ndarray) -> Numeric | None:
