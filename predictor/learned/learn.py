@@ -21,7 +21,7 @@ from predictor.learned.models import Either, NumberModel, constant, features_of,
 from predictor.learned.naming import Text
 from predictor.learned.neighbours import listed_loops
 from predictor.learned.nest import Node, loop_nest
-from predictor.learned.noisy import fitted, fitted_by_turn, little, of_note
+from predictor.learned.noisy import fitted, fitted_by_turn, little, of_note, ratios_to
 from predictor.learned.order import positions
 from predictor.learned.parsing import Parse, parse
 from predictor.learned.partner_search import PartnerSearch
@@ -74,7 +74,8 @@ def learn(
                 best = structure_on(ordered, space, skeleton, len(best.unconfirmed) - 1, _FEW_SEARCHES)
         except CannotContinue as err:
             refused.append(err)
-        if best is not None and not best.unconfirmed:
+        # Levels are found by the neighbours of all ranks, so that another grid does not explain them better.
+        if best is not None and (not best.unconfirmed or (skeleton.parsed.aligned and not best.fitted)):
             return best
     if best is None:
         raise max(refused, key=lambda err: err.explained)
@@ -356,7 +357,7 @@ class _Learner:
                 self._made.fitted[what] = min(part.low for part in parts), max(part.high for part in parts)
                 return made
             fit = fitted(self._space, rows, values)
-            ratio = values / fit.middle(self._space, rows)
+            ratio = ratios_to(fit.middle(self._space, rows), values)
             fit = replace(fit, scatter=scatter_of(rows, values, ratio, by_member=by_member))
             self._made.fitted[what] = fit.low, fit.high
             return fit

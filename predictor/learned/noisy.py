@@ -154,9 +154,15 @@ def _step(counts: np.ndarray, logs: np.ndarray, term: Term) -> Fitted | None:
 
 def _ratios(model: Fitted, space: Space, rows: Rows, values: np.ndarray) -> tuple[float, float, float]:
     """Return the least, the mean and the largest ratio to the fit of the mean of a rank."""
-    ratio = values / model.middle(space, rows)
+    ratio = ratios_to(model.middle(space, rows), values)
     middles = _medians(rows.nranks * (int(rows.rank.max()) + 1) + rows.rank, ratio)
     return float(middles.min()), float(middles.mean()), float(middles.max())
+
+
+def ratios_to(middle: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return the ratios of values to those of a fit: 1 where both are 0, infinite where the fit alone is."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((values == 0) & (middle == 0), 1.0, values / middle)
 
 
 def _medians(group: np.ndarray, values: np.ndarray) -> np.ndarray:

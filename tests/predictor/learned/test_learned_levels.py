@@ -3,6 +3,7 @@
 import numpy as np
 
 from predictor.learned import points
+from predictor.learned.noisy import ratios_to
 from predictor.learned.rows import Rows
 
 
@@ -19,3 +20,7 @@ def test_places_with_points_on_a_level_and_none_on_the_coarser_one_are_told_from
     place, sides, finest = np.arange(4)[None, :], np.full((1, 4), 4), np.full(4, 64)
     told = {kind: points.value(f"{kind}>c+2:64", rows, place, sides, finest).tolist() for kind in ("n0", "u0", "V")}
     assert told == {"n0": [True, False, True, False], "u0": [False, True, False, True], "V": [1, 1, 1, 1]}
+
+
+def test_a_rank_without_points_fits_where_the_fit_is_0_too():
+    assert ratios_to(np.array([2.0, 0.0, 0.0]), np.array([3.0, 0.0, 1.0])).tolist() == [1.5, 1.0, np.inf]

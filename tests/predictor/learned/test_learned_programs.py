@@ -119,3 +119,10 @@ def test_recordings_of_smaller_problems_lead_to_a_larger_one():
     structure = learn(small, [4100], recorded={nranks: (n,) for nranks, n in sizes.items()})
     assert not structure.unconfirmed and not structure.fitted
     assert difference(generate(structure, 45), recorded(of_program("stencil2d.c", "4100 3"), 45)) is None
+
+
+@pytest.mark.slow
+def test_a_multigrid_on_whose_coarse_levels_ranks_drop_out_is_that_of_more_ranks():
+    asked, counts = problem("mg", "S"), (4, 7, 11, 16, 22, 27, 32, 36, 48, 64)
+    structure = learn([recorded(asked, count) for count in counts], [32])
+    assert difference(generate(structure, 128), recorded(asked, 128)) is None
