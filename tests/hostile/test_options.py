@@ -81,6 +81,7 @@ COMMANDS = {
     "platform modes": "--cluster li-1 --no-store",
     "validation.modes.fit": "",
     "workbench": "/dev/null",  # no folder, so that no server starts
+    "workbench user": "list --folder /dev/null",
 }
 WRITTEN = (
     "--out",

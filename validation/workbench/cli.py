@@ -108,6 +108,8 @@ def _change_users(request: UserRequest) -> int:
 
     if not request.name and request.action != "list":
         raise UserError("NAME", "missing", f"Give the name of the account to {request.action}")
+    if request.name and request.action == "list":
+        raise UserError(f"NAME {request.name!r}", "list shows all accounts", "Leave it out")
     accounts = Accounts(open_project(request.folder).private / "accounts.sqlite")
     try:
         if request.action == "add":

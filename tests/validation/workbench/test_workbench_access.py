@@ -250,3 +250,4 @@ def test_the_command_adds_lists_and_removes_accounts(tmp_path, monkeypatch, caps
         status, line = run(*words, typed=typed)
         assert status == 2 and said in line
     assert run("remove", "Ann")[0] == 0 and run("list") == (0, "no accounts\n")
+    assert run("list", "Ann")[0] == 2

@@ -15,7 +15,8 @@ from validation.workbench.pages.routes import ROUTES
 
 HERE = "http://127.0.0.1:8765"
 POSTS = [route.path for route in ROUTES if "POST" in (getattr(route, "methods", None) or ())]
-WITH_TOKEN = [path for path in POSTS if path != "/login"]  # there is no session yet; the origin is checked
+INTERFACE = [path for path in POSTS if path.startswith("/api/")]  # takes JSON, which no form of another site can send
+WITH_TOKEN = [path for path in POSTS if path not in (*INTERFACE, "/login")]  # at /login there is no session yet
 BOMB = b"""<?xml version="1.0"?><!DOCTYPE platform [<!ENTITY a "aaaaaaaaaa">
 <!ENTITY b "&a;&a;&a;&a;&a;&a;&a;&a;">]><platform version="4.1"><zone id="&b;" routing="None"/></platform>"""
 
@@ -67,6 +68,15 @@ def test_a_form_without_the_token_of_the_session_does_nothing(client, desk, case
     assert answer.status_code == 400 and "does not come from this workbench" in answer.text
     assert desk.queue.suite(1).counts["waiting"] == 2
     assert not any(desk.project.platforms.iterdir()) and not any(desk.project.suites.iterdir())
+
+
+@pytest.mark.parametrize("path", INTERFACE)
+def test_the_interface_takes_no_forms(client, desk, cases, path):
+    desk.queue.add("one", "Ann", cases(2))
+    path = path.replace("{number:int}", "1").replace("{action}", "cancel")
+    answer = client.post(path, data={"name": "two"}, headers={"origin": HERE})
+    assert answer.status_code == 400 and "no JSON object" in answer.text
+    assert desk.queue.suite(1).counts["waiting"] == 2 and not any(desk.project.suites.iterdir())
 
 
 def test_the_token_of_another_session_does_not_fit(client, project):
