@@ -17,6 +17,7 @@ WAY = DOCS / "way-of-a-command.md"
 ARCHITECTURE = DOCS / "architecture.md"
 MOST_LINES = 80
 PAGES = ("kernel", "predictor", "network", "engine", "evidence", "report-section", "command")
+QUICK = ("kernel", "predictor", "command")  # the pages most used; the others take as long again
 PACKAGES = ("platforms", "apps", "predictor", "validation")
 FILE_LANGUAGES = {"c", "markdown", "python", "toml"}
 
@@ -114,7 +115,9 @@ def test_every_recipe_is_in_the_list():
     assert {path.stem for path in FOLDER.glob("*.md")} == {*PAGES, "index"}
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pytest.mark.parametrize(
+    "page", [page if page in QUICK else pytest.param(page, marks=pytest.mark.slow) for page in PAGES]
+)
 def test_a_recipe_works(page, copy):
     """Its commands succeed and print what it says, and its files are in the style of the project."""
     recipe = recipe_of(page)

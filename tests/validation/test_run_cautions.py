@@ -172,5 +172,6 @@ def test_reliability_and_regimes_say_what_their_runs_rest_on(said):
     assert has(said(regimes, f"{GRID} {once} --app cg --class S --predictor hcf"), EXTRAPOLATED)
 
 
+@pytest.mark.slow
 def test_a_design_says_what_its_runs_rest_on(said):
     assert has(said(design, str(ROOT / "examples" / "grid-design.toml")), RECORDED)

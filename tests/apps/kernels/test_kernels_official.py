@@ -14,7 +14,7 @@ TILED = ("bt", "sp")
 WHOLE = ("mg", "ep", "ft")  # kernels with work outside their iterations, or without iterations
 RANKS = (1, 2, 3, 4, 5, 6, 7, 8, 9, 12, 16, 27, 36, 48)
 # Numbers of ranks of quick runs; class W is the program of class S, and EP's ranks do not speak during the run.
-QUICK_RANKS = {"S": (1, 2, 3, 5, 8, 9, 12, 27, 48), "W": (3, 8)}
+QUICK_RANKS = {"S": (1, 2, 3, 8, 12, 27, 48), "W": (3, 8)}
 EP_RANKS = (1, 3, 48)
 COMPARED_RANKS, COMPARED_EFFICIENCY = (4, 8, 27), 0.05  # of skeletons beside runs with arithmetic
 # Full runs that take many seconds.  Other runs of the same program, on at least two numbers of ranks, test the same.

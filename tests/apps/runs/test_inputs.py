@@ -135,11 +135,11 @@ def c_program(folder, body):
     [
         (FROM_STREAM, "input.dat", "4e9", "8e9", (4, 8)),
         (FROM_STREAM, "input.dat", None, "8e9", (4, 8)),
-        (FROM_STREAM, "input.dat", "8e9", None, (8, 4)),
+        pytest.param(FROM_STREAM, "input.dat", "8e9", None, (8, 4), marks=pytest.mark.slow),
         (FROM_FILE, "input.dat", "4e9", "8e9", (4, 8)),
         (FROM_FOLDER, "data/input.dat", "4e9", "8e9", (4, 8)),
         (FROM_STAT, "input.dat", "1234", "12345678", (4, 8)),
-        (FROM_ACCESS, "input.dat", None, "", (4, 8)),
+        pytest.param(FROM_ACCESS, "input.dat", None, "", (4, 8), marks=pytest.mark.slow),
         (FROM_LIST, "data/second", None, "", (4, 8)),
     ],
 )

@@ -285,6 +285,7 @@ def drawn_sizes(rank):
     rank.add(Kind.WAIT, 13, request=rank.start(Kind.RECV, 12, before, 0, size[before]))
 
 
+@pytest.mark.slow
 def test_a_learned_program_receives_as_many_bytes_as_it_sends_where_sizes_are_fitted():
     structure = learn([recorded(drawn_sizes, nranks) for nranks in (4, 8, 12, 18)], (1_000_000,))
     assert structure.fitted
