@@ -9,14 +9,11 @@ the 19 sizes nearest to it, if these are its like.  The range of the 19 thus hol
 from __future__ import annotations
 
 import re
-from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
+from apps.probes.segments import Array
 from platforms.model.platform import Platform
-
-Array: TypeAlias = NDArray[np.float64]
 
 NEAREST = 19
 PROPERTY = "message_error"  # of the outermost zone: the ends of the ratio that hold 90 % of all sizes, LOW:HIGH

@@ -13,7 +13,6 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import least_squares
 
 Array: TypeAlias = NDArray[np.float64]
 
@@ -242,6 +241,9 @@ def _line(x: Array, y: Array, least_per_byte_s: float) -> tuple[float, float]:
     def errors(parameters: Array) -> Array:
         line = parameters[0] + (parameters[1] + floor) * x / scale_bytes
         return np.asarray(np.log(np.maximum(line, 1e-12)) - np.log(y / scale_s))
+
+    # Imported here for a quick start: it is slow to import.
+    from scipy.optimize import least_squares
 
     done = least_squares(
         errors, np.maximum(start, 1e-9), bounds=(0.0, np.inf), loss="soft_l1", f_scale=_L1_SCALE, x_scale=1.0

@@ -55,9 +55,8 @@ class ComputationSearch:
             models: dict[int, NumberModel] = {}
             last = len(np.unique(label)) == len(label)
             labels, sizes = np.unique(of_row, return_counts=True)
-            for of in labels[
-                np.argsort(-sizes, kind="stable")
-            ].tolist():  # a large group shows the formula of a small one
+            largest_first = labels[np.argsort(-sizes, kind="stable")]  # a large group shows the formula of a small one
+            for of in largest_first.tolist():
                 which = of_row == of
                 some, theirs = rows.take(which), flops[which]
                 search = self._branches.number if last else self._branches.formula

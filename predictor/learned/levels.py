@@ -3,9 +3,8 @@
 In a multigrid a rank without points on a coarse level leaves its turn out, the last one on the way down, and the first
 one on the way up.  Which turns belong together is shown by the messages: both ends of each are in the same turn,
 counted from the first one or from the last one.  The ranks that leave turns out then have them as well, with nothing
-in them.  Calls are
-told apart by their tags as well there, so that what is done along one axis and not along another is at a place of its
-own.
+in them.  Calls are told apart by their tags as well there, so that what is done along one axis and not along another is
+at a place of its own.
 """
 
 from __future__ import annotations

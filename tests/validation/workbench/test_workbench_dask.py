@@ -5,8 +5,13 @@ from pathlib import Path
 
 import pytest
 
+from platforms.errors import UserError
+from predictor.blocks.series.points import ApplicationOptions
+
 distributed = pytest.importorskip("distributed", reason="the extra cluster is not installed")
 pytest.importorskip("starlette", reason="the extra workbench is not installed")
+
+from validation.workbench.work.far import _files  # noqa: E402
 
 spec = importlib.util.spec_from_file_location("served", Path(__file__).with_name("test_workbench_server.py"))
 command = importlib.util.module_from_spec(spec)
@@ -48,3 +53,14 @@ def test_a_scheduler_that_does_not_answer_is_told_and_the_runs_wait(tmp_path):
         browser.post("/panel", **SUITE)
         browser.wait_for("/queue", "No run can be made now")
         assert ">waiting 9<" in browser.get("/queue/1")
+
+
+@pytest.mark.parametrize("outside", ["../../secret.toml", "/etc/hostname"])
+def test_a_worker_gets_no_file_from_outside_the_project(tmp_path, monkeypatch, outside):
+    (tmp_path / "mine" / "platforms").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "mine")
+    (tmp_path / "secret.toml").write_text("")
+    Path("platforms", "mine.toml").write_text(f'hardware = ["{outside}"]\n')
+    request = ApplicationOptions(application="application.toml", system="platforms/mine.toml")
+    with pytest.raises(UserError, match="outside the project folder"):
+        _files(request)

@@ -230,3 +230,14 @@ def test_a_person_sends_so_many_bytes_within_an_hour_and_no_more():
     with pytest.raises(Refused, match="bytes sent"):
         limits.send("ann", 1)
     limits.send("bob", 1)
+
+
+def test_a_body_in_very_many_pieces_is_counted_and_takes_no_memory():
+    limits = Limits()
+    for _ in range(10_000):
+        limits.send("ann", 1)
+    # By hand: within an hour amounts are kept for each minute; the pieces may fall into two of them.
+    assert len(limits._sent["bytes sent", "ann"]) <= 2
+    limits.send("ann", MOST_SENT_BYTES - 10_000)
+    with pytest.raises(Refused):
+        limits.send("ann", 1)

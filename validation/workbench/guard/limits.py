@@ -15,6 +15,7 @@ MOST_STREAMS, MOST_STREAMS_EACH = 400, 12  # of events: of all persons, and of e
 MOST_SENT_BYTES = 256 << 20  # bodies of a person within an hour
 MOST_FAILURES = 10  # wrong passwords from an address within a minute
 _HOUR_S, _MINUTE_S = 3600.0, 60.0
+_PARTS = 60  # of a time within which amounts are added up: those of one part are kept as one
 
 
 @dataclass
@@ -67,8 +68,12 @@ class Limits:
             spent.popleft()
         if sum(part for _, part in spent) + amount > most:
             raise Refused(429, f"{what}: too much in a short time. Try again later.")
-        if amount:
+        if spent and now_s - spent[-1][0] < within_s / _PARTS:  # a body may come in very many pieces
+            spent[-1] = spent[-1][0], spent[-1][1] + amount
+        elif amount:
             spent.append((now_s, amount))
+        if not spent:
+            del self._sent[what, key]
 
     def send(self, key: str, count: int) -> None:
         """Count bytes that a person sends.

@@ -39,7 +39,7 @@ class EvaluatingCluster(Cluster):
         """Begin to evaluate points that the store does not have, whose files are relative to the current folder."""
         self._evaluations.clear()
         for point in points:
-            with suppress(UserError, OSError):  # told when the point is evaluated
+            with suppress(UserError, OSError):  # such a point is evaluated here, which says what is wrong
                 if not is_kept(point, store):
                     files = _files(point.request)
                     future = self._client.submit(evaluate_there, point.request, files, place(), pure=False)
@@ -70,11 +70,18 @@ class EvaluatingCluster(Cluster):
 
 
 def _files(request: ApplicationOptions) -> dict[str, bytes]:
-    """Return the files that a point needs, by their names relative to the current folder."""
+    """Return the files that a point needs, by their names relative to the current folder.
+
+    Raises:
+        UserError: A file is outside the folder: it has no place in the folder that a worker makes.
+    """
     names = [name for name in (request.application, request.system, request.model) if os.path.isfile(name)]
     if os.path.isfile(request.system):
         listed = read_toml(Path(request.system), "system").get("hardware", [])
         names += [os.path.join(os.path.dirname(request.system), name) for name in listed]
+    outside = next((name for name in names if os.path.isabs(name) or os.path.normpath(name).startswith("..")), None)
+    if outside is not None:
+        raise UserError(outside, "outside the project folder", "Copy the file into it")
     return {name: Path(name).read_bytes() for name in names}
 
 
