@@ -272,7 +272,7 @@ class Application:
 
     @property
     def is_placed(self) -> bool:
-        """Whether the labels have the efficiencies of the units that their processes are placed on."""
+        """True if the labels have the efficiencies of the units that their processes are placed on."""
         return self.labels is not self._expanded
 
     def with_labels(self, labels: tuple[Label, ...]) -> Application:

@@ -29,7 +29,7 @@ class BlockModel(Protocol):
 
     @property
     def measured_operations(self) -> bool:
-        """Whether the time of an operation is measured, so that no efficiency applies to it."""
+        """True if the time of an operation is measured, so that no efficiency applies to it."""
 
     def compute_s(self, operations: ArrayLike, threads: ArrayLike = 1) -> np.ndarray | float:
         """Return the time of a computation block, s.

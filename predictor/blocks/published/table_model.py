@@ -29,7 +29,7 @@ class TableModel:
 
     @property
     def measured_operations(self) -> bool:
-        """Whether T_min is a measured time, to which no efficiency applies."""
+        """True: T_min is a measured time, to which no efficiency applies."""
         return True
 
     @property
