@@ -102,7 +102,7 @@ class ResultsView:
 
     @property
     def filtered(self) -> bool:
-        """Whether there may be more results than those of the view."""
+        """True if there may be more results than those of the view."""
         return bool(self.filters or self.suite or self.run or self.text or self.only_marked)
 
     @property
