@@ -110,11 +110,12 @@ def sums_of_two(terms: Sequence[Term], matrix: np.ndarray, values: np.ndarray) -
 
 def _unlike_rows(matrix: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """Return the number of different rows of each pair of columns."""
-    if not len(a):
-        return np.zeros(0, np.int64)
-    place = np.zeros(matrix.shape, np.int64)  # of each value among those of its column
-    for column in np.unique(np.concatenate([a, b])).tolist():
-        place[:, column] = np.unique(matrix[:, column], return_inverse=True)[1]
+    order = np.argsort(matrix, axis=0)
+    ascending = np.take_along_axis(matrix, order, axis=0)
+    number = np.zeros(matrix.shape, np.int64)  # of each value among those of its column
+    number[1:] = np.cumsum(ascending[1:] != ascending[:-1], axis=0)
+    place = np.empty_like(number)
+    np.put_along_axis(place, order, number, axis=0)
     both = np.sort(place[:, a] * len(matrix) + place[:, b], axis=0)
     found: np.ndarray = 1 + (both[1:] != both[:-1]).sum(axis=0)
     return found
