@@ -248,10 +248,7 @@ def _is_farm(target: Target, recording: Recording) -> bool:
 def _others(polls: int) -> tuple[str, ...]:
     if not polls:
         return ()
-    return (
-        f"{polls} of the program's polls find other messages than in its recording; the program then "
-        "continues as in the recording",
-    )
+    return (f"{polls} of the program's polls find other messages than recorded; it then continues as in the recording",)
 
 
 def _unknown_from_totals(target: Target) -> frozenset[str]:

@@ -19,8 +19,7 @@ static void note_sharers(Graph *graph, const Link *link)
   }
 }
 
-/* Adds all flows whose rates may change: those that share a tight link with a flow of the change, directly or
- * transitively. */
+/* Adds all flows whose rates may change: those connected by tight links to a flow of the change. */
 static void spread(Graph *graph)
 {
   int64_t flows = 0, links = 0;

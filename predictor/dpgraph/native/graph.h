@@ -13,8 +13,7 @@ enum { SIDE_SENT, SIDE_RECEIVED, SIDE_FOUND };
 enum { POLL_EACH, POLL_ANY, POLL_FOR, POLL_AGAIN };
 enum { TESTS, ANY_TESTS, PROBES, COUNTERS }; /* Counter */
 
-/* Messages whose sender and receiver are matched during the evaluation: Choices of
- * predictor/dpgraph/instructions.py. */
+/* Messages matched during the evaluation: Choices of predictor/dpgraph/instructions.py. */
 enum { ROLE_NONE, ROLE_SEND, ROLE_REPLY, ROLE_RECEIVE, ROLE_ANY };
 
 /* Results of functions; predictor/native/library.py turns those below zero into exceptions. */

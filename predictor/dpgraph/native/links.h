@@ -1,4 +1,4 @@
-/* The links.  Each has a doubly linked list of its flows, the latest first; a hub lists bundles in place of their
+/* The links, each with a doubly linked list of its flows, the latest first; a hub lists bundles instead of their
  * flows. */
 #ifndef PREDICTOR_DPGRAPH_LINKS_H
 #define PREDICTOR_DPGRAPH_LINKS_H

@@ -218,8 +218,7 @@ static void take(Graph *graph, int64_t want)
   graph->taken[wanted >> 2] |= (uint8_t)(1 << (wanted & 3));
 }
 
-/* Updates the counters after a test.  SimGrid tests the completed operations of a collective, and the collective,
-   again; these tests do not count. */
+/* Updates the counters after a test.  SimGrid's repeated tests of a collective and its operations do not count. */
 static void count_poll(Graph *graph, int64_t poll, const Poller *poller)
 {
   int style = graph->input.style[poll];

@@ -37,8 +37,7 @@ static inline int start(Graph *graph, Subject its, double date_s)
   return DONE;
 }
 
-/* Posts the send of a message: starts the message if it need not wait for its receive, and wakes a rank that probes for
- * it. */
+/* Posts a send: starts the message if it need not wait for its receive, and wakes a rank that probes for it. */
 static inline int post_send(Graph *graph, Subject its, double now_s)
 {
   Posted *posted = its.posted;

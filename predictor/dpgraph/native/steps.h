@@ -4,8 +4,7 @@
 
 #include "state.h"
 
-/* The low bits of a step are its code (an instruction or RECEIVE); the bits above are a message or the index of a
- * value. */
+/* A step has its code (an instruction or RECEIVE) in the low bits, and a message or the index of a value above. */
 enum { CODE_BITS = 4, RECEIVE = BACK + 1 }; /* RECEIVE: a receive and the wait for it */
 #define MOST_OPERANDS (1LL << (32 - CODE_BITS))
 
