@@ -24,32 +24,33 @@ class Kind(IntEnum):
     # A receive is posted: request, tag, comm; peer and size_bytes are those of the received message; mode: FROM_ANY if
     # the program asks for any source.
     RECV = 2
-    WAIT = 3  # the rank waits until its operation `request` is complete; mode: 1 if a recorded LOOK has found that
+    WAIT = 3  # the rank waits until its operation `request` is complete; mode: 1 if a recorded POLL has found that
     COLLECTIVE = 4  # op, comm, peer (root), size_bytes; vectors in `counts`
     PROBE = 5  # the rank waits until the message of its next matching RECV (peer, tag, comm) can be received
     MARK = 6  # op: one of Mark
     ELAPSE = 7  # amount: seconds, the same on every host; op: one of Elapse
-    # The rank looks for messages.  op: one of Look; mode: 1 if it finds, plus 2: for any source, plus 4: with any tag;
-    # in `counts` from number `request` on, `size_bytes` operations that it looks at (-1: a collective itself); tag: the
-    # place in the program.  A look FOR has the place as its request, and finds a message of this peer, tag and comm.
-    LOOK = 8
+    # The rank polls for messages.  op: one of PollKind; mode: 1 if successful, plus 2 for any source, plus 4 for any
+    # tag; # `counts` has the `size_bytes` tested operations from index `request` on (-1: a collective itself); tag:
+    # calling # place in the program.  A FOR poll has the place as its request, and finds a message of this peer, tag
+    # and comm.
+    POLL = 8
 
 
-class Look(IntEnum):
-    """Way in which a program looks for messages, in a recording that tells it."""
+class PollKind(IntEnum):
+    """How a program polls for messages; only in recordings with polls."""
 
-    EACH = 0  # at each of its operations, for all of them (MPI_Test, MPI_Testall)
-    SOME = 1  # at each of its operations, for some of them (MPI_Testsome)
-    ANY = 2  # for one of its operations (MPI_Testany)
-    FOR = 3  # for a message to receive (MPI_Iprobe)
+    EACH = 0  # tests each of its operations until all are complete (MPI_Test, MPI_Testall)
+    SOME = 1  # tests each of its operations until some are complete (MPI_Testsome)
+    ANY = 2  # tests for one complete operation (MPI_Testany)
+    FOR = 3  # probes for a message (MPI_Iprobe)
 
 
 class Elapse(IntEnum):
-    """Way in which a rank passes the seconds of an ELAPSE."""
+    """How a rank spends the seconds of an ELAPSE."""
 
     ON_CORE = 0  # it computes (smpi_execute_benched)
     ASLEEP = 1
-    READING = 2  # it reads the clock again and again, at 10 ns each
+    READING = 2  # it reads the clock repeatedly, at 10 ns each
 
 
 class Mode(IntEnum):

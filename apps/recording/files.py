@@ -34,7 +34,7 @@ MOMENT = np.dtype(
         ("hash", "u8"),  # of all calls and injected computation since the mark before (recorder/hashes.c)
         ("timed", "i8"),  # observations of the time on which the program's course may depend
         ("clocks", "i8"),  # those among them that are readings of a clock
-        ("looked_s", "f8"),  # simulated time that looks for messages have taken
+        ("polled_s", "f8"),  # simulated time that looks for messages have taken
     ]
 )
 

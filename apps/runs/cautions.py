@@ -187,7 +187,7 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
 
 
 def _looks(recording: Recording) -> list[Any]:
-    return [events[events["kind"] == Kind.LOOK] for events in recording.events]
+    return [events[events["kind"] == Kind.POLL] for events in recording.events]
 
 
 def _threads(asked: bool) -> Iterator[str]:

@@ -165,8 +165,8 @@ def note_fingerprints(
 def note_looks(
     spec: RunSpec, iterations: int, notes: Path, *, what: str, time_limit_s: float | None = None
 ) -> Finished:
-    """Run as ``note_events``, with an event for each look for messages (``apps.recording.events.Look``)."""
-    return noted(spec, launch(spec, iterations), notes, "looks", what=what, time_limit_s=time_limit_s)
+    """Run as ``note_events``, with an event for each look for messages (``apps.recording.events.PollKind``)."""
+    return noted(spec, launch(spec, iterations), notes, "polls", what=what, time_limit_s=time_limit_s)
 
 
 def note_work(

@@ -219,7 +219,7 @@ def _record(spec: RunSpec, noted: _Noted, *, identity: dict[str, Any], done: Fin
         peak_memory_bytes=done.peak_memory_bytes,
         command=repeatable(spec, started) if spec.memory_bus is None else (),  # smpirun alone has no memory bus
         inputs=done.inputs,
-        look_s=tuple(float(change["looked_s"]) for change in whole),
+        look_s=tuple(float(change["polled_s"]) for change in whole),
         seen=None if timeline is None else Seen(timeline),
         timed=_timed(spec),
         **energy_fields(noted.energy, spec.target.platform, () if timeline is None else timeline.energy_j),

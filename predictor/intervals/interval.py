@@ -195,7 +195,7 @@ def _polls(answer: object) -> bool:
         return answer.look_share > _MOST_LOOKS
     if not isinstance(answer, Recording):
         return False
-    looks = sum(int((events["kind"] == Kind.LOOK).sum()) for events in answer.events)
+    looks = sum(int((events["kind"] == Kind.POLL).sum()) for events in answer.events)
     return looks > _MOST_LOOKS * sum(map(len, answer.events))
 
 

@@ -182,7 +182,7 @@ class _Collected:
         flat = until_stop(flat) if self.timed_rank is None else flat
         events, first = flat.events, flat.first[ranks.start : ranks.stop + 1]
         if (
-            np.isin(events["kind"], (Kind.PROBE, Kind.LOOK)).any()
+            np.isin(events["kind"], (Kind.PROBE, Kind.POLL)).any()
             or np.isin(events["mode"], (Mode.PUT, Mode.GET)).any()
         ):
             return False
