@@ -184,13 +184,13 @@ def _record_on_machine(
 def _record_marked(plain: RunSpec, iterations: int, time_limit_s: float | None, read: list[Inputs | None]) -> Recording:
     """Return a recording of all iterations of a user's program, with marks if their boundaries are known."""
     # Imported here for a quick start: it is slow to import.
-    from apps.recording.iterations import marked_iterations, told_apart, with_marks, without_marks
+    from apps.recording.iterations import marked_iterations, split_iterations, with_marks, without_marks
 
     recording = _record_once(plain, iterations, time_limit_s, read)
     if marked_iterations(recording) == iterations:
         return recording
     unmarked = without_marks(recording)
-    iterations_found = told_apart(unmarked, iterations)
+    iterations_found = split_iterations(unmarked, iterations)
     return unmarked if iterations_found is None else with_marks(unmarked, iterations_found)
 
 
@@ -212,7 +212,7 @@ def _record_like_all(
     # Imported here for a quick start: they are slow to import.
     from apps.recording.files import Incomplete, read_events, read_moments, without_clocks
     from apps.recording.fingerprints import cuts_at, fingerprints_of_calls, fingerprints_of_marks, read_calls
-    from apps.recording.iterations import marked_iterations, told_apart, with_marks, without_marks
+    from apps.recording.iterations import marked_iterations, split_iterations, with_marks, without_marks
     from apps.runs.repetition import NotShown, shown_pattern
 
     if plain.engine != "smpi" or (plain.compute == "measured" and plain.work is None):
@@ -233,7 +233,7 @@ def _record_like_all(
     except Incomplete as err:
         raise SimulationError(f"{what}: {err}", done.log) from err
     marked = marked_iterations(recording) == iterations
-    iterations_found = None if marked else told_apart(recording, iterations)
+    iterations_found = None if marked else split_iterations(recording, iterations)
     cuts = None if iterations_found is None else cuts_at(notes, recording, iterations_found)
     if not marked and iterations_found is None:
         return None, None
@@ -255,7 +255,7 @@ def _record_like_all(
     if alike and marked:
         return recording, None
     unmarked = without_marks(recording)
-    again = told_apart(unmarked, iterations) if alike else None
+    again = split_iterations(unmarked, iterations) if alike else None
     if again is not None:
         return with_marks(unmarked, again), None
     whole = (

@@ -137,7 +137,7 @@ class Runner:
         if self._store is not None and record.identity != made.identity and not self._known(record.identity):
             self._store.put_record(record)
         record = replace(record, cautions=run_cautions(spec, record))
-        self.cautions.add(str(spec.target), record.cautions, key=_told_apart_by(spec))
+        self.cautions.add(str(spec.target), record.cautions, key=_caution_key(spec))
         self._compare(spec, record)
         return record
 
@@ -151,7 +151,7 @@ class Runner:
         difference = recorded.difference(totals_of_record(record))
         if difference is not None:
             said = f"recording and run differ: {difference}. The program's course depends on the time or on its hosts"
-            self.cautions.add(str(spec.target), [said], key=_told_apart_by(spec))
+            self.cautions.add(str(spec.target), [said], key=_caution_key(spec))
 
     def timed(self, spec: RunSpec) -> RunSpec:
         """Return the spec with the measured computation that its runs replay (computation.py)."""
@@ -288,7 +288,7 @@ class Runner:
         return record
 
 
-def _told_apart_by(spec: RunSpec) -> tuple[object, ...]:
+def _caution_key(spec: RunSpec) -> tuple[object, ...]:
     """Return what distinguishes the spec from others of a command whose targets have the same name."""
     return spec.target.platform.content_hash, spec.target.placement, spec.efficiency
 

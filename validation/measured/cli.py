@@ -36,7 +36,7 @@ class MeasuredRequest(ProgramOptions, ComputeOptions, JsonOption):
         "LIST",
         "runs that are evidence, by their nodes or as RANKS@NODES; the others are judged (default: %(default)s)",
     )
-    apart: str = option("", "LIST", "runs whose errors are told apart, in the same form (default: none)")
+    apart: str = option("", "LIST", "runs whose errors are reported separately, in the same form (default: none)")
     out: str | None = option(None, "FILE.csv", "write a row per run there")
     picture: str | None = option(None, "FILE", "draw the times there (.png, .svg, .pdf)")
 

@@ -29,7 +29,7 @@ from validation.series.series import Series
 LEFT_OUT, JUDGED, APART, OTHER_CLASS = "left out", "judged", "apart", "other class"
 ROLES = {
     JUDGED: "predicted from the evidence",
-    APART: "predicted from the evidence, told apart",
+    APART: "predicted from the evidence, reported separately",
     OTHER_CLASS: "predicted from the evidence, which has none of this class",
     LEFT_OUT: "evidence, predicted from the rest of it",
 }

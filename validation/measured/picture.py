@@ -15,7 +15,7 @@ _COLOURS = {LEFT_OUT: "#666666", JUDGED: "#D55E00", APART: "#0072B2", OTHER_CLAS
 _LABELS = {
     LEFT_OUT: "evidence, predicted from the rest",
     JUDGED: "judged",
-    APART: "told apart",
+    APART: "reported separately",
     OTHER_CLASS: "evidence of another class only",
 }
 _ACROSS = 2

@@ -16,7 +16,7 @@ from platforms.plotting.styles import label_decades, style_of
 from validation.comparison.dataframes import records
 from validation.presentation.dots import draw_dots
 from validation.presentation.numbering import predictor_numbers
-from validation.presentation.tables import told_apart_by, truth_name
+from validation.presentation.tables import distinguishing_columns, truth_name
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -205,7 +205,7 @@ def case_labels(cases: pd.DataFrame, *, told: tuple[str, ...] = ("scenario",)) -
 
     The label has the columns ``told`` and those of CASE_COLUMNS that differ between rows of one scenario and app.
     """
-    differing = told_apart_by(records(cases), CASE_COLUMNS)
+    differing = distinguishing_columns(records(cases), CASE_COLUMNS)
     wanted = [name for name in CASE_COLUMNS if name in told or name in differing]
     form = {"network": _network, "ranks": "{} ranks".format, "efficiency": "efficiency {:.3g}".format}
     texts = [cases[name].map(form.get(name, str)) for name in wanted]

@@ -80,12 +80,12 @@ def _groups_of_cases(rows: pd.DataFrame) -> Iterator[tuple[list[str], pd.DataFra
     if cases <= MANY_CASES:
         yield [], rows
         return
-    told_apart = [
+    distinguishing = [
         name for name in ("network", "class", "mapping", "efficiency") if rows[name].nunique(dropna=False) > 1
     ]
     groups: list[tuple[list[str], pd.DataFrame]] = [([], rows)]
-    if told_apart:
-        groups = [([str(value) for value in key], group) for key, group in grouped(rows, told_apart, dropna=False)]
+    if distinguishing:
+        groups = [([str(value) for value in key], group) for key, group in grouped(rows, distinguishing, dropna=False)]
     sizes = [group.groupby(list(CASE_COLUMNS), dropna=False).ngroups for _, group in groups]
     if len(groups) <= MOST_GROUPS and max(sizes) <= MOST_CASES:
         yield from groups

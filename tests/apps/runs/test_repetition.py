@@ -133,10 +133,10 @@ int main(int argc, char **argv)
         ("if (MPI_Wtime() - start_s > 1e15) break;", None),  # no run lasts that long
         ("if (MPI_Wtime() - start_s > 1e3) break;", "its course depends on the simulated time"),
         ("if (i == 80) n = 90;", "the program is told to do 100 and does 90"),
-        ("if (n == 100) MPI_Barrier(MPI_COMM_WORLD);", "its first iterations are others than in a full run"),
+        ("if (n == 100) MPI_Barrier(MPI_COMM_WORLD);", "its first iterations differ from those of a full run"),
         (
             "if (i == n - 1 && n == 100) MPI_Barrier(MPI_COMM_WORLD);",
-            "it begins or ends otherwise than a full run",
+            "it begins or ends differently from a full run",
         ),
     ],
 )
