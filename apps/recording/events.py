@@ -36,7 +36,7 @@ class Kind(IntEnum):
 
 
 class PollKind(IntEnum):
-    """How a program polls for messages; only in recordings with polls."""
+    """Manner in which a program polls for messages; only in recordings with polls."""
 
     EACH = 0  # tests each of its operations until all are complete (MPI_Test, MPI_Testall)
     SOME = 1  # tests each of its operations until some are complete (MPI_Testsome)
@@ -45,7 +45,7 @@ class PollKind(IntEnum):
 
 
 class Elapse(IntEnum):
-    """How a rank spends the seconds of an ELAPSE."""
+    """Manner in which a rank spends the seconds of an ELAPSE."""
 
     ON_CORE = 0  # it computes (smpi_execute_benched)
     ASLEEP = 1

@@ -40,7 +40,7 @@ class Fingerprints:
 
 @dataclass(frozen=True)
 class Cut:
-    """Where the calls of a rank are cut into iterations of equal length."""
+    """Positions at which the calls of a rank are cut into iterations of equal length."""
 
     before: int  # calls before the first iteration
     first: int  # calls of the first iteration
