@@ -23,14 +23,14 @@ class Cluster:
 
 
 def smpi_options(model: Model, collectives: str) -> dict[str, str]:
-    """Return the options of SimGrid that carry the model."""
+    """Return the options of SimGrid that express the model."""
     thresholds = model.thresholds
     latency, bandwidth = _factors(model)
     return {
         "network/model": "SMPI",
         "network/weight-S": "0",  # links are shared equally
         "network/crosstraffic": "0",
-        "network/TCP-gamma": "0",  # no limit by windows: the bandwidth factors have it
+        "network/TCP-gamma": "0",  # no limit by windows: the bandwidth factors include it
         "smpi/async-small-thresh": str(thresholds.async_bytes),
         "smpi/send-is-detached-thresh": str(thresholds.detached_bytes),
         "smpi/coll-selector": collectives,

@@ -1,4 +1,4 @@
-"""Tell a calibration: as text, and as JSON."""
+"""Report a calibration as text and as JSON."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from platforms.terminal.table import table_lines
 
 @dataclass(frozen=True)
 class Calibration:
-    """A calibrated platform with all that tells how good it is."""
+    """A calibrated platform with the measures of its quality."""
 
     cluster: Cluster
     model: Model

@@ -17,7 +17,7 @@ them, in the order in which things were first asked for:
     Q  the program has looked for messages by a function whose answer depends on the time
     R  a rank has read the simulated clock
     C  a rank has read it more than twice
-    V  the program has called a function whose answers change by themselves, such as a clock
+    V  the program has called a function whose results change by themselves, such as a clock
     T  the program has asked for threads that call MPI
 """
 

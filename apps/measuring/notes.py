@@ -1,4 +1,4 @@
-"""Read what the layer over MPI has measured of the ranks of one run (apps/measuring/layer/report.c)."""
+"""Read the measurements of the layer over MPI for the ranks of one run (apps/measuring/layer/report.c)."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Counts:
 class RankNotes:
     """One rank's timed section."""
 
-    host: str  # as it calls itself
+    host: str  # the name it reports
     elapsed_s: float
     mpi_s: float
     file_s: float  # the part of mpi_s in MPI's functions for files
@@ -61,7 +61,7 @@ class Notes:
 
     @property
     def throttled(self) -> int:
-        """Events of slowed processors on all hosts; -1 if no host tells."""
+        """Throttling events on all hosts; -1 if no host reports them."""
         told = {rank.host: rank.throttled for rank in self.ranks if rank.throttled >= 0}
         return sum(told.values()) if told else -1
 
@@ -70,7 +70,7 @@ def parse_notes(content: bytes, nranks: int) -> Notes:
     """Return the notes in the layer's file.
 
     Raises:
-        ValueError: The file is not one of so many ranks.
+        ValueError: The file is not one of ``nranks`` ranks.
     """
     try:
         told = json.loads(content)
@@ -81,13 +81,13 @@ def parse_notes(content: bytes, nranks: int) -> Notes:
     if len(ranks) != nranks:
         raise ValueError(
             f"the layer's file has {number_of(len(ranks), 'rank')} and not {nranks}: launcher and compiler may belong "
-            "to different MPI libraries (gridval doctor --machine tells)"
+            "to different MPI libraries (gridval doctor --machine shows it)"
         )
     return Notes(mpi, ranks)
 
 
 def collectives(counts: Sequence[Counts]) -> dict[str, Any]:
-    """Return the collectives of all ranks as a record has them; a barrier is among them with no bytes."""
+    """Return the collectives of all ranks as in a record; a barrier is among them with no bytes."""
     names = dict.fromkeys(name for count in counts for name in count.collectives)
     return {
         name: {

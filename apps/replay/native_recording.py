@@ -130,7 +130,7 @@ def _made(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | Non
     recording = replace(without_marks(undated(recording)), measured=True)
     looks = () if read[0] is None else tuple(name for name in read[0].polls if name not in _WAITING)
     if looks:
-        said = f"the program looks for messages by {looks[0]}: the time between two looks counts as computation"
+        said = f"the program polls for messages with {looks[0]}: the time between two polls counts as computation"
         recording = replace(recording, cautions=(said,))
     shared = nranks > (os.cpu_count() or 1)
     return smoothed(recording, spec.host_speed_flops, target.iterations, shared=shared), read[0]

@@ -25,7 +25,7 @@ class Inputs:
     environment: dict[str, str | None] = field(default_factory=dict)  # value by name; None: not set
     unseen: tuple[str, ...] = ()  # what could not be observed; a result that has any of it is not kept
     asks: tuple[str, ...] = ()  # functions that tell the program its hosts: on others it may do something else
-    varies: tuple[str, ...] = ()  # functions and files whose answers change by themselves, such as a clock
+    varies: tuple[str, ...] = ()  # functions and files whose results change by themselves, such as a clock
     polls: tuple[str, ...] = ()  # functions that look for messages
     clocks: tuple[str, ...] = ()  # functions that tell the simulated time, called more than twice, or like these
     reads: tuple[str, ...] = ()  # functions that tell the simulated time, called at all
@@ -38,7 +38,7 @@ class Inputs:
     @property
     def hidden(self) -> tuple[str, ...]:
         """Return why the result cannot be kept, in words; nothing: it can."""
-        varies = (f"the program asks {name}, whose answers change by themselves" for name in self.varies)
+        varies = (f"the program queries {name}, whose results change by themselves" for name in self.varies)
         return (*self.unseen, *varies)
 
     def changed(self) -> str | None:

@@ -1,4 +1,4 @@
-"""Make a platform of a measurement, and judge it."""
+"""Make a platform from a measurement, and validate it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from platforms.read.read import kept_file, read_platform
 
 @dataclass(frozen=True)
 class CalibrationInput:
-    """A measurement, and what it cannot tell."""
+    """A measurement, and settings it does not contain."""
 
     rows: Rows
     name: str  # of the machine
@@ -31,14 +31,14 @@ class CalibrationInput:
     cores: Sequence[int]  # of a node, by cluster
     core_flops: Sequence[float] | None  # by cluster; None: as fast as the measured multiply-adds
     collectives: Collectives
-    hold_out: int  # every so manieth size is kept to judge by
+    hold_out: int  # one in this many sizes is held out for validation
     provenance: Sequence[str]
     notes: Sequence[str] = ()  # sentences about what was not measured
 
 
 @dataclass(frozen=True)
 class MachineCalibration:
-    """A calibrated platform of a machine, with all that tells how good it is."""
+    """A calibrated platform of a machine, with the measures of its quality."""
 
     request: CalibrationInput
     routes: Routes
@@ -49,11 +49,11 @@ class MachineCalibration:
     options: Mapping[str, str]  # SimGrid's, in the platform's <config>
     content: bytes  # the platform file
     judgement: Judgement
-    remarks: Sequence[str]  # sentences about what is unusual
+    remarks: Sequence[str]  # sentences about unusual results
 
 
 def calibrated(request: CalibrationInput) -> MachineCalibration:
-    """Fit, write and judge.
+    """Fit, write and validate.
 
     Raises:
         SimulationError: The replay does not succeed.
@@ -97,8 +97,8 @@ def _nodes(request: CalibrationInput, speeds: Speeds) -> tuple[list[CalibratedNo
         if above:
             names = ", ".join(above)
             told.append(
-                f"{request.clusters[cluster]}: faster than the nominal speed of its cores, so that the platform has no "
-                f"efficiency of them: {names}"
+                f"{request.clusters[cluster]}: faster than the nominal speed of its cores, so the platform has no "
+                f"efficiency for them: {names}"
             )
         bus = memory_Bps(speeds.kernels, ranks)
         nodes += [

@@ -1,7 +1,7 @@
 """Write a calibrated machine as a platform file of SimGrid.
 
-Each cluster is a zone with a link up and down for every node.  A way between two clusters crosses the shared links and
-one of its own ("way"), which has the latency and the rate of a lone flow and is shared by nobody.
+Each cluster is a zone with a link up and down for every node.  A route between two clusters crosses the shared links
+and an unshared link ("way") with the latency and the rate of a single flow.
 """
 
 from __future__ import annotations
@@ -75,14 +75,14 @@ class _Ends:
     """Links of a cluster's nodes."""
 
     node: Wire  # from a node to the router
-    lone_Bps: float  # rate of a lone flow between two nodes
+    lone_Bps: float  # rate of a single flow between two nodes
     both_ways_Bps: float | None  # of a node's link, both ways together
     switch_Bps: float | None  # of all flows between different nodes
-    outside: bool  # whether flows to and from other clusters cross the switch too
+    outside: bool  # whether flows to and from other clusters also cross the switch
 
 
 def _ends(cluster: int, wires: Mapping[Kind, Wire], sharing: Sharing) -> _Ends:
-    """Return the links of a cluster's nodes, which carry its fastest flow; an only node's have no latency."""
+    """Return the links of a cluster's nodes, with the rate of its fastest flow; an only node's have no latency."""
     fastest_Bps = max(wire.bandwidth_Bps for kind, wire in wires.items() if cluster in kind)
     local_wire = wires.get((cluster, cluster), Wire(0.0, fastest_Bps))
     limits = sharing.nodes_both_ways_Bps.get(cluster), sharing.switches_Bps.get(cluster)
@@ -134,7 +134,7 @@ def _add_cluster(
 
 
 def _node_links(node: CalibratedNode, direction: str, both: bool) -> list[tuple[str, str | None]]:
-    """Return the links that a message crosses at one node; ``both``: the link's two ways share a limit."""
+    """Return the links that a message crosses at one node; ``both``: the two directions share a limit."""
     name = node.node.name
     return [(f"{name}-link", direction), *([(f"{name}-both", None)] if both else [])]
 

@@ -1,4 +1,4 @@
-"""Draw a measurement of a machine and its replay: ping-pongs, errors of what was not fitted, and speeds."""
+"""Draw a measurement of a machine and its replay: ping-pongs, errors of values not fitted, and speeds."""
 
 from __future__ import annotations
 

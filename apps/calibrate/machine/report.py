@@ -1,4 +1,4 @@
-"""Tell a calibration of a machine: as text, and as JSON."""
+"""Report a calibration of a machine as text and as JSON."""
 
 from __future__ import annotations
 

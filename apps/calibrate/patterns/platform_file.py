@@ -11,7 +11,7 @@ from apps.calibrate.platform_file import Cluster
 from platforms.grids.xml import number_text, root_element, written_root
 
 MOST_NODES = 256  # whose pairs have links of their own
-EAGER_BYTES = 65536  # below it MPI_Send does not wait: SimGrid's default, as patterns do not tell
+EAGER_BYTES = 65536  # below it MPI_Send does not wait: SimGrid's default, because patterns do not show it
 
 
 def sharing_options(collectives: str, alltoall: str) -> dict[str, str]:

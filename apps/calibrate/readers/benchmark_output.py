@@ -119,7 +119,7 @@ def netpipe_samples(path: str, text: str) -> Iterator[Sample]:
 
 
 def _np_out_fields(line: str) -> list[str] | None:
-    """Return bytes, Mbit/s and s of a line of np.out; None if it is none."""
+    """Return bytes, Mbit/s and s of a line of np.out; None for other lines."""
     fields = line.split()
     try:
         size, mbits, time_s = map(float, fields)

@@ -20,7 +20,7 @@ BENCHMARK_COLUMNS = ("benchmark", "size_bytes", "time_us")  # of a table of OSU'
 _ONE_WAY = ("latency", "pingpong")  # benchmarks that print half of a round trip between two ranks
 _CALIBRATION_LINE = re.compile(r"MPI_\w+\s*,")
 _CALLS = {"MPI_Send": "send", "MPI_Isend": "isend", "MPI_Recv": "recv"}
-_OTHERS = ("MPI_Wtime", "MPI_Test", "MPI_Iprobe")  # that the same program times, and SMPI's network does not need
+_OTHERS = ("MPI_Wtime", "MPI_Test", "MPI_Iprobe")  # timed by the same program, but not needed for SMPI's network
 
 
 def is_named_csv(line: str) -> bool:
