@@ -85,7 +85,7 @@ def _lines(program: BuiltProgram) -> list[str]:
 
 def answer(request: BuildRequest) -> Built:
     """Build, and say what was built."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.programs.compilers.build import build_here
     from platforms.simgrid.installed import check_simgrid
 
@@ -97,7 +97,7 @@ def answer(request: BuildRequest) -> Built:
 
 
 def _checked(path: Path) -> BuiltProgram:
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.programs.lacking import lacked_functions
     from apps.programs.libraries import needed_names
     from apps.programs.own_program import read_program

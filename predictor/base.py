@@ -225,7 +225,7 @@ class Prediction:
 
     @property
     def compute_share(self) -> float | None:
-        """Share of computation in the predicted time; None where the model does not give it."""
+        """Share of computation in the predicted time; None if the model does not give it."""
         compute_s = self.parts.get("compute_s")
         if compute_s is None or not self.time_s > 0:
             return None

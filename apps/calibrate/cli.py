@@ -35,14 +35,14 @@ def answer(request: CalibrateRequest) -> Reply:
     request = _completed(request)
     _check(request)
     if request.patterns:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         from apps.calibrate.patterns import report as patterns
         from apps.calibrate.patterns.calibrate import calibrated as from_patterns
 
         shared = from_patterns(request, _files(request))
         return Reply(shared, lambda: patterns.as_text(shared, wide=request.wide), lambda: patterns.as_json(shared))
     if not request.p2p:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         from apps.calibrate.machine import report as machines
         from apps.calibrate.machine.command import calibrated as of_machine
 
@@ -52,7 +52,7 @@ def answer(request: CalibrateRequest) -> Reply:
             lambda: machines.as_text(machine, files, wide=request.wide),
             lambda: machines.as_json(machine, files),
         )
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.calibrate.report import as_json, as_text
 
     calibration = calibrated(request)
@@ -66,7 +66,7 @@ def calibrated(request: CalibrateRequest) -> Calibration:
         UserError: A file cannot be read or written, or its content is wrong.
         SimulationError: The replay does not succeed.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.calibrate.message_error import ends, property_of
     from apps.calibrate.model import model_of
     from apps.calibrate.picture import calibration_figure
@@ -102,7 +102,7 @@ def _check(request: CalibrateRequest) -> None:
     Raises:
         UserError: An option has a wrong value, or a file cannot be written.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from platforms.grids.grid import SPEED_RANGE_FLOPS
 
     for name, value, least, most in (
@@ -167,7 +167,7 @@ def _completed(request: CalibrateRequest) -> CalibrateRequest:
         if value is not None and name not in own_options:
             raise UserError(f"{shown} {value}", f"has no effect with --{kinds[0]}", "Leave it out")
         if value is None and own_options.get(name) == NEEDED:
-            raise UserError(f"--{kinds[0]}", f"{shown} is missing", "Give it: the measured times do not show it")
+            raise UserError(f"--{kinds[0]}", f"{shown} is missing", "Give it: the measured times do not contain it")
         if value is None:
             defaults[name] = own_options.get(name)
     if "nodes" in own_options and len(request.core_gflops or ()) != 1:

@@ -56,7 +56,7 @@ def platform_file(
     Each node has a split-duplex link to a switch that limits nothing.  A message crosses two links, each with half the
     latency.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = root_element(options, provenance)

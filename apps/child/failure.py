@@ -134,14 +134,14 @@ def _ended_badly(done: Finished) -> Failure:
         return Failure(f"the simulation aborted: {telling_line(done.log)}", by_platform=True)
     if number in (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGXCPU):
         return Failure(f"the simulation was killed ({name})")
-    told = telling_line(done.log)
+    text = telling_line(done.log)
     stack = _STACK.search(done.log)  # one of a dozen lines of SimGrid's advice
-    if stack or told.removesuffix(" (core dumped)") in (_SILENCE, signal.strsignal(number)):  # the shell's own text
-        told = "a fault of the program or of SimGrid"
+    if stack or text.removesuffix(" (core dumped)") in (_SILENCE, signal.strsignal(number)):  # the shell's own text
+        text = "a fault of the program or of SimGrid"
         if number in (signal.SIGSEGV, signal.SIGBUS):
             size = f" of {stack[1]} KiB" if stack else ""
-            told += f", or its stack{size} is too small (--cfg contexts/stack-size:KIB)"
-    return Failure(f"the simulation crashed ({name}): {told}")
+            text += f", or its stack{size} is too small (--cfg contexts/stack-size:KIB)"
+    return Failure(f"the simulation crashed ({name}): {text}")
 
 
 def _printed_last(output: str) -> str:

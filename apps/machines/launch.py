@@ -83,10 +83,10 @@ def printed_json(done: Launched) -> dict[str, Any] | None:
     for line in reversed(done.stdout.splitlines()):
         if line.startswith("{"):
             try:
-                told = json.loads(line)
+                parsed = json.loads(line)
             except ValueError:
                 return None
-            return told if isinstance(told, dict) else None
+            return parsed if isinstance(parsed, dict) else None
     return None
 
 
@@ -310,7 +310,7 @@ def _rank_command(
     """Return the words that a rank executes: env sets variables and libraries, whatever the launcher passes on."""
     for library in preload:
         if any(character.isspace() or character == ":" for character in str(library)):
-            raise KernelError(f"library {library}", "the loader cannot be told such a name", "Use another cache folder")
+            raise KernelError(f"library {library}", "the loader cannot handle such a name", "Use another cache folder")
     of_run = {name: value.replace("{folder}", str(folder)) for name, value in environment.items()}
     variables = {**dict(machine.environment), **of_run}
     libraries = [*machine.preload, *map(str, preload)]

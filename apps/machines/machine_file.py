@@ -309,7 +309,7 @@ def _preload(table: CheckedTable) -> tuple[str, ...]:
     for name in names:
         unusable = any(character.isspace() or character == ":" or not character.isprintable() for character in name)
         if not os.path.isabs(name) or unusable:
-            problem = f"preload has {name!r}, which the loader cannot be told"
+            problem = f"preload has {name!r}, which the loader cannot handle"
             raise PlatformError(table.of("preload"), problem, "Give absolute names without blanks and colons")
     return names
 

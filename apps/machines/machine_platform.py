@@ -42,7 +42,7 @@ def check_hosts(machine: Machine, platform: Platform) -> None:
 
 def _xml(machine: Machine) -> bytes:
     """Return the platform file: one switch per cluster, and one router between the clusters."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = etree.Element("platform", version="4.1")
@@ -64,7 +64,7 @@ def _xml(machine: Machine) -> bytes:
 
 
 def _between(machine: Machine, world: etree._Element) -> None:
-    from lxml import etree  # imported here for a quick start: it is slow to import
+    from lxml import etree  # imported here because it is slow to import
 
     for cluster in machine.clusters if len(machine.clusters) > 1 else ():
         _link(world, f"{cluster.name}-uplink", _rest(machine), hops=2)
@@ -91,7 +91,7 @@ def _switch(cluster: MachineCluster) -> str:
 
 def _link(zone: etree._Element, name: str, wire: Wire, *, hops: int) -> None:
     """Add a link with its share of the latency of a way over ``hops`` of them."""
-    from lxml import etree  # imported here for a quick start: it is slow to import
+    from lxml import etree  # imported here because it is slow to import
 
     etree.SubElement(
         zone, "link", id=name, sharing_policy="SPLITDUPLEX",

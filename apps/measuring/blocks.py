@@ -52,11 +52,11 @@ def measure_blocks_on_machine(
             time_limit_s=time_limit_s,
             stop=stop,
         )
-    told = printed_json(done) if done.succeeded else None
-    if told is None:
+    printed = printed_json(done) if done.succeeded else None
+    if printed is None:
         raise SimulationError(f"measuring the blocks of machine {machine.name}: {done.why}", done.stderr)
-    node_s = sum(map(node_seconds, plan.experiments, told["held_s"]))
-    times_s = tuple((float(median(rounds)),) for rounds in told["times_s"])
+    node_s = sum(map(node_seconds, plan.experiments, printed["held_s"]))
+    times_s = tuple((float(median(rounds)),) for rounds in printed["times_s"])
     return Measurement(times_s, node_s, done.wall_s, (None,) * len(times_s))
 
 

@@ -198,12 +198,12 @@ def _repeat(spec: RunSpec, machine: Machine, done: Launched) -> _Repeat:
     return _Repeat(notes, done, output)
 
 
-def same_host(asked: str, told: str) -> bool:
-    """Tell whether a host's name in the machine's file matches the name the host reports.
+def same_host(asked: str, reported: str) -> bool:
+    """Return whether a host's name in the machine's file matches the name the host reports.
 
     One of the two names may have a domain.
     """
-    first, second = real_name(asked), told
+    first, second = real_name(asked), reported
     return first == second or first.partition(".")[0] == second or first == second.partition(".")[0]
 
 

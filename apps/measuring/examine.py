@@ -122,15 +122,15 @@ def _hosts(machine: Machine, layer: Path, probe: Path) -> Iterator[Part]:
     """Run the probe on all hosts at once, in an order that no launcher would choose by itself."""
     asked = _order(machine)
     done = _probe(machine, layer, probe, asked)
-    told = None if isinstance(done, str) else printed_json(done)
-    if told is None and not isinstance(done, str) and done.stdout.count('{"ranks"') > 1:
+    answer = None if isinstance(done, str) else printed_json(done)
+    if answer is None and not isinstance(done, str) and done.stdout.count('{"ranks"') > 1:
         done = _probe(machine, layer, probe, asked[:1])  # each rank reported as if it were alone, and lines mix
-        told = None if isinstance(done, str) else printed_json(done)
-    if isinstance(done, str) or not done.succeeded or told is None:
+        answer = None if isinstance(done, str) else printed_json(done)
+    if isinstance(done, str) or not done.succeeded or answer is None:
         why = done if isinstance(done, str) else done.why
         yield from _alone(machine, layer, probe, asked, why)
         return
-    ranks = told["ranks"]
+    ranks = answer["ranks"]
     if len(ranks) != len(asked):
         yield _other_library(machine, asked, ranks)
         return

@@ -73,19 +73,19 @@ def measure_on_machine(
             time_limit_s=time_limit_s,
             stop=stop,
         )
-    told = printed_json(done) if done.succeeded else None
-    if told is None:
+    printed = printed_json(done) if done.succeeded else None
+    if printed is None:
         raise SimulationError(f"measuring the network of machine {machine.name}: {done.why}", done.stderr)
     count = len(plan.experiments)
     times_s = tuple(
-        tuple(map(median, zip(*told["times_s"][i::count], strict=True))) for i in range(count)
+        tuple(map(median, zip(*printed["times_s"][i::count], strict=True))) for i in range(count)
     )  # a time of each of its exchanges
     ratios = [
         repeat / middle
         for i, medians in enumerate(times_s)
-        for times in told["times_s"][i + count :: count]  # without the first repeat, which opens connections
+        for times in printed["times_s"][i + count :: count]  # without the first repeat, which opens connections
         for repeat, middle in zip(times, medians, strict=True)
         if middle > 0
     ]
     scatter = tuple(map(float, np.quantile(ratios, _ENDS) ** _OF_MEDIAN)) if len(ratios) >= _FEWEST else None
-    return Measurement(times_s, node_seconds(rounds, told["took_s"]), done.wall_s, scatter=scatter)
+    return Measurement(times_s, node_seconds(rounds, printed["took_s"]), done.wall_s, scatter=scatter)

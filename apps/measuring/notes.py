@@ -62,8 +62,8 @@ class Notes:
     @property
     def throttled(self) -> int:
         """Throttling events on all hosts; -1 if no host reports them."""
-        told = {rank.host: rank.throttled for rank in self.ranks if rank.throttled >= 0}
-        return sum(told.values()) if told else -1
+        data = {rank.host: rank.throttled for rank in self.ranks if rank.throttled >= 0}
+        return sum(data.values()) if data else -1
 
 
 def parse_notes(content: bytes, nranks: int) -> Notes:
@@ -73,9 +73,9 @@ def parse_notes(content: bytes, nranks: int) -> Notes:
         ValueError: The file is not one of ``nranks`` ranks.
     """
     try:
-        told = json.loads(content)
-        ranks = tuple(_rank(entry) for entry in told["ranks"])
-        mpi = " ".join(str(told["mpi"]).split())
+        data = json.loads(content)
+        ranks = tuple(_rank(entry) for entry in data["ranks"])
+        mpi = " ".join(str(data["mpi"]).split())
     except (KeyError, TypeError, AttributeError) as err:
         raise ValueError(f"the layer's file lacks {err}") from err
     if len(ranks) != nranks:
@@ -98,17 +98,17 @@ def collectives(counts: Sequence[Counts]) -> dict[str, Any]:
     }
 
 
-def _rank(told: dict[str, Any]) -> RankNotes:
+def _rank(data: dict[str, Any]) -> RankNotes:
     return RankNotes(
         **{
-            **told,
-            "section": _counts(told["section"]),
-            "iteration": _counts(told["iteration"]),
-            "iteration_end_s": tuple(told["iteration_end_s"]),
-            "iteration_compute_s": tuple(told["iteration_compute_s"]),
+            **data,
+            "section": _counts(data["section"]),
+            "iteration": _counts(data["iteration"]),
+            "iteration_end_s": tuple(data["iteration_end_s"]),
+            "iteration_compute_s": tuple(data["iteration_compute_s"]),
         }
     )
 
 
-def _counts(told: dict[str, Any]) -> Counts:
-    return Counts(**{**told, "collectives": {name: tuple(pair) for name, pair in told["collectives"].items()}})
+def _counts(data: dict[str, Any]) -> Counts:
+    return Counts(**{**data, "collectives": {name: tuple(pair) for name, pair in data["collectives"].items()}})

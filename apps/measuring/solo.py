@@ -71,11 +71,11 @@ def solo_times(
         time_limit_s=_LIMIT_S,
         retries=0,
     )
-    told = printed_json(done) if done.succeeded else None
-    if told is None:
+    printed = printed_json(done) if done.succeeded else None
+    if printed is None:
         raise SimulationError(f"{name} on machine {machine.name}: {done.why}", done.stderr)
     try:
         notes = parse_notes(done.files[FILE], len(hosts))
     except (KeyError, ValueError) as err:
         raise SimulationError(f"{name} on machine {machine.name}: the layer has measured nothing", done.stderr) from err
-    return float(sum(told["flops"])), tuple(rank.compute_s for rank in notes.ranks)
+    return float(sum(printed["flops"])), tuple(rank.compute_s for rank in notes.ranks)

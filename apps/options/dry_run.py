@@ -43,7 +43,7 @@ def print_plan(request: Request, plan: Plan) -> int:
     Raises:
         UserError: Options do not fit together or are out of range.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.runs.plan import plan_text
     from apps.store import Store
     from apps.store.database import DATABASE

@@ -110,7 +110,7 @@ def store_from_request(request: PoolOptions) -> Iterator[Store | None]:
     if request.no_store:
         yield None
         return
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.store import Store
 
     with Store(None if request.store is None else Path(request.store)) as store:
@@ -159,7 +159,7 @@ def runner_from_request(
 @contextmanager
 def _quiet_runner(request: RunnerOptions, scheduler: tuple[str, ...] | None, cautions: Cautions) -> Iterator[Runner]:
     """Yield a Runner that reports its progress but prints no cautions."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.runs.runner import Runner
     from apps.runs.simulate import simulate
 

@@ -242,7 +242,7 @@ def _line(x: Array, y: Array, least_per_byte_s: float) -> tuple[float, float]:
         line = parameters[0] + (parameters[1] + floor) * x / scale_bytes
         return np.asarray(np.log(np.maximum(line, 1e-12)) - np.log(y / scale_s))
 
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.optimize import least_squares
 
     done = least_squares(

@@ -73,7 +73,7 @@ class Kernel:
 
     @property
     def reference(self) -> Path | None:
-        """Python module that computes the reference results for mode ``verify``; None where they are published."""
+        """Python module that computes the reference results for mode ``verify``; None if they are published."""
         return self.file("reference.py")
 
     @property

@@ -52,7 +52,7 @@ class Timer(Protocol):
         """The rank whose time is printed, or None for the longest time of all ranks."""
 
     def settings(self, iterations: int) -> dict[str, str]:
-        """Return the recorder's settings for a run of so many iterations."""
+        """Return the recorder's settings for a run of a number of iterations."""
 
 
 class NativeMpi(Protocol):
@@ -277,7 +277,7 @@ def watch(included: Container[Path]) -> Any:
 
 
 def built_from(executable: Path) -> dict[str, str] | None:
-    """Return the state of the other files that decided an executable; None where they could not be observed."""
+    """Return the state of the other files that decided an executable; None if they could not be observed."""
     files: dict[str, str] | None = provided(_WATCHED).opened_by_build(executable) if is_there(_WATCHED) else {}
     return files
 
@@ -325,14 +325,14 @@ def _split(arguments: str, *, any_word: bool) -> tuple[str, ...]:
 
 def _check_iterations(program: UserProgram) -> None:
     texts = (*program.arguments, *(text for _, text in program.files))
-    told = any(PLACEHOLDER in text for text in texts)
-    if told and program.iterations is None:
+    has_placeholder = any(PLACEHOLDER in text for text in texts)
+    if has_placeholder and program.iterations is None:
         problem = f"they contain {PLACEHOLDER}, but the number of iterations of a full run is not given"
         where = "--program-args" if any(PLACEHOLDER in word for word in program.arguments) else "--program-file"
         raise OptionError(where, problem, "Give --program-iterations N too")
     if program.iterations is not None:
         where = f"--program-iterations {program.iterations}"
-        if not told:
+        if not has_placeholder:
             problem = "neither arguments nor files contain it" if program.files else "the arguments do not contain it"
             remedy = f"Write {PLACEHOLDER} in --program-args, or in an input file (--program-file)"
             raise KernelError(where, problem, remedy)
@@ -407,5 +407,5 @@ def _content_hash(
         environment.append(str(path.absolute()))
     names = [os.path.relpath(file, path.parent) if not is_system(file) else str(file) for file in included]
     names[0] = path.suffix  # a copy under another name is the same program
-    told = [*compiler_stamps(find_compiler(compiler)), *FLAGS, *flags, environment, names, [*included.values()]]
-    return hashlib.sha256(repr(told).encode()).hexdigest()
+    hashed = [*compiler_stamps(find_compiler(compiler)), *FLAGS, *flags, environment, names, [*included.values()]]
+    return hashlib.sha256(repr(hashed).encode()).hexdigest()

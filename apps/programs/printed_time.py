@@ -22,7 +22,7 @@ class Printed:
     digit_s: float  # the worth of its last digit
 
     def is_near(self, time_s: float) -> bool:
-        """Tell whether a time is the printed one, as far as its digits tell."""
+        """Return whether a time is the printed one, as far as its digits tell."""
         return abs(time_s - self.time_s) <= self.digit_s * (1 + 1e-9) + 1e-9 * abs(self.time_s)
 
 
@@ -42,7 +42,7 @@ class Timer:
     simulated: bool  # both readings are of the simulated time, so that the program prints it
 
     def settings(self, iterations: int) -> dict[str, str]:
-        """Return the recorder's setting for a run of so many iterations (recorder/timer.c)."""
+        """Return the recorder's setting for a run of a number of iterations (recorder/timer.c)."""
         first, last, begin, end = (
             base + slope * iterations for base, slope in (self.first, self.last, self.begin, self.end)
         )

@@ -142,7 +142,7 @@ def __getattr__(name: str) -> np.dtype[np.void]:
     """Return EVENT, the dtype of an event, built at first use because numpy is slow to import."""
     if name != "EVENT":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import numpy as np
 
     event: np.dtype[np.void] = globals().setdefault("EVENT", np.dtype(list(_EVENT)))

@@ -273,7 +273,7 @@ def _drift_s(table: npt.NDArray[np.float64], middle_s: npt.NDArray[np.float64]) 
 
 
 def _vary(table: npt.NDArray[np.float64], middle_s: npt.NDArray[np.float64]) -> bool:
-    """Tell whether the computation of the iterations changes by more than the measurement noise.
+    """Return whether the computation of the iterations changes by more than the measurement noise.
 
     It does if the medians of successive blocks of iterations drift apart, if some iterations take several times the
     median, or if many take longer.

@@ -114,7 +114,7 @@ def on_this_computer(spec: RunSpec, time_limit_s: float | None) -> RunSpec:
 
 def _made(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | None) -> tuple[Recording, Inputs | None]:
     """Run the program, and return its recording without dates, and its inputs."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.recording.iterations import without_marks
     from apps.recording.smoothed import smoothed
 

@@ -57,15 +57,15 @@ class Inputs:
         return {"files": self.files, "environment": self.environment, **more}
 
 
-def from_json(told: Any) -> Inputs | None:
+def from_json(data: Any) -> Inputs | None:
     """Return the inputs that ``to_json`` has written; None for anything else."""
-    if not isinstance(told, dict) or told.keys() - {"threads"} != {"files", "environment"}:
+    if not isinstance(data, dict) or data.keys() - {"threads"} != {"files", "environment"}:
         return None
-    files, environment = told["files"], told["environment"]
+    files, environment = data["files"], data["environment"]
     if not isinstance(files, dict) or not isinstance(environment, dict):
         return None
     known = all(isinstance(file, str) for file in files.values())
-    return Inputs(files, environment, threads=told.get("threads") is True) if known else None
+    return Inputs(files, environment, threads=data.get("threads") is True) if known else None
 
 
 def merged(several: Iterable[Inputs | None]) -> Inputs | None:

@@ -90,7 +90,7 @@ class RunRecord:
     link_energy_j: dict[str, float] | None = field(default=None, metadata={"to_json": packed, "from_json": unpacked})
     energy_span_s: float | None = None
     iteration_energy: IterationEnergy | None = field(default=None, compare=False, metadata={"kept": False})
-    # What a reader must know; derived anew for records from the store (apps/runs/cautions.py), and so not stored.
+    # Cautions; not stored, but derived again for records from the store (apps/runs/cautions.py).
     cautions: tuple[str, ...] = field(default=(), compare=False, metadata={"kept": False})
     # What a user's program has read; the store keeps it beside the identity.  None: a kernel, or not observed.
     inputs: Inputs | None = field(default=None, compare=False, metadata={"kept": False})
@@ -167,7 +167,7 @@ class RunRecord:
 
 
 def without_computation(record: RunRecord) -> bool:
-    """Tell whether computation takes no time in a simulated run, so that its time is one of communication alone."""
+    """Return whether computation takes no time in a simulated run, so that its time is one of communication alone."""
     return record.source == "simulation" and (
         record.identity.get("compute") == "none" or ("arguments" in record.identity and not any(record.compute_s))
     )

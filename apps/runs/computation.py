@@ -75,7 +75,7 @@ def with_work(
 
 
 def needs_work(spec: RunSpec) -> bool:
-    """Tell whether the computation of the spec's program must be timed before it is simulated.
+    """Return whether the computation of the spec's program must be timed before it is simulated.
 
     Raises:
         UserError: The program cannot be compiled or read.
@@ -164,7 +164,7 @@ def _noted(
     plain: RunSpec, iterations: int, *, apart: bool, time_limit_s: float | None, stop: threading.Event | None
 ) -> tuple[Finished, tuple[npt.NDArray[np.void], ...], float]:
     """Return a timed run, its steps by rank, and the computation time of additional threads, s."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.recording.files import Incomplete
     from apps.recording.work import read_steps
     from apps.smpi.engine import note_work

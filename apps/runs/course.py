@@ -22,7 +22,7 @@ _UNSEEN = ("MPI_Request_get_status",)  # polls that are not recorded
 
 
 def looks(inputs: Inputs | None) -> bool:
-    """Tell whether a program polls for messages."""
+    """Return whether a program polls for messages."""
     return inputs is not None and bool(inputs.polls)
 
 
@@ -44,9 +44,9 @@ def on_its_course(
     """
     if inputs is None or plain.engine != "smpi" or plain.target.problem.program is None:
         return recording
-    told = tuple(_of_surroundings(inputs))
+    of_surroundings = tuple(_of_surroundings(inputs))
     if not inputs.polls and not inputs.clocks and (inputs.compared_whole or not inputs.reads):
-        return replace(recording, cautions=told) if told else recording
+        return replace(recording, cautions=of_surroundings) if of_surroundings else recording
     slower = _slower(plain, slow_hosts=not looks(inputs))
     other, difference = _on_slower(slower, recording, time_limit_s, with_looks=looks(inputs) and _is_exact(plain))
     depends: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ def on_its_course(
             f"{difference}",
         )
     seen = _is_exact(plain) and not _one_sided(other)
-    return replace(other, cautions=(*_of_looks(inputs, seen=seen), *(depends or told)))
+    return replace(other, cautions=(*_of_looks(inputs, seen=seen), *(depends or of_surroundings)))
 
 
 def _of_surroundings(inputs: Inputs) -> Iterator[str]:
@@ -66,12 +66,12 @@ def _of_surroundings(inputs: Inputs) -> Iterator[str]:
 
 
 def _is_exact(plain: RunSpec) -> bool:
-    """Tell whether computation takes the same time in every run."""
+    """Return whether computation takes the same time in every run."""
     return plain.compute != "measured" or plain.work is not None
 
 
 def _one_sided(recording: Recording) -> bool:
-    """Tell whether a recording has one-sided calls, whose requests polls do not show."""
+    """Return whether a recording has one-sided calls, whose requests polls do not show."""
     return any(bool((events["mode"][events["kind"] <= Kind.RECV] >= Mode.PUT).any()) for events in recording.events)
 
 

@@ -48,7 +48,7 @@ class Cluster:
 
     def __init__(self, address: str, *tls_files: str):
         try:
-            # Imported here for a quick start: it is slow to import.
+            # Imported here because it is slow to import.
             from distributed import Client
         except ImportError:
             raise UserError("--scheduler", "Dask is not installed", "Run pip install '.[cluster]'") from None
@@ -78,8 +78,10 @@ class Cluster:
 
     def _check_places(self, address: str) -> None:
         """Refuse workers whose results could differ; workers that join later are checked at each of their runs."""
-        for worker, told in self._client.run(place, on_error="return").items():
-            differs = f"no usable installation ({told!r})" if isinstance(told, Exception) else difference(place(), told)
+        for worker, found in self._client.run(place, on_error="return").items():
+            differs = (
+                f"no usable installation ({found!r})" if isinstance(found, Exception) else difference(place(), found)
+            )
             if differs is not None:
                 self._client.close()
                 raise _unlike(f"--scheduler {address}", f"worker {worker}", differs)
@@ -97,7 +99,7 @@ class Cluster:
                 NO_WORKERS_S, or the scheduler is gone.
             Stopped: ``stop`` is set.  A run that a worker has already begun continues there; its result is dropped.
         """
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from distributed import KilledWorker
 
         what = f"{spec.target.problem} on {spec.target.platform.name}"
@@ -154,7 +156,7 @@ def _check_address(address: str) -> None:
     Raises:
         UserError: It is invalid.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from distributed.comm.addressing import get_address_host_port
 
     try:
@@ -172,7 +174,7 @@ def _security(address: str, files: tuple[str, ...]) -> Security:
     Raises:
         UserError: A file cannot be read or is not a certificate or key, or an encrypted scheduler needs some.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from distributed.security import Security
 
     more = dict(zip(("tls_ca_file", "tls_client_cert", "tls_client_key"), files, strict=False))
@@ -206,7 +208,7 @@ def _reason(err: Exception) -> str:
 
 def _lost() -> tuple[type[Exception], ...]:
     """Return the errors that Dask's client raises when the scheduler does not answer."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from distributed.client import ClosedClientError
 
     return OSError, RuntimeError, TimeoutError, ClosedClientError

@@ -107,7 +107,7 @@ def neutral_platform(nranks: int, *, slow: bool = False, slow_hosts: bool = Fals
 
     The network is not ``ideal``, on which SimGrid 3.32 crashes when 32 ranks send to each other at once.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from platforms.read.read import materialise
 
     slower = 1e3 if slow else 1.0

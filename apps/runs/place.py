@@ -52,7 +52,7 @@ def _code_hash() -> str:
 
 
 def _compiler_version() -> str:
-    told = subprocess.run(
+    done = subprocess.run(
         [real_compiler(find_compiler("smpicc")), "--version"], capture_output=True, text=True, check=False, timeout=60
     )
-    return told.stdout.partition("\n")[0] or "unknown"
+    return done.stdout.partition("\n")[0] or "unknown"

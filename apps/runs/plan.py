@@ -89,8 +89,8 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
     known = {spec: record for spec in plan.specs if (record := _kept(spec, store)) is not None}
     evidence = [*_recordings(plan.recordings, store), *_experiments(plan.experiments, store)]
     others = [*plan.others, *_timings([*plan.specs, *(spec for spec, _ in plan.recordings)], store)]
-    told = evidence or others or plan.refusals
-    lines = [] if told and not plan.specs else [_runs_text(plan, known, jobs)]
+    more_lines = evidence or others or plan.refusals
+    lines = [] if more_lines and not plan.specs else [_runs_text(plan, known, jobs)]
     lines += _costs(plan, known)
     for steps, asker in ((evidence, ", ".join(plan.askers)), (others, "")):
         if steps:

@@ -77,7 +77,7 @@ def record_events(
     read: list[Inputs | None] = []
 
     def settle_inputs(inputs: Inputs | None) -> Inputs | None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from apps.runs.surroundings import settled
 
         return settled(spec, inputs, store=store, time_limit_s=time_limit_s, stop=stop)
@@ -95,8 +95,8 @@ def record_events(
     kept = None if recording.timed and spec.machine is None else store
     inputs = None if spec.target.problem.program is None else settle_inputs(merged(read))
     if inputs is not None and (inputs.asks or inputs.varies or inputs.threads or recording.cautions):
-        told = replace(recording, asks=inputs.asks, varies=inputs.varies, threads=inputs.threads)
-        return _finished(told, spec)  # removed, because archives do not contain it
+        with_inputs = replace(recording, asks=inputs.asks, varies=inputs.varies, threads=inputs.threads)
+        return _finished(with_inputs, spec)  # removed, because archives do not contain it
     if kept is not None:
         events = sum(map(len, recording.events))
         kept.put_bytes("recording", identity, to_bytes(recording), inputs=inputs, summary=f"{events} events")
@@ -137,7 +137,7 @@ def _record(
     read: list[Inputs | None],
 ) -> Recording:
     """Return the recording; the inputs of all its runs are added to ``read``."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.recording.iterations import without_marks
     from apps.runs.course import looks, on_its_course
 
@@ -169,7 +169,7 @@ def _record_on_machine(
 
     For a user's program it covers a full run: a machine does not show whether iterations are alike.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.recording.iterations import without_marks
 
     target, is_program = spec.target, spec.target.problem.program is not None
@@ -183,7 +183,7 @@ def _record_on_machine(
 
 def _record_marked(plain: RunSpec, iterations: int, time_limit_s: float | None, read: list[Inputs | None]) -> Recording:
     """Return a recording of all iterations of a user's program, with marks if their boundaries are known."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.recording.iterations import marked_iterations, split_iterations, with_marks, without_marks
 
     recording = _record_once(plain, iterations, time_limit_s, read)
@@ -209,7 +209,7 @@ def _record_like_all(
         limits: As for ``shown_pattern``.
         read: The program's inputs are added to it.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.recording.files import Incomplete, read_events, read_moments, without_clocks
     from apps.recording.fingerprints import cuts_at, fingerprints_of_calls, fingerprints_of_marks, read_calls
     from apps.recording.iterations import marked_iterations, split_iterations, with_marks, without_marks
@@ -265,7 +265,7 @@ def _record_like_all(
 
 
 def _record_once(plain: RunSpec, iterations: int, time_limit_s: float | None, read: list[Inputs | None]) -> Recording:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.recording.files import without_clocks
 
     what = plain.target.problem.on(plain.target.nranks)

@@ -31,7 +31,7 @@ def run_recorded(
         SimulationError: The run does not succeed.
         Stopped: ``stop`` was set.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.recording.files import Incomplete, read_events
 
     with scratch_folder("recording") as folder:

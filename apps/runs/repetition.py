@@ -207,7 +207,7 @@ def _messages(record: RunRecord) -> int:
 
 
 def _same_counts(record: RunRecord, full: Fingerprints) -> bool:
-    """Tell whether a record counts the messages and bytes of the full run."""
+    """Return whether a record counts the messages and bytes of the full run."""
     return all(
         getattr(record, name) == tuple(int(totals[name]) for totals in full.totals)
         for name in ("messages", "bytes", "self_messages", "self_bytes")

@@ -70,7 +70,7 @@ def _simulated(
     full_below_messages: int | None,
 ) -> RunRecord:
     """Return the record of all iterations; the arguments are those of ``simulate``."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.runs.repetition import FULL_BELOW_MESSAGES, NOT_SETTLED, repeating
     from apps.runs.surroundings import settled
 

@@ -40,7 +40,7 @@ _NAMES = {
     "host": "the name of this computer",
     "clock": "the simulated time",
     "layout": "addresses in memory or the order of the environment",
-    "marks": "dates, inode numbers, links or permissions of files",
+    "marks": "dates, inodes, links or permissions of files",
     "computer": "limits or the processors of this computer, or its user",
     "names": "the name of a folder or file created for the run",
 }
@@ -173,12 +173,12 @@ def _identity(spec: RunSpec) -> dict[str, object]:
 
 def _read(content: bytes) -> Checked | None:
     try:
-        told = json.loads(content)
+        data = json.loads(content)
     except ValueError:
         return None
-    if not (isinstance(told, list) and told and all(isinstance(part, str) for part in told[1:])):
+    if not (isinstance(data, list) and data and all(isinstance(part, str) for part in data[1:])):
         return None
-    return Checked(tuple(told[1:]), told[0] is True)
+    return Checked(tuple(data[1:]), data[0] is True)
 
 
 def _compared(spec: RunSpec, time_limit_s: float | None, stop: threading.Event | None) -> Checked:

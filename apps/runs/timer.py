@@ -103,8 +103,8 @@ def _kept(store: Store | None, identity: dict[str, Any]) -> Timer | None:
         return None
     content = store.get_bytes("timer", identity)
     try:
-        told = {} if content is None else json.loads(content)
-        fields: dict[str, Any] = {name: tuple(at) if isinstance(at, list) else at for name, at in told.items()}
+        data = {} if content is None else json.loads(content)
+        fields: dict[str, Any] = {name: tuple(at) if isinstance(at, list) else at for name, at in data.items()}
         return Timer(**fields)
     except (ValueError, TypeError, AttributeError):
         return None

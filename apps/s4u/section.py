@@ -58,7 +58,7 @@ class Moment:
 
 
 class Section:
-    """The timed section of one rank.  It is open from the beginning; ``begin`` starts it anew."""
+    """The timed section of one rank.  It is open from the beginning; ``begin`` restarts it."""
 
     def __init__(self, clock_s: float = 0.0):
         self.all_marked = False  # whether nothing but what ``before`` marks precedes the first iteration

@@ -98,7 +98,7 @@ def run_iterations(
     """
     check_simgrid()
     if spec.target.problem.program is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from apps.smpi.user_run import run_user_iterations
 
         return run_user_iterations(spec, iterations, identity=identity, time_limit_s=time_limit_s, stop=stop)

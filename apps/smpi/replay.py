@@ -25,7 +25,7 @@ def replay_settings(spec: RunSpec, iterations: int, folder: Path) -> dict[str, s
     """
     if spec.compute != "measured" or spec.work is None:
         return {}
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.recording.work import Irregular, write_steps
 
     assert spec.host_speed_flops is not None  # checked with measured computation

@@ -155,7 +155,7 @@ def total(moments: Sequence[npt.NDArray[np.void]]) -> npt.NDArray[np.void]:
 
 
 def tells_energy(timeline: Timeline, hosts: Sequence[str], energy: Sequence[str]) -> bool:
-    """Tell whether the energy of each iteration is known.
+    """Return whether the energy of each iteration is known.
 
     If the program does not mark iterations, a host's energy is known if one of its ranks computes in each of them, or
     none of its ranks ever computes; a link's energy is never known.

@@ -225,9 +225,9 @@ class Store:
     def refuse(self, kind: str, key: str, reason: str) -> None:
         """Report that an entry, although as it was written, is not what its reader expects.
 
-        The caller makes it anew, which replaces it; all other entries stay.
+        The caller makes it again, which replaces it; all other entries stay.
         """
-        self._report(f"store {self.folder}: {kind} {key} is not used: {reason.rstrip('.')}. It is made anew.")
+        self._report(f"store {self.folder}: {kind} {key} is not used: {reason.rstrip('.')}. It is made again.")
 
     def claim(self, kind: str, key: str) -> claims.Claim | None:
         """Claim an entry that this process is about to make, until the context is left; None if another one has it."""

@@ -58,7 +58,7 @@ def write_timeline(option: str, text: str, spec: RunSpec, record: RunRecord, tim
         UserError: As check_timeline, or the program calls a function that the recorder does not know.
         SimulationError: The run does not succeed.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.timelines.activities import record_activities
 
     check_timeline(option, text)
@@ -74,7 +74,7 @@ def write_activities(option: str, text: str, activities: Activities) -> str:
     Raises:
         UserError: The file cannot be written.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from apps.timelines.chrome import chrome_lines
     from apps.timelines.paje import paje_lines
 

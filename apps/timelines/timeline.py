@@ -129,7 +129,7 @@ def _timeline(recording: Recording, iterations: int, simulated: int) -> Timeline
 
 def with_iterations(recording: Recording, iterations: int) -> tuple[Recording, int]:
     """Return the recording with marks of its iterations, found if there are none, and their number; 0: not found."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.recording.iterations import marked_iterations, split_iterations, with_marks
 
     if marked_iterations(recording) == iterations:

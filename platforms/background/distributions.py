@@ -60,7 +60,7 @@ class Distribution:
             count: Number of values.
             cores: Cores of the node; only the kind ``load`` depends on them.
         """
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         import numpy as np
 
         if self.kind == "constant":

@@ -24,7 +24,7 @@ class Availability:
     """Share of a node's speed that is left to the program, over time: constant in each epoch, and periodic."""
 
     shares: tuple[float, ...]
-    lengths_s: tuple[float, ...]  # of the epochs; (): one share for ever
+    lengths_s: tuple[float, ...]  # of the epochs; (): one share forever
     _until_s: tuple[float, ...] = field(init=False, repr=False, compare=False)
     _work_s: tuple[float, ...] = field(init=False, repr=False, compare=False)  # seconds of a quiet node, until then
 
@@ -90,7 +90,7 @@ def drawn(background: Background, grid: LoadableGrid, *, seed: int, stream: int,
     Raises:
         PlatformError: The background names a cluster or a wide-area link that the grid has not.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import numpy as np
 
     background.check(grid)

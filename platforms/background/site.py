@@ -87,7 +87,7 @@ class Site:
 
     def written(self, shares: Sequence[Profile]) -> Platform:
         """Return the platform of a file with these links, and with these profiles of its hosts."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from lxml import etree
 
         tree = etree.parse(str(loadable(self.platform)), etree.XMLParser(resolve_entities=False, no_network=True))
@@ -196,7 +196,7 @@ def _check_file(platform: Platform) -> None:
 
 def _check_declared(platform: Platform, names: Sequence[str]) -> None:
     """Raise PlatformError if the file has no zone, or lacks a <link> of one of these names."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = etree.parse(str(loadable(platform)), etree.XMLParser(resolve_entities=False, no_network=True)).getroot()

@@ -40,7 +40,7 @@ def random_grid(seed: int, number: int, ranges: Ranges | None = None) -> Grid:
 
     ``ranges`` is None for the default ranges.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     import numpy as np
 
     ranges = ranges or Ranges()

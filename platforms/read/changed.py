@@ -49,7 +49,7 @@ def changed_platform(
     routes = _routes(platform, hosts)
     links = {link.name: link for route in routes for link in route.links}
     _check(where, routes, links)
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = root_element(dict(platform.options), ())

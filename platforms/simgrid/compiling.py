@@ -1,7 +1,7 @@
 """Compile programs once and keep the executables in the cache folder.
 
 Every kept executable ends in a checksum of itself, behind all that the loader reads.  One that does not match its
-checksum is compiled anew.
+checksum is recompiled.
 """
 
 import hashlib
@@ -51,7 +51,7 @@ class Watch(Protocol):
     """Watches what a build opens (apps/programs/watched)."""
 
     def unchanged(self, executable: Path) -> bool:
-        """Tell whether all that the build of an executable has opened is as it was then."""
+        """Return whether all that the build of an executable has opened is as it was then."""
 
     def environment(self, work: Path) -> Mapping[str, str]:
         """Return the variables for the build in a folder."""
@@ -74,7 +74,7 @@ def compile_once(
 ) -> Path:
     """Return the executable of these sources; compile it if it is not in the cache folder yet.
 
-    It is compiled anew when the contents of the sources or headers, the command, the compiler, its environment or the
+    It is recompiled when the contents of the sources or headers, the command, the compiler, its environment or the
     SimGrid version change, or when it has been damaged, which a warning says.  Several processes may compile the same
     program at once.
 
@@ -279,7 +279,7 @@ def _is_whole(executable: Path) -> bool:
         raise unusable(executable.parent, f"{executable.name}: {err.strerror or err}") from err
     if hashlib.sha256(content).hexdigest().encode() == digest and os.access(executable, os.X_OK):
         return True
-    print(f"warning: {printable(str(executable))} was damaged. It is compiled anew.", file=sys.stderr)
+    print(f"warning: {printable(str(executable))} was damaged. It is recompiled.", file=sys.stderr)
     return False
 
 

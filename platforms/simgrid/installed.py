@@ -150,8 +150,8 @@ def compiler_flags() -> list[str]:
 @functools.cache
 def library_folders() -> tuple[str, ...]:
     """Return the folders in which smpirun lets the loader look for libraries first."""
-    told = re.search(r'^export LD_LIBRARY_PATH="([^"$]*)', _smpirun().read_text("utf-8", "replace"), re.MULTILINE)
-    return tuple(dict.fromkeys(filter(None, told[1].split(os.pathsep)))) if told else ()
+    exported = re.search(r'^export LD_LIBRARY_PATH="([^"$]*)', _smpirun().read_text("utf-8", "replace"), re.MULTILINE)
+    return tuple(dict.fromkeys(filter(None, exported[1].split(os.pathsep)))) if exported else ()
 
 
 def _ask_smpirun(smpirun: Path) -> str:

@@ -69,7 +69,7 @@ class _LiveLine:
                 self._draw()
 
     def _show(self) -> None:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
         from rich.table import Column

@@ -138,7 +138,7 @@ def complete(prediction: Prediction, predictor: str, target: Target, evidence: S
 
 
 def _without_computation(prediction: Prediction, target: Target, evidence: Sequence[Evidence]) -> bool:
-    """Tell whether the evidence of a user's program, or of runs in which computation takes no time, has none."""
+    """Return whether the evidence of a user's program, or of runs in which computation takes no time, has none."""
     used = [item.answer for item in evidence if not prediction.evidence or item.id in prediction.evidence]
     records = [answer for answer in used if isinstance(answer, RunRecord)]
     recordings = [answer for answer in used if isinstance(answer, Recording)]

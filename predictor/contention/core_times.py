@@ -100,7 +100,7 @@ class CoreTimes:
 
     def _factor(self, count: int) -> float | None:
         """Return the factor of a prediction interval (Student's t) for one more run beside the mean of ``count``."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from scipy.stats import t
 
         deviation, freedom = self.scatter

@@ -42,26 +42,26 @@ class Told:
 class Crowding:
     """The factors that measured runs tell."""
 
-    told: tuple[Told, ...] = ()
+    observations: tuple[Told, ...] = ()
 
     @property
     def most(self) -> int:
-        """The largest number of messages at which a factor was told; 0: none was."""
-        return max((one.messages for one in self.told), default=0)
+        """The largest number of messages at which a factor was observed; 0: none was."""
+        return max((one.messages for one in self.observations), default=0)
 
     def factors(self, messages: int) -> tuple[float, float, float]:
         """Return g at a number of messages, and the ends of its range."""
-        if not self.told or messages <= 0:
+        if not self.observations or messages <= 0:
             return 1.0, 1.0, 1.0
-        points = sorted({one.messages for one in self.told})
-        least = min(min(one.fewer for one in self.told), points[0] - 1)
+        points = sorted({one.messages for one in self.observations})
+        least = min(min(one.fewer for one in self.observations), points[0] - 1)
         x = np.log([max(least, 1), *points])
 
         def at(values: Sequence[Sequence[float]]) -> float:
             means = [0.0, *(float(np.mean(np.log(at_point))) for at_point in values)]
             return math.exp(float(np.interp(math.log(messages), x, means)))
 
-        same = [[one for one in self.told if one.messages == point] for point in points]
+        same = [[one for one in self.observations if one.messages == point] for point in points]
         return (
             at([[one.factor for one in group] for group in same]),
             at([[one.low for one in group] for group in same]),

@@ -91,7 +91,7 @@ def best_answer(target: Target, broker: Gatherer, *, on_machine: bool = False) -
         on_machine: As ``best_names``.
 
     Raises:
-        UserError: The last one cannot have its evidence, or the program does not run on so many ranks.
+        UserError: The last one cannot have its evidence, or the program does not run on this number of ranks.
         SimulationError: A run of the evidence fails.
     """
     names, passed = best_names(target, on_machine=on_machine)

@@ -103,7 +103,7 @@ class Answer:
 
 def answer(request: HplRequest) -> Reply:
     """Predict all runs."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.factorisation.cluster import cluster_of, nominal_products, read_products
     from predictor.factorisation.evaluate import Problem, evaluate
     from predictor.factorisation.interval import interval
@@ -151,7 +151,7 @@ def _grids_of(request: HplRequest, cluster: Cluster) -> list[tuple[int, int]]:
 
 def as_text(made: Answer, *, wide: bool = False) -> str:
     """Return the table that the command prints."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from platforms.terminal.prose import folded_lines
     from platforms.terminal.table import table_lines
 

@@ -74,7 +74,7 @@ def line_request(target: Target, evidence: Sequence[Evidence]) -> EvidenceReques
     Raises:
         OutOfRange: The measured times do not lie on lines.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.factorisation.calls import call_plan
     from predictor.network.survey import Survey, layout, next_plan
 
@@ -91,7 +91,7 @@ def line_request(target: Target, evidence: Sequence[Evidence]) -> EvidenceReques
 
 def _split(lines: Sequence[Evidence]) -> tuple[tuple[Measurement, ...], Measurement | None]:
     """Return the results of the ping-pongs between two nodes, and that of the MPI calls, if any."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.factorisation.calls import has_calls
 
     calls = next((e.measurement for e in lines if has_calls(e.request.plan)), None)
@@ -116,7 +116,7 @@ class PanelSetting:
         Raises:
             OutOfRange: The probe computes nothing, or messages share links other than those of single nodes.
         """
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.factorisation.evaluate import evaluate
 
         evaluated = evaluate(_run_of(target), self._machine(target, slowdown or {}))
@@ -132,7 +132,7 @@ class PanelSetting:
         )
 
     def _machine(self, target: Target, slowdown: Mapping[str, float]) -> Machine:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         import numpy as np
 
         from predictor.factorisation.machine import Curves, Machine
@@ -157,7 +157,7 @@ class PanelSetting:
 
     def _place(self, cluster: str) -> int:
         """Return the number of a cluster in the measured network; OutOfRange if its nodes share a link."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.structural.paths import PlaceOfLinks
 
         platform, hosts = self.probe.request.target.platform, self._ground.hosts
@@ -178,7 +178,7 @@ class PanelSetting:
 
     @cached_property
     def _ground(self) -> BareNetwork:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.structural.setting import ground_of
 
         if self.network is None:
@@ -210,7 +210,7 @@ def _curves_of(
     platform: Platform, hosts: tuple[str, ...], results: tuple[Measurement, ...], calls: Measurement | None
 ) -> Curves:
     """Return the times of messages between two nodes of a cluster and inside one, from the fitted lines."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.factorisation.calls import Calls, merged
     from predictor.factorisation.machine import Curves
     from predictor.network.survey import Survey, layout
@@ -241,7 +241,7 @@ def _columns(target: Target) -> int:
 
 
 def _run_of(target: Target) -> Run:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.factorisation.evaluate import Problem as Run
 
     given = dict(target.problem.params)

@@ -54,7 +54,7 @@ def graph_figure(
         problem = f"the graph has {len(graph.nodes)} elements, and a picture shows at most {MOST_NODES}"
         remedy = "Draw fewer ranks or iterations, or the first elements of each process (--elements N)"
         raise UserError("drawing", problem, remedy)
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
 
     rows = _rows(graph)
@@ -125,7 +125,7 @@ def _draw_order(axes: Axes, graph: DPGraph, rows: list[int]) -> None:
 
 
 def _draw_message(axes: Axes, graph: DPGraph, rows: list[int], source: int, target: int) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.patches import FancyArrowPatch
 
     (sender,), (receiver,) = graph.nodes[source].ranks, graph.nodes[target].ranks
@@ -144,7 +144,7 @@ def _draw_message(axes: Axes, graph: DPGraph, rows: list[int], source: int, targ
 
 
 def _draw_node(axes: Axes, node: Node, rank: int, row: int, *, marked: bool, label: str) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.patches import FancyBboxPatch, Polygon
 
     shape, color = _STYLES[node.element]

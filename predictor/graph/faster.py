@@ -185,7 +185,7 @@ class MeasuredNetwork:
         return min(window, narrowest / way.bound_Bps)
 
     def _explained(self, way: DirectedPath) -> bool:
-        """Tell whether the narrowest known link of a way is as slow as the way."""
+        """Return whether the narrowest known link of a way is as slow as the way."""
         return way.bound_Bps >= _EXPLAINED * self._narrowest_Bps(way, self.model.capacity_Bps)
 
     def _narrowest_Bps(self, way: DirectedPath, capacity_Bps: Mapping[str, float]) -> float:

@@ -190,7 +190,7 @@ class DPGraph:
             kept = [row[:end] for end, row in zip(ends, kept, strict=True)]
 
     def _whole(self, at: int, present: list[set[int]], everywhere: set[int], partners: dict[int, list[int]]) -> bool:
-        """Tell whether the other parts of a node are present: the send of a receive, all members of a synchronisation.
+        """Return whether a node's other parts are present: the send of a receive, all members of a synchronisation.
 
         A send may stand alone.
         """

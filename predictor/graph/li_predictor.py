@@ -418,7 +418,7 @@ class LiPredictor:
 
 
 def is_of_modes(evidence: Evidence) -> bool:
-    """Tell whether evidence comes from a ``mode_plan``, whose first experiment is in another mode."""
+    """Return whether evidence comes from a ``mode_plan``, whose first experiment is in another mode."""
     plan = evidence.request.plan
     if not isinstance(plan, NetworkPlan):
         return False

@@ -31,7 +31,7 @@ def timeline_figure(timed: TimedGraph, *, title: str = "") -> Figure:
     Raises:
         UserError: There are more than MOST_ROWS processes.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.collections import LineCollection
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D

@@ -63,7 +63,7 @@ def _shortest(length: np.ndarray) -> np.ndarray:
 
 
 def _explains(way: Way, slower: Mapping[Link, float]) -> bool:
-    """Tell whether exactly the messages over links of a way are slowed down, others by acknowledgements at most."""
+    """Return whether exactly the messages over links of a way are slowed down, others by acknowledgements at most."""
     over = [times for link, times in slower.items() if link in way]
     beside = [times for link, times in slower.items() if link not in way]
     if not over:

@@ -428,7 +428,7 @@ class Survey:
 
 
 def _is_open(low: int, high: int) -> bool:
-    """Tell whether two sizes are too far apart to locate a change between them."""
+    """Return whether two sizes are too far apart to locate a change between them."""
     return high - low > max(1, _EXACT * low)
 
 

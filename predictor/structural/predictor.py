@@ -176,7 +176,7 @@ class Structural:
 
     def fit(self, evidence: Sequence[Evidence]) -> StructuralModel:
         """Return the model from all evidence."""
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.structural.setting import Setting
 
         networks = {_platform(e).content_hash: e for e in evidence if _is_network(e)}
@@ -211,7 +211,7 @@ def _probed(problem: Problem) -> Problem:
 
 def _networks(known: Sequence[Target]) -> list[Target]:
     """Return the hosts whose network is measured, by platform: some of each cluster, fewer if only HPL is predicted."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.structural.sharing_survey import sampled
 
     together = [sampled(target) for target in one_per_platform([t for t in known if not follows(t.problem)])]
@@ -238,7 +238,7 @@ def _network_request(together: Target) -> EvidenceRequest:
 @lru_cache(maxsize=16)
 def _network_plan(platform: Platform, placement: tuple[str, ...]) -> NetworkPlan:
     """Return the plan that measures the network between some hosts; programs on the same hosts share it."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.network.survey import layout
     from predictor.structural.sharing_survey import network_plan
 
@@ -247,7 +247,7 @@ def _network_plan(platform: Platform, placement: tuple[str, ...]) -> NetworkPlan
 
 def _size_requests(network: Evidence, problem: Problem, ranks: Sequence[int]) -> list[EvidenceRequest]:
     """Return the request for the sizes that a problem sends on these numbers of ranks; none if it sends nothing."""
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.structural.schedule import sizes_to_measure
     from predictor.structural.setting import where_of
     from predictor.structural.sharing_survey import MOST_SIZES, read_lines, size_plan
@@ -269,12 +269,12 @@ def _is_probe(evidence: Evidence) -> bool:
 
 
 def _is_line(evidence: Evidence) -> bool:
-    """Tell whether evidence is on the lines of HPL's messages."""
+    """Return whether evidence is on the lines of HPL's messages."""
     return not _is_probe(evidence) and follows(evidence.request.target.problem) and not _has_loads(evidence)
 
 
 def _has_loads(evidence: Evidence) -> bool:
-    """Tell whether evidence is that of the network plan."""
+    """Return whether evidence is that of the network plan."""
     return evidence.request.plan == _network_plan(_platform(evidence), evidence.request.target.placement)
 
 

@@ -1,4 +1,4 @@
-"""A Dask scheduler accepts only clients with a certificate of its authority; without certificates there is a caution."""
+"""A Dask scheduler accepts only clients with a certificate of its authority; without one there is a caution."""
 
 import shutil
 import subprocess

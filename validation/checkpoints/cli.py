@@ -47,7 +47,7 @@ def checks(rows: Sequence[CheckpointRow], *, restart_s: float, runs: int, seed: 
     Raises:
         UserError: Nothing can be drawn.
     """
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     import numpy as np
 
     from predictor.checkpoints.expectation import NO_FAILURES

@@ -14,7 +14,7 @@ from validation.entrance.choosing import NAME, Chosen, choose
 
 
 def _print_version() -> int:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from importlib.metadata import version
 
     try:

@@ -91,7 +91,7 @@ def _links(target: Target, network: Network, part: str) -> frozenset[str]:
 
 
 def _only_on(links: Mapping[tuple[str, str], frozenset[str]], crossing: frozenset[tuple[str, str]]) -> frozenset[str]:
-    """Return the links on the ways of all these pairs, there or back, and of no others; none where there are no others.
+    """Return the links on the ways of all these pairs, there or back, and of no others; none if there are no others.
 
     Without other pairs the links of two nodes cannot be told apart.
     """

@@ -46,7 +46,7 @@ def _run(request: MeasuredRequest) -> int:
         check_writable("--out", request.out)
     if request.picture is not None:
         check_picture("--picture", request.picture)
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from validation.measured.judge import judged
     from validation.measured.picture import runs_figure
     from validation.measured.report import as_json, as_rows, as_text

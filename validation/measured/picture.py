@@ -23,7 +23,7 @@ _ACROSS = 2
 
 def runs_figure(judgements: Sequence[Judged]) -> Figure:
     """Return the figure: measured times as dots, predictions with their intervals beside them."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from matplotlib.figure import Figure
     from matplotlib.lines import Line2D
 

@@ -237,7 +237,7 @@ def truth_name(truths: Iterable[str]) -> str:
 
 
 def format_interval(low_pct: Iterable[float | None], high_pct: Iterable[float | None]) -> list[str]:
-    """Return a column of intervals from their ends, which are None or NaN where there is none."""
+    """Return a column of intervals from their ends, which are None or NaN if there is none."""
     ends = zip(low_pct, high_pct, strict=True)
     return [_NONE if _missing(low) else range_text(percent(low), percent(high)) for low, high in ends]
 

@@ -163,7 +163,7 @@ def _outcome(choices: Sequence[Candidates], name: str) -> dict[str, Any]:
 
 def _correlations(pairs: Sequence[tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]]) -> tuple[float, float]:
     """Return the mean Spearman and Kendall correlations of predicted with true times; NaN if none is defined."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.stats import kendalltau, spearmanr
 
     correlations = []

@@ -71,7 +71,7 @@ def calibrated(request: CalibrationInput) -> MachineCalibration:
     platform = read_platform(kept_file(grid_file(*parts, {})), request.name)
     judgement = judge(platform, rows, routes, [int(size) for size in held_out])
     content = grid_file(*parts, property_of(ends(judgement.ratios(rows))))
-    told = (
+    sentences = (
         *request.notes,
         *request.collectives.notes,
         *unseen(rows),
@@ -80,15 +80,15 @@ def calibrated(request: CalibrationInput) -> MachineCalibration:
         *network.notes,
         *sharing.notes,
     )
-    told = (*told, *all_to_all_notes(judgement, network.model.thresholds.detached_bytes))
+    sentences = (*sentences, *all_to_all_notes(judgement, network.model.thresholds.detached_bytes))
     return MachineCalibration(
-        request, routes, network, sharing, speeds, nodes, options, content, judgement, told
+        request, routes, network, sharing, speeds, nodes, options, content, judgement, sentences
     )  # fmt: skip
 
 
 def _nodes(request: CalibrationInput, speeds: Speeds) -> tuple[list[CalibratedNode], list[str]]:
     """Return the nodes of the platform, and sentences about kernels that are too fast for it."""
-    rows, nodes, told = request.rows, [], []
+    rows, nodes, sentences = request.rows, [], []
     for cluster in range(rows.clusters):
         members = rows.members(cluster)
         flops = {name: _speed(request, speeds, name) for name in members}
@@ -96,7 +96,7 @@ def _nodes(request: CalibrationInput, speeds: Speeds) -> tuple[list[CalibratedNo
         shares, above = efficiencies(speeds.kernels, members, flops, ranks)
         if above:
             names = ", ".join(above)
-            told.append(
+            sentences.append(
                 f"{request.clusters[cluster]}: faster than the nominal speed of its cores, so the platform has no "
                 f"efficiency for them: {names}"
             )
@@ -107,7 +107,7 @@ def _nodes(request: CalibrationInput, speeds: Speeds) -> tuple[list[CalibratedNo
             if node.cluster == cluster
         ]
     order = {node.name: place for place, node in enumerate(rows.nodes)}
-    return sorted(nodes, key=lambda node: order[node.node.name]), told
+    return sorted(nodes, key=lambda node: order[node.node.name]), sentences
 
 
 def _speed(request: CalibrationInput, speeds: Speeds, name: str) -> float:

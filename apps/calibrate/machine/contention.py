@@ -134,7 +134,7 @@ def _switches(
 
 
 def _crossed_from_outside(rows: Rows, cluster: int, switch_Bps: float, wires: Mapping[Kind, Wire]) -> bool:
-    """Tell whether flows to and from other clusters also cross the switch.
+    """Return whether flows to and from other clusters also cross the switch.
 
     In a ring of k nodes one sends to another cluster and one receives from there.  The k - 1 other flows take longer
     than with the switch to themselves if these two cross it: how much longer depends on the latencies.

@@ -81,14 +81,14 @@ def _flow_lines(calibration: MachineCalibration) -> list[tuple[str, str, str]]:
 
 def _both_ways(calibration: MachineCalibration) -> str:
     names, limits = calibration.request.clusters, calibration.sharing.nodes_both_ways_Bps
-    told = [f"{names[c]}: {_rate(limit)} both ways together" for c, limit in limits.items()]
-    return ", ".join(told) or "links of nodes are full duplex"
+    parts = [f"{names[c]}: {_rate(limit)} both ways together" for c, limit in limits.items()]
+    return ", ".join(parts) or "links of nodes are full duplex"
 
 
 def _switches(calibration: MachineCalibration) -> str:
     names, limits = calibration.request.clusters, calibration.sharing.switches_Bps
-    told = [f"{names[c]}: {_rate(limit)} for all flows together" for c, limit in limits.items()]
-    return ", ".join(told) or "no switch limits flows"
+    parts = [f"{names[c]}: {_rate(limit)} for all flows together" for c, limit in limits.items()]
+    return ", ".join(parts) or "no switch limits flows"
 
 
 def _outside(calibration: MachineCalibration) -> str:

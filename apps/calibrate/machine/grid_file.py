@@ -53,7 +53,7 @@ def grid_file(
         provenance: Lines that become comments.
         properties: Of the outermost zone.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     hosts = {node.node.name for node in nodes}
@@ -95,7 +95,7 @@ def _add_cluster(
     world: _Element, name: str, members: Sequence[CalibratedNode], ends: _Ends, local: Wire | None
 ) -> None:
     """Add a zone with its nodes, a router, and their links and routes."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     zone = etree.SubElement(world, "zone", id=name, routing="Full")
@@ -180,7 +180,7 @@ def _shared(parent: _Element, name: str, capacity: Capacity) -> None:
 
 
 def _link(parent: _Element, name: str, bandwidth_Bps: float, latency_s: float, policy: str) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     etree.SubElement(
@@ -197,7 +197,7 @@ def _route(
     links: Iterable[tuple[str, str | None]],
     more: Mapping[str, str] | None = None,
 ) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     route = etree.SubElement(parent, tag, {"src": source, "dst": destination, **(more or {})})

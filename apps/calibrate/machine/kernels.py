@@ -171,13 +171,13 @@ def memory_Bps(kernels: Kernels, ranks: Mapping[str, int]) -> float | None:
         kernels: The measured speeds.
         ranks: Number of ranks by node, while all cores were busy; the nodes to take.
     """
-    told = []
+    bandwidths = []
     for name, by_node in kernels.items():
         moved = solo_problem(name).bytes_per_flop or 0.0
         for node, speed in by_node.items():
             c = ranks.get(node, 1)
             if moved >= _MOVING and c > 1 and speed.busy is not None and speed.alone > _SLOWED * speed.busy:
-                told.append((name, moved * (c - 1) / (1 / speed.busy - 1 / speed.alone)))
-    names = dict.fromkeys(name for name, _ in told)
-    by_kernel = [median(rate for other, rate in told if other == name) for name in names]
+                bandwidths.append((name, moved * (c - 1) / (1 / speed.busy - 1 / speed.alone)))
+    names = dict.fromkeys(name for name, _ in bandwidths)
+    by_kernel = [median(rate for other, rate in bandwidths if other == name) for name in names]
     return median(by_kernel) if len(by_kernel) >= _FEWEST else None

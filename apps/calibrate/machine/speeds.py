@@ -66,13 +66,13 @@ def remarks(rows: Rows, speeds: Speeds) -> tuple[str, ...]:
 
 
 def _slow(rows: Rows, speeds: Speeds) -> list[str]:
-    told = []
+    findings = []
     for cluster in range(rows.clusters):
         for name in rows.members(cluster):
             share = speeds.share(name, rows.members(cluster))
             if share < _SLOW:
-                told.append(f"{name} computes at {share:.0%} of the median of its cluster")
-    return told
+                findings.append(f"{name} computes at {share:.0%} of the median of its cluster")
+    return findings
 
 
 def _crowded(speeds: Speeds) -> list[str]:
@@ -87,7 +87,7 @@ def _crowded(speeds: Speeds) -> list[str]:
 def _far(rows: Rows) -> list[str]:
     """Report nodes that are farther from every node of a cluster than the others are from each other."""
     latency = {pair: by_size[1] for pair, by_size in rows.medians("latency").items() if 1 in by_size}
-    told = []
+    findings = []
     for cluster in range(rows.clusters):
         members = rows.members(cluster)
         inside = {pair: time_s for pair, time_s in latency.items() if set(pair) <= set(members)}
@@ -97,10 +97,10 @@ def _far(rows: Rows) -> list[str]:
         for name in members:
             times_s = [time_s for pair, time_s in inside.items() if name in pair]
             if times_s and min(times_s) > _FAR * usual:
-                told.append(
+                findings.append(
                     f"{name}: its smallest latency is {min(times_s) / usual:.2f} times the median of its cluster"
                 )
-    return told
+    return findings
 
 
 def _drifted(rows: Rows) -> list[str]:
@@ -116,13 +116,13 @@ def _drifted(rows: Rows) -> list[str]:
         late = [time_s for at_s, time_s in seen if at_s > end_s - (end_s - begin_s) / 3]
         if min(len(early), len(late)) >= _FEWEST:
             changes[experiment, first if experiment == "alone" else ""].append(median(late) / median(early) - 1)
-    told = []
+    findings = []
     for (experiment, node), changed_times in changes.items():
         change = median(changed_times)
         if abs(change) > _DRIFT:
             what = f"computing on {node}" if experiment == "alone" else "ping-pongs"
             longer = "longer" if change > 0 else "less"
-            told.append(
+            findings.append(
                 f"drift: {what} took {abs(change):.0%} {longer} in the last third of the time than in the first"
             )
-    return told
+    return findings

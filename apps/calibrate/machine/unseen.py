@@ -20,7 +20,7 @@ def unseen(rows: Rows) -> list[str]:
 
 
 def possible(what: str, rows: Rows) -> bool:
-    """Tell whether the nodes suffice for a kind of flows."""
+    """Return whether the nodes suffice for a kind of flows."""
     sizes = sorted((len(rows.members(c)) for c in range(rows.clusters)), reverse=True)
     needed: dict[str, bool] = {
         contention.LONE: len(rows.nodes) > 1,

@@ -44,7 +44,7 @@ def sharing_platform(
     switch, and the limiter and the link of the receiver; links that limit nothing are left out.  The links of the nodes
     have half the latency each, the others none.
     """
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     root = root_element(options, provenance)
@@ -69,7 +69,7 @@ def sharing_platform(
 
 
 def _links(zone: Any, nodes: int, sharing: Sharing, wire: dict[str, str]) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     def shared(name: str, capacity_Bps: float | None) -> None:
@@ -85,7 +85,7 @@ def _links(zone: Any, nodes: int, sharing: Sharing, wire: dict[str, str]) -> Non
 
 
 def _routes(zone: Any, cluster: Cluster, sharing: Sharing) -> None:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from lxml import etree
 
     for i, j in combinations(range(cluster.nodes), 2):

@@ -24,17 +24,17 @@ _OTHERS = ("MPI_Wtime", "MPI_Test", "MPI_Iprobe")  # timed by the same program, 
 
 
 def is_named_csv(line: str) -> bool:
-    """Tell whether the first line of a file names the columns of COLUMNS, or some of them."""
+    """Return whether the first line of a file names the columns of COLUMNS, or some of them."""
     return "," in line and bool(set(COLUMNS) & {name.strip() for name in line.split(",")})
 
 
 def is_benchmark_csv(line: str) -> bool:
-    """Tell whether the first line of a file names the columns of BENCHMARK_COLUMNS."""
+    """Return whether the first line of a file names the columns of BENCHMARK_COLUMNS."""
     return set(BENCHMARK_COLUMNS) <= {name.strip() for name in line.split(",")}
 
 
 def is_calibration_csv(line: str) -> bool:
-    """Tell whether the first line of a file is one of platform-calibration."""
+    """Return whether the first line of a file is one of platform-calibration."""
     return _CALIBRATION_LINE.match(line) is not None
 
 

@@ -27,7 +27,7 @@ def samples_of_sources(sources: int, mean: int, deviation: int) -> list[int]:
 
 
 def refusal(params: dict[str, Any], nranks: int) -> str | None:
-    """Return why the program refuses the problem on so many ranks, in its own words; None where it does not."""
+    """Return the program's reason for refusing the problem on this number of ranks; None if it does not refuse."""
     nodes = sum(_widths(params))
     if nranks < nodes:
         held = number_of(nranks, "rank")

@@ -41,15 +41,15 @@ typedef struct {
 
 /* Adds a processor's count to its unit.  All processors of a unit report the same events; one that was offline for a
  * while has missed some, so the largest count is right. */
-static size_t tell(Unit *units, size_t known, Unit told)
+static size_t merge(Unit *units, size_t known, Unit added)
 {
   for (size_t i = 0; i < known; i++)
-    if (units[i].package == told.package && units[i].die == told.die && units[i].core == told.core) {
-      if (told.events > units[i].events)
-        units[i].events = told.events;
+    if (units[i].package == added.package && units[i].die == added.die && units[i].core == added.core) {
+      if (added.events > units[i].events)
+        units[i].events = added.events;
       return known;
     }
-  units[known] = told;
+  units[known] = added;
   return known + 1;
 }
 
@@ -68,9 +68,9 @@ static long counted(void)
     long of_core = number(cpu, "thermal_throttle/core_throttle_count");
     long of_package = number(cpu, "thermal_throttle/package_throttle_count");
     if (of_core >= 0) /* a processor without a known core counts as a core */
-      known = tell(units, known, (Unit){package, die, core >= 0 ? core : (1L << 40) + (long)i, of_core});
+      known = merge(units, known, (Unit){package, die, core >= 0 ? core : (1L << 40) + (long)i, of_core});
     if (of_package >= 0)
-      known = tell(units, known, (Unit){package, die, -1, of_package});
+      known = merge(units, known, (Unit){package, die, -1, of_package});
   }
   long sum = known ? 0 : -1;
   for (size_t i = 0; i < known; i++)

@@ -117,11 +117,11 @@ static void set_entering(World *world, int64_t b, int64_t but_from)
 {
   const List *into = &world->entering[b];
   set_rates(world, into, but_from);
-  for (int64_t i = 0, told = but_from; i < into->count; i++) {
+  for (int64_t i = 0, latest = but_from; i < into->count; i++) {
     int64_t node = world->problem->node[into->rank[i]];
-    if (node != but_from && node != told)
+    if (node != but_from && node != latest)
       set_event(world, &world->leaving[node], node);
-    told = node;
+    latest = node;
   }
 }
 

@@ -163,7 +163,7 @@ def test_an_unknown_function_is_refused(tmp_path):
 
 # Each asks for what is another on another computer, or on another day, and does as much as that says.
 ASKED = {
-    "dates, inode numbers, links or permissions of files": "struct stat of; stat(argv[0], &of); more = of.st_mtime % 97;",
+    "dates, inodes, links or permissions of files": "struct stat of; stat(argv[0], &of); more = of.st_mtime % 97;",
     "limits or the processors of this computer, or its user": "more = sysconf(_SC_NPROCESSORS_ONLN);",
     "memory addresses or something else that changes by itself": (
         'char name[] = "tXXXXXX"; close(mkstemp(name)); unlink(name); more = name[1] + 3 * name[2] + 5 * name[3];'
