@@ -41,6 +41,7 @@ from predictor.answers.answers import names
 from predictor.base import Prediction, Predictor, takes
 from predictor.defaults.choice import default_predictors
 from predictor.evidence.broker import Broker
+from predictor.evidence.given import RecordingOptions
 from predictor.families import knowing_shares
 from predictor.registry import predictor
 from predictor.shares.advice import BY_SPEED, Advice, advise, compute_times, idle_s, lines_of_file, probe_request
@@ -84,8 +85,16 @@ class ShareSearchOptions(
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlanSharesRequest(ShareSearchOptions):
+class PlanSharesRequest(ShareSearchOptions, RecordingOptions):
     """Request of ``gridval plan shares``."""
+
+    absent: ClassVar[Mapping[str, str]] = {}
+
+    graph: bool = option(
+        False,
+        help="for any program, also one that takes no shares, and for --recording: what the graph of a recording would "
+        "save if work moved between its processes, at equal messages",
+    )
 
 
 def asked_from_request(request: ShareSearchOptions) -> SharesQuestion:
@@ -133,7 +142,14 @@ def _one_share(target: Target) -> Problem:
     return target.problem.divided([1.0] * target.nranks)
 
 
-def _run(request: ShareSearchOptions) -> int:
+def _run(request: PlanSharesRequest) -> int:
+    if request.graph or request.recording is not None:
+        if request.dry_run:
+            raise UserError("--dry-run", "the graph takes one recording and nothing else", "Leave it out")
+        # Imported here for a quick start: it is slow to import.
+        from predictor.shares.by_graph import run_by_graph
+
+        return run_by_graph(request)
     asked = asked_from_request(request)
     said = Cautions()
     if request.dry_run:
