@@ -313,7 +313,8 @@ def _cautions(
         return _recorded_cautions(question, question.recorded, shown)
     if is_counted(question):
         return _counted_cautions(question, shown)
-    cautions = ["eq. (1) and (3) leave out latency and waiting: times may be too short, above all on many nodes"]
+    left_out = "waiting for slower nodes" if question.has_classes else "latency and waiting"
+    cautions = [f"eq. (1) and (3) leave out {left_out}: times may be too short, above all on many nodes"]
     if any(advised_allocation.cores_per_node > 1 for advised_allocation in shown):
         cautions.append(_WITHIN_NODES if question.has_classes else _CHARGED_WITHIN_NODES)
     cautions += _thin_use(question, tuple(dict.fromkeys((top, smallest))))

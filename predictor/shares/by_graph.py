@@ -25,7 +25,7 @@ from predictor.shares.advice import lines_of_file
 if TYPE_CHECKING:
     from apps.recording.events import Recording
     from apps.spec.settings import Settings
-    from predictor.shares.cli import PlanSharesRequest
+    from predictor.shares.request import PlanSharesRequest
 
 
 def run_by_graph(request: PlanSharesRequest) -> int:
