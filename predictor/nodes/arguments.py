@@ -9,6 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from apps.options.programs import parse_parameters
+from apps.options.settings import settings_from_request
 from apps.programs.kernel import sized_names
 from apps.programs.problem import Problem
 from apps.runs.plan import Plan
@@ -36,6 +37,7 @@ from predictor.nodes.names import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES, UN
 from predictor.nodes.options import SearchOptions
 from predictor.nodes.probes import PROBES, Probing, check_probes
 from predictor.nodes.study import Study
+from predictor.nodes.sustained import parse_shares, sustained_platform
 from predictor.npt.predictor import NptPredictor
 from predictor.options import problems_from_request
 from predictor.registry import predictor
@@ -88,8 +90,14 @@ def study_from_request(request: SearchOptions) -> Study:
     if fixed is None and request.size is None:
         raise UserError("--size", "not given", "Give the N that configurations are to be chosen for")
     app, platform = given(request.app) if fixed is None else fixed.name, platform_from_request(request)
+    platform = sustained_platform(platform, parse_shares(request.efficiency), Problem(app) if fixed is None else fixed)
     limits = limits_from_request(request, app, platform)
     return Study(app, platform, limits, parse_parameters(request.param) if fixed is None else {}, fixed)
+
+
+def search_settings(request: SearchOptions) -> Settings:
+    """Return the settings of runs; the platform of the study has the shares of single clusters already."""
+    return settings_from_request(replace(request, efficiency=parse_shares(request.efficiency).base))
 
 
 def _fixed_problem(request: SearchOptions) -> Problem | None:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from apps.options.dry_run import print_plan
 from apps.options.runner import runner_from_request
-from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from platforms.command.request import given
 from platforms.errors import UserError
@@ -40,6 +39,7 @@ from predictor.nodes.arguments import (
     probing_from_request,
     refuse_model_arguments,
     search_from_request,
+    search_settings,
     study_from_request,
     with_models,
 )
@@ -176,7 +176,7 @@ def run(request: NodesRequest) -> int:
     if request.write_hostfile is not None:
         check_writable("--write-hostfile", request.write_hostfile)
     check_choice_arguments(request, study)
-    settings = settings_from_request(request)
+    settings = search_settings(request)
     general = objective_cautions(request, study.platform)
     said = Cautions()
     said.say(*general)

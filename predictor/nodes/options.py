@@ -26,6 +26,14 @@ class SearchOptions(PlatformOptions, ProgramOptions, SettingsOptions, DryRunOpti
     """A search for the configuration of a program on a platform."""
 
     app: str | None = option(None, "NAME", "a kernel, such as hpl", parse=str.lower)
+    efficiency: str = option(
+        "reference",
+        "E[,CLUSTER=E,...]",
+        "share of a host's speed that a kernel sustains: a number in (0, 1], reference (default: the fractions of one "
+        "real core), measured (on this machine, by gridval program speed), or platform (that of the kernel on a "
+        "platform calibrated from a machine); and the shares of clusters whose CPUs sustain another one, such as "
+        "0.09,xeon=0.053",
+    )
     nodes: str | None = option(
         None,
         "P1,P2,...",

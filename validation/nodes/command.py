@@ -8,7 +8,6 @@ from typing import Any
 
 from apps.options.dry_run import print_plan
 from apps.options.runner import runner_from_request
-from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from platforms.errors import UserError
 from platforms.terminal.prose import folded_lines
@@ -20,6 +19,7 @@ from predictor.nodes.arguments import (
     plan_from_request,
     probing_from_request,
     search_from_request,
+    search_settings,
     study_from_request,
     with_models,
 )
@@ -47,7 +47,7 @@ def run(request: NodesComparisonRequest) -> int:
     request, study, why = with_models(request, study_from_request(request))
     size = asked_size(request)
     how = search_from_request(request, study.platform)
-    settings = settings_from_request(request)
+    settings = search_settings(request)
     check_choice_arguments(request, study)
     space = study.space(size)  # raises an error for impossible options before anything runs
     study.check_iterations((size, ranks) for ranks in space.ranks)
