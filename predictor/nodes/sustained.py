@@ -1,4 +1,4 @@
-"""Clusters whose nodes sustain unlike shares of their speed: ``--efficiency 0.09,xeon=0.053``.
+"""Clusters whose nodes sustain unlike shares of their speed: ``--efficiency 0.09,xeon=0.053``, or measured ones.
 
 A kernel sustains another share of the peak speed on each kind of CPU.  Runs have one share for all hosts, so a cluster
 that sustains another one gets as much less (or more) speed: the times of computation, and what every predictor sees of
@@ -11,6 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+import numpy as np
+
 from apps.programs.problem import Problem
 from apps.spec.checks import check_efficiency
 from apps.spec.choices import PLATFORM_EFFICIENCY
@@ -19,6 +21,7 @@ from platforms.errors import PlatformError, UserError, known_names
 from platforms.grids.xml import number_text, written_root
 from platforms.model.platform import Cluster, Platform
 from platforms.read.read import kept_file, read_platform
+from predictor.nodes.own_measurements import read_measured
 
 _SPEED = re.compile(r"([0-9.eE+-]+)(.*)")  # such as 3.6Gf: a number and a unit
 
@@ -29,6 +32,46 @@ class Shares:
 
     base: str  # of all clusters that are not named: as in Settings.efficiency
     clusters: Mapping[str, float] = field(default_factory=dict)  # by name of the cluster, in (0, 1]
+
+
+def measured_shares(path: str, app: str, platform: Platform) -> Shares:
+    """Return the shares that runs of one process on one node of each cluster have shown, as medians.
+
+    The file is as for --measurements, with the column work_flops.  Clusters without such a run keep the reference.
+
+    Raises:
+        UserError: The file is wrong, or no run tells a share.
+    """
+    runs = read_measured(path, app, len(platform.clusters)).measurements
+    clusters = {}
+    for i, cluster in enumerate(platform.clusters):
+        alone = (runs.sub_cluster == i) & (runs.total == 1) & ~np.isnan(runs.work_flops)
+        if alone.any():
+            rate_flops = float(np.median(runs.work_flops[alone] / runs.time_s[alone]))
+            clusters[cluster.name] = rate_flops / cluster.speed_flops
+            check_efficiency(clusters[cluster.name], f"--efficiency {path}, {cluster.name}")
+    if not clusters:
+        problem = "no run of one process has a value of work_flops"
+        raise UserError(f"--efficiency {path}", problem, "Measure each cluster with --write-measurements")
+    return Shares("reference", clusters)
+
+
+def asked_shares(text: str, app: str, platform: Platform) -> Shares:
+    """Return the shares of ``--efficiency``, which may name a file of measured runs.
+
+    Raises:
+        UserError: As parse_shares and measured_shares.
+    """
+    return measured_shares(text, app, platform) if _is_file(text) else parse_shares(text)
+
+
+def base_efficiency(text: str) -> str:
+    """Return the efficiency of runs, which single clusters have beside their own."""
+    return "reference" if _is_file(text) else parse_shares(text).base
+
+
+def _is_file(text: str) -> bool:
+    return text.lower().endswith(".csv")
 
 
 def parse_shares(text: str) -> Shares:
@@ -44,7 +87,7 @@ def parse_shares(text: str) -> Shares:
     for number, part in enumerate(text.split(",")):
         name, equals, value = part.strip().rpartition("=")
         if not equals and number == 0:
-            base = value
+            base = value.lower()
             continue
         where = f"--efficiency {text}"
         if not equals or name in clusters:

@@ -23,7 +23,8 @@ from predictor.nodes.arguments import (
     study_from_request,
     with_models,
 )
-from predictor.nodes.command import driver_from_request, driver_name, said_of, search, settings_to_json
+from predictor.nodes.command import driver_from_request, driver_name, of_size, said_of, search, settings_to_json
+from predictor.nodes.drivers import NptDriver
 from predictor.nodes.predictor_driver import brokers
 from validation.nodes.campaign import run_campaign
 from validation.nodes.errors import Judged, judge
@@ -44,6 +45,9 @@ def run(request: NodesComparisonRequest) -> int:
         return run_campaign(request)
     if request.out is not None:
         raise UserError(f"--out {request.out}", "needs a campaign file or --paper", "Leave it out, or give one")
+    if request.machine is not None:
+        problem = "every configuration would be measured to compare"
+        raise UserError(f"--machine {request.machine}", problem, "Leave out --simulate")
     request, study, why = with_models(request, study_from_request(request))
     size = asked_size(request)
     how = search_from_request(request, study.platform)
@@ -61,6 +65,7 @@ def run(request: NodesComparisonRequest) -> int:
         probing = probing_from_request(request, study, brokers(settings, runner)(()))
         outcome = search(driver, study, size, how, probing, resamplings=request.bootstrap or 0)
         truth = simulate_space(study, size, settings, runner)
+    why = "; ".join(filter(None, (why, driver.terms if isinstance(driver, NptDriver) else "")))
     judged = judge(outcome.choice, truth, how.objective, how.slack)
     spent = driver.gathered.cost + outcome.probes.cost
     if request.json:
@@ -69,7 +74,13 @@ def run(request: NodesComparisonRequest) -> int:
         notes = {"cautions": [*general, *runner.cautions.lines()]}
         print(json.dumps({**asked, **_to_json(judged), "evidence": asdict(spent), **took, **notes}))
         return 0
-    print("\n".join(folded_lines([f"{study.problem(size)} on {study.platform.name}, by {driver_name(request)}"])))
+    print(
+        "\n".join(
+            folded_lines(
+                [f"{study.problem(size)}{of_size(request)} on {study.platform.name}, by {driver_name(request)}"]
+            )
+        )
+    )
     print_lines([why] if why else [])
     print(text(judged))
     print_lines(said_of(outcome, request))
