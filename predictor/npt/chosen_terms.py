@@ -84,7 +84,7 @@ def chosen_terms(measurements: Measurements) -> ChosenTerms:
     if not folds:
         problem = "the runs suffice for no term of its time"
         raise UserError("terms", problem, "Measure three sizes or more on two nodes or more, or give --terms")
-    pairs = [(work, other) for work in _works(measurements) for other in OTHERS if other != work]
+    pairs: list[tuple[str, ...]] = [(work, other) for work in _works(measurements) for other in OTHERS if other != work]
     best, found = min((error(pair), pair) for pair in pairs)
     while len(found) < _MOST_TERMS and best > _EXACT:
         least, longer = min((error((*found, other)), (*found, other)) for other in OTHERS if other not in found)

@@ -109,11 +109,11 @@ class HcfGrowth:
         if not len(hosts[0]) < len(hosts[1]) < target.nodes:
             problem = f"probes on {len(hosts[0])} and {len(hosts[1])} nodes tell no growth up to the target"
             raise OutOfRange(where, problem, "Predict more nodes, or use another predictor")
-        problem = target.problem.evenly
-        refused = [len(some) for some in hosts if not runs_on(problem, len(some))]
+        asked = target.problem.evenly
+        refused = [len(some) for some in hosts if not runs_on(asked, len(some))]
         if refused:
-            raise OutOfRange(where, f"{problem} does not run on {refused[0]} ranks, a probe", "Use another predictor")
-        return [EvidenceRequest("run", Target(problem, target.platform, some)) for some in hosts]
+            raise OutOfRange(where, f"{asked} does not run on {refused[0]} ranks, a probe", "Use another predictor")
+        return [EvidenceRequest("run", Target(asked, target.platform, some)) for some in hosts]
 
 
 HCF_GROWTH = HcfGrowth("hcf:growth")

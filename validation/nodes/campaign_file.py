@@ -175,7 +175,7 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str, *, folder: Pa
     with _about(entry, "memory_bus"):
         settings = Settings(
             efficiency=shares.base,
-            memory_bus=parse_memory_bus(str(entry.value("memory_bus"))) if entry.has("memory_bus") else None,
+            memory_bus=parse_memory_bus(str(entry.value("memory_bus", None))) if entry.has("memory_bus") else None,
             bytes_per_flop=entry.number("bytes_per_flop") if entry.has("bytes_per_flop") else None,
         )
     with _about(entry, "evaluation, params"):
