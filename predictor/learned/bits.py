@@ -20,13 +20,16 @@ _DERIVED = 6.0  # bits of a number that is not known, but near a known one
 
 
 def coefficient_bits(value: float, numbers: Sequence[int] = ()) -> float:
-    """Return the length of a coefficient: of its numerator and denominator, perhaps times a known number.
+    """Return the length of a coefficient: of its numerator and denominator, perhaps times or over a known number.
 
     >>> coefficient_bits(1.0), coefficient_bits(0.5), coefficient_bits(0.123456789), coefficient_bits(4100.0, [4100])
     (2.0, 4.0, 50.0, 6.0)
+    >>> coefficient_bits(1 / 64, [64])
+    6.0
     """
-    multiples = (coefficient_bits(value / n) + _KNOWN for n in numbers if value % n == 0 and value)
-    return min([_bits(value), *multiples])
+    multiples = (_bits(value / n) + _KNOWN for n in numbers if value % n == 0 and value)
+    parts = (_bits(value * n) + _KNOWN for n in numbers if 0 < abs(value) < 1)
+    return min([_bits(value), *multiples, *parts])
 
 
 @lru_cache(maxsize=1 << 16)

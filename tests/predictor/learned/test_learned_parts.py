@@ -77,6 +77,29 @@ def test_the_ends_of_a_line_are_cases():
     assert evaluate(found.model, space, rows_of(12), Notes()) == pytest.approx([5.0, *[7.0] * 10, 5.0])
 
 
+def in_turns(turns, *counts):
+    """Return rows of ranks that have a loop of so many turns."""
+    base = rows_of(*counts)
+    index = np.tile(np.arange(turns), len(base))[:, None]
+    every = np.repeat(np.arange(len(base)), turns)
+    return Rows(base.nranks[every], base.rank[every], index, np.full_like(index, turns), index)
+
+
+def test_the_update_behind_a_panel_is_for_the_own_columns_right_of_it():
+    # Of 24 panels the rank of the j-th is j modulo P; counted one by one.  Rank 0 has a column more.
+    def update(rows):
+        panels = [[j for j in range(24) if j % p == r] for p, r in zip(rows.nranks, rows.rank, strict=True)]
+        right = [sum(j > now for j in own) for own, now in zip(panels, rows.index[:, 0], strict=True)]
+        below = 23 - rows.index[:, 0]
+        return (1e9 / 3 * below + 1e8 / 7) * (np.array(right) + (rows.rank == 0))
+
+    space, seen = Space("line", []), in_turns(24, 3, 4, 5, 6)
+    found = Branches(space, 6).number(seen, update(seen))
+    assert found.confirmed
+    there = in_turns(24, 12)
+    np.testing.assert_allclose(evaluate(found.model, space, there, Notes()), update(there), rtol=1e-9, atol=0)
+
+
 def test_a_number_without_a_rule_has_no_model():
     values = {count: np.random.default_rng(count).integers(1, 1 << 30, count) for count in (4, 6, 9)}
     found, _ = learned_number(lambda rows: np.concatenate(list(values.values())), (4, 6, 9), 9, [])
