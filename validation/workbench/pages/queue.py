@@ -71,8 +71,8 @@ def _runs(request: Request) -> dict[str, Any]:
     runs = desk.queue.runs(number, state, offset=(at - 1) * RUNS, limit=RUNS)
     of_points = is_of_applications(desk.queue.tables, number)
     return {
-        "suite": suite, "runs": runs, "state": state, "states": STATES, "at": at,
-        "pages": max(1, -(-many // RUNS)), "of_points": of_points,
+        "suite": suite, "runs": runs, "with_results": desk.queue.with_results(runs), "state": state, "states": STATES,
+        "at": at, "pages": max(1, -(-many // RUNS)), "of_points": of_points,
         "report": _report(desk, number), "writing": desk.reports.state(number), "trouble": desk.dispatcher.trouble,
     }  # fmt: skip
 
