@@ -38,6 +38,12 @@ def log_of(tables: Tables, run: int) -> str | None:
     return zlib.decompress(rows[0]["text"]).decode() if rows else None
 
 
+def runs_with_logs(tables: Tables, runs: Sequence[int]) -> set[int]:
+    """Return those of the runs whose logs are kept."""
+    places = ", ".join("?" * len(runs))
+    return {row["run"] for row in tables.rows(f"SELECT run FROM logs WHERE run IN ({places})", tuple(runs))}
+
+
 def _shortened(text: str) -> str:
     half = MOST_LOG // 2
     return text if len(text) <= MOST_LOG else f"{text[:half]}\n[...]\n{text[-half:]}"

@@ -119,6 +119,11 @@ class Queue:
         query = "SELECT * FROM runs WHERE suite = ? AND (? = '' OR state = ?) ORDER BY number LIMIT ? OFFSET ?"
         return [dict(row) for row in self.tables.rows(query, (suite, state, state, limit, offset))]
 
+    def with_results(self, runs: Sequence[Mapping[str, Any]]) -> set[int]:
+        """Return the numbers of those runs that have results."""
+        query = f"SELECT DISTINCT run FROM results WHERE run IN ({', '.join('?' * len(runs))})"
+        return {row["run"] for row in self.tables.rows(query, [run["id"] for run in runs])}
+
     def run(self, number: int) -> Mapping[str, Any]:
         """Return one run.
 
