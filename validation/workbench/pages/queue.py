@@ -92,8 +92,8 @@ def _runs(request: Request) -> dict[str, Any]:
     of_points = is_of_applications(desk.queue.tables, number)
     with_logs = runs_with_logs(desk.queue.tables, [run["id"] for run in runs]) if _may_change(request, suite) else set()
     return {
-        "with_logs": with_logs, "suite": suite, "runs": runs, "with_results": desk.queue.with_results(runs), "state": state, "states": STATES,
-        "at": at, "pages": max(1, -(-many // RUNS)), "of_points": of_points,
+        "with_logs": with_logs, "suite": suite, "runs": runs, "with_results": desk.queue.with_results(runs),
+        "state": state, "states": STATES, "at": at, "pages": max(1, -(-many // RUNS)), "of_points": of_points,
         "report": _report(desk, number), "writing": desk.reports.state(number), "trouble": desk.dispatcher.trouble,
     }  # fmt: skip
 
@@ -128,7 +128,9 @@ def log_of_run(request: Request) -> tuple[int, str]:
     if text is None:
         remedy = "Wait until it has ended" if runs[0]["state"] in (WAITING, RUNNING) else "Try it again to get one"
         raise UserError(f"run {number}", "no log is kept of it", remedy)
-    what = (f"{key} {runs[0][key]}" for key in ("app", "class", "platform", "network", "ranks", "mapping", "efficiency"))
+    what = (
+        f"{key} {runs[0][key]}" for key in ("app", "class", "platform", "network", "ranks", "mapping", "efficiency")
+    )
     words = ["gridval", "series", "campaign", f"suites/{suite.name}.toml", "--store", str(desk.project.store)]
     return number, (
         f"run {number} of suite {suite.name} of {suite.owner}: {runs[0]['state']}\n{', '.join(what)}\n"

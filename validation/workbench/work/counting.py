@@ -27,6 +27,7 @@ from validation.workbench.work.durations import Step, keep, known_steps, run_ste
 from validation.workbench.work.estimating import LIKE, SAME, Guesses, estimated
 from validation.workbench.work.evaluating import evaluation_step
 from validation.workbench.work.points import SuitePoint, SuitePoints
+from validation.workbench.work.suite_time import time_smallest
 
 MOST_LOOKED_UP = 1000  # evaluations that are looked up in the store
 _LOOKED_S = 0.8  # longest time to look up evaluations, and again to look up simulations
@@ -65,7 +66,7 @@ def counted(
         stack.enter_context(chdir(folder))
         lines, steps, sound, many = _evaluations(points, looked, kept, Path(store))
         if points.suite.simulate and sound:
-            said, simulated = _simulations(sound, kept)
+            said, simulated = _simulations(sound, kept, Path(store))
             lines += said
             steps = [[*of_point, *more] for of_point, more in zip(steps, simulated, strict=False)]
     if many < len(points.points):
@@ -146,8 +147,9 @@ def _processes(point: SuitePoint) -> int:
     return sum(setting_from_request(point.request).schedule.counts.values())
 
 
-def _simulations(sound: Sequence[SuitePoint], store: Store | None) -> tuple[list[str], list[list[Step]]]:
+def _simulations(sound: Sequence[SuitePoint], store: Store | None, folder: Path) -> tuple[list[str], list[list[Step]]]:
     """Return what is known of the simulations in words, and the steps of each point that is looked at."""
+    missing: list[RunSpec] = []
     specs: dict[RunSpec, None] = {}
     steps: list[list[Step]] = []
     end_s = time.monotonic() + _LOOKED_S
@@ -158,11 +160,13 @@ def _simulations(sound: Sequence[SuitePoint], store: Store | None) -> tuple[list
             spec = simulation(setting_from_request(point.request))
             if spec not in specs and (store is None or not store.unchanged("record", run_identity(spec))):
                 of_point.append(run_step(spec))
+                missing.append(spec)
             specs[spec] = None
         if time.monotonic() > end_s:
             break
     if not specs:
         return ["simulations: none of these runs can be simulated"], steps
+    time_smallest(missing, folder, generated=True)
     first = "" if len(steps) == len(sound) else f" of the first {len(steps)}"
     said = plan_text(Plan(truths=tuple(specs)), store, 0).replace(f" ({len(specs)} of targets)", "")
     return [f"simulations{first}: {line}" for line in said.splitlines()], steps

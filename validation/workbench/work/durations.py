@@ -21,6 +21,7 @@ from platforms.errors import UserError
 RUN, RECORDING, MEASUREMENT, ANSWER, EVALUATION, CASE, START = KINDS = (
     "run", "recording", "measurement", "answer", "evaluation", "case", "start"
 )  # fmt: skip
+PROGRAM = "program "  # before the kind of a step of a program that is no kernel
 FILE = "durations.sqlite"  # in the folder of the store
 MOST_KEPT = 20_000  # steps
 MOST_READ = 400  # the latest of each kind and name
@@ -37,7 +38,7 @@ _SCHEMA = """CREATE TABLE IF NOT EXISTS steps (
 class Step:
     """A part of a run that takes time: a simulation, a recording, measurements, the answer of a predictor."""
 
-    kind: str  # one of KINDS
+    kind: str  # one of KINDS, of a program that is no kernel with PROGRAM before it
     name: str  # the kernel or program; of answers the predictor; of cases their predictors
     size: str = ""  # what steps of one name differ in beside numbers, such as the class
     ranks: int = 1
@@ -66,6 +67,7 @@ def run_step(spec: RunSpec, kind: str = RUN, iterations: int | None = None) -> S
         policies = {"full": target.iterations, "steady": min(_STEADY, target.iterations)}
         iterations = spec.iterations if isinstance(spec.iterations, int) else policies[spec.iterations]
     messages = iterations * target.nranks * _messages(target.problem, target.nranks)
+    kind = kind if target.problem.program is None else f"{PROGRAM}{kind}"
     return Step(kind, target.problem.name, target.problem.label or "", target.nranks, max(1.0, messages))
 
 

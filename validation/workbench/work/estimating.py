@@ -13,6 +13,7 @@ from validation.workbench.work.durations import (
     CASE,
     EVALUATION,
     MEASUREMENT,
+    PROGRAM,
     RECORDING,
     RUN,
     START,
@@ -29,9 +30,10 @@ _ALIKE = 1.02  # amounts of work of the same step differ by less
 _SIZE_APART, _RANKS_WEIGHT = 0.7, 0.5  # of distances between steps, in units of the logarithm of the amount
 _BY_RULE = {  # seconds of a step, and of each unit of its amount
     RUN: (0.15, 2e-5), RECORDING: (0.3, 4e-5), MEASUREMENT: (0.2, EXPERIMENT_S), ANSWER: (0.05, 0.0),
-    EVALUATION: (0.02, 1e-4),
+    EVALUATION: (0.02, 1e-4), f"{PROGRAM}{RUN}": (2.0, 2e-5), f"{PROGRAM}{RECORDING}": (2.0, 4e-5),
 }  # fmt: skip
-_START_S = 2.0  # of a worker process, where it is not known
+_START_S = 3.0  # of a worker process, where it is not known
+_REST_S = 0.1  # of a run beside its steps, where it is not known
 _RATIOS = 200  # the latest runs whose times are compared with those of their steps
 
 
@@ -110,9 +112,7 @@ def _scaled(step: Step, known: Sequence[tuple[Step, float]], ground: str) -> Gue
     fixed_s = _fixed_s(known)
     apart = sorted((_distance(step, other), other.amount, wall_s) for other, wall_s in known)[:_NEAR]
     exponent = _exponent(known, fixed_s)
-    scaled = [
-        fixed_s + max(0.0, wall_s - fixed_s) * (step.amount / amount) ** exponent for _, amount, wall_s in apart
-    ]
+    scaled = [fixed_s + max(0.0, wall_s - fixed_s) * (step.amount / amount) ** exponent for _, amount, wall_s in apart]
     wall_s = statistics.median(scaled)
     spread = max(max(scaled) / wall_s, wall_s / max(1e-9, min(scaled))) if wall_s > 0 else 1.0
     factor = _FACTORS[ground] * math.exp(0.25 * apart[0][0]) * min(2.0, max(1.0, spread**0.5))
@@ -164,7 +164,7 @@ def estimated(
     at_once = max(1, min(jobs, round(share * len(each))))
     ratio = _ratio(known, names)
     listed = [*common, *(guess for steps in each for guess in steps)]
-    start_s = (_start_s(known) if cold else 0.0)
+    start_s = _start_s(known) if cold else 0.0
     ends = []
     for power in (-1, 0, 1):
         times_s = [sum(guess.wall_s * guess.factor**power for guess in steps) for steps in each]
@@ -195,7 +195,7 @@ def _ratio(known: Durations, names: str) -> _Ratio:
     runs = known.known.get((CASE, names), []) or known.of_kind(CASE)
     latest = [(step.amount, wall_s) for step, wall_s in runs[:_RATIOS]]
     if not latest:
-        return _Ratio(1.0, 0.05)
+        return _Ratio(1.0, _REST_S)
     steps_s, walls_s = (math.fsum(values) for values in zip(*latest, strict=True))
     rest_s = statistics.median(max(0.0, wall_s - parts_s) for parts_s, wall_s in latest)
     factor = max(0.0, walls_s - rest_s * len(latest)) / steps_s if steps_s > 0 else 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +24,7 @@ from validation.workbench.work.durations import ANSWER, MEASUREMENT, RECORDING, 
 from validation.workbench.work.estimating import Estimate, Guesses, estimated
 
 MOST_SAMPLED = 600  # runs of a large suite that stand for all
-_SMALL_S, _LIMIT_S = 1.0, 3.0  # a run that is made to know its time: what it may be guessed to take, and takes at most
+_SMALL_S, _LIMIT_S = 2.5, 3.0  # a run that is made to know its time: what it may be guessed to take, and takes at most
 _MOST_SMALL = 2  # such runs of one estimate
 
 
@@ -51,13 +51,9 @@ def suite_time(
         cold: Worker processes have to start.
         far: Workers of a scheduler make the runs.
     """
-    known = known_steps(store)
     missing = [spec for spec in plan.specs if not _has(kept, spec)]
-    small = list(_made_small(missing, Guesses(known)))
-    if small:
-        store.mkdir(parents=True, exist_ok=True)
-        keep(store, small)
-        known = known_steps(store)
+    time_smallest(missing, store)
+    known = known_steps(store)
     truths = {spec for spec in plan.truths if spec in set(missing)}
     shared = [run_step(spec) for spec in missing if spec not in truths]
     shared += [
@@ -89,12 +85,20 @@ def _has(store: Store | None, spec: RunSpec) -> bool:
     return store is not None and store.unchanged("record", run_identity(spec))
 
 
-def _made_small(missing: Sequence[RunSpec], guesses: Guesses) -> Iterator[tuple[Step, float]]:
-    """Make the smallest run of each kernel that was never timed here, and yield it with its time."""
+def time_smallest(missing: Sequence[RunSpec], store: Path, *, generated: bool = False) -> None:
+    """Make the smallest run of each kernel that was never timed here, if it is quick, and write down its time.
+
+    Args:
+        missing: Runs that the store does not have.
+        store: Folder of the store.
+        generated: The programs are those that simulate applications of blocks; programs of users are never run here.
+    """
+    guesses = Guesses(known_steps(store))
     smallest: dict[str, RunSpec] = {}
     for spec in sorted(missing, key=lambda spec: run_step(spec).amount):
-        if spec.target.problem.program is None and spec.machine is None and spec.engine == "smpi":
+        if (generated or spec.target.problem.program is None) and spec.machine is None and spec.engine == "smpi":
             smallest.setdefault(spec.target.problem.name, spec)
+    made: list[tuple[Step, float]] = []
     for spec in list(smallest.values())[:_MOST_SMALL]:
         step = run_step(spec)
         if guesses.is_known(step) or guesses.of(step).wall_s > _SMALL_S:
@@ -102,4 +106,7 @@ def _made_small(missing: Sequence[RunSpec], guesses: Guesses) -> Iterator[tuple[
         started_s = time.perf_counter()
         with suppress(UserError, SimulationError):  # it takes too long, or the run will fail with this reason
             simulate(spec, time_limit_s=_LIMIT_S)
-            yield step, time.perf_counter() - started_s
+            made.append((step, time.perf_counter() - started_s))
+    if made:
+        store.mkdir(parents=True, exist_ok=True)
+        keep(store, made)
