@@ -1,4 +1,4 @@
-"""How well the workbench estimates the time of suites: the estimate before each is queued, and the time that it took.
+"""Estimates of the time of suites in the workbench, made before each is queued, beside the time that it took.
 
 The suites of several kinds run one after the other in a project and a store that are new, so that the first ones have
 little to be estimated from, and the later ones the times of those before them.

@@ -1,4 +1,4 @@
-"""What the places of a dispatcher work on, as the queue shows it, and the logs of the runs there."""
+"""The places of a dispatcher: the work of each, as the queue shows it, and the logs of the runs there."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_LINES = 450  # of a run
 
 @dataclass(frozen=True)
 class Doing:
-    """What a place works on."""
+    """The work of a place."""
 
     suite: int
     run: int | None  # in the queue; None: the worker has not begun

@@ -1,4 +1,4 @@
-"""How long runs will take, from the times of like steps on this computer: an estimate with its range and its ground."""
+"""Estimates of the time of runs from the times of like steps on this computer, with their range and ground."""
 
 from __future__ import annotations
 
@@ -180,7 +180,7 @@ def estimated(
 
 @dataclass(frozen=True)
 class _Ratio:
-    """How the times of whole runs follow from those of their steps."""
+    """Relation of the times of whole runs to those of their steps."""
 
     factor: float
     rest_s: float  # of each run

@@ -26,7 +26,7 @@ _ANSWERS = " predicts "  # in what the series says of an answer
 
 
 class Course:
-    """What a worker does for a run: lines of its log, told as they come, and the steps with their times.
+    """The course of a run in a worker: lines of its log, told as they come, and the steps with their times.
 
     Args:
         tell: Called with each line.
