@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import tempfile
 import threading
@@ -228,6 +229,10 @@ class Desk:
                 file.writelines(lines)
             self._show("parquet", path=str(path), to=str(to))
             return to.read_bytes()
+
+    def as_png(self, picture: dict[str, Any]) -> bytes:
+        """Return a figure as PNG; ``picture`` is as ``validation.workbench.work.pictures.png`` takes it."""
+        return base64.b64decode(self._show("png", picture=picture)["png"])
 
     def _timeline(self, run: int) -> Path:
         return self.project.private / "timelines" / f"{self.queue.run(run)['suite']}-{run}.json"

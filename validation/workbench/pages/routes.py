@@ -90,6 +90,7 @@ ROUTES: list[BaseRoute] = [
     Route("/results.parquet", laned(downloads.as_parquet)),
     Route("/results/figure", figures.show_figure),
     Route("/results/front", figures.show_front),
+    Route("/results/{name}.{kind}", laned(figures.send_file)),
     Route("/results/compare", comparison.show),
     Route("/results/{number:int}", results.show_one),
     Route("/results/{number:int}/timeline", timeline.show),

@@ -18,6 +18,7 @@ from typing import Any, TextIO
 
 from platforms.errors import UserError
 from validation.workbench.work.checking import check_application, check_system, evaluate, write_xml
+from validation.workbench.work.pictures import png
 from validation.workbench.work.points import describe
 from validation.workbench.work.reading import check_upload, count, expand, hello, show
 from validation.workbench.work.running import Running
@@ -43,6 +44,7 @@ def main(words: Sequence[str]) -> int:
                 "check_system": check_system, "write_xml": write_xml, "check_application": check_application,
                 "evaluate": evaluate, "describe": describe,
                 "timeline": timeline, "report": partial(report, tell=partial(_say, answers)), "parquet": parquet,
+                "png": png,
             }  # fmt: skip
             while True:
                 _serve(json.loads(_next(requests)), tasks, folder, answers)
