@@ -63,9 +63,8 @@ def send_file(request: Request) -> Response:
         UserError: There is nothing to draw, or no such kind of file.
     """
     name, kind = request.path_params["name"], request.path_params["kind"]
-    if name not in MADE or kind not in KINDS:
-        problem = "no such file of a figure"
-        raise UserError(f"{name[:40]}.{kind[:40]}", problem, f"Ask for figure or front, and {', '.join(KINDS)}")
+    if kind not in KINDS:
+        raise UserError(f"{name[:40]}.{kind[:40]}", "no such file of a figure", f"Ask for {', '.join(KINDS)}")
     figure, _, _ = drawn(request, name)
     if figure.drawing is None:
         raise UserError("figure", "there is nothing to draw", "Choose other filters")
@@ -90,6 +89,8 @@ def facts_of(figure: Figure, request: Request) -> dict[str, str]:
 def drawn(request: Request, name: str) -> tuple[Figure, ResultsView, dict[str, Any]]:
     """Return the figure of an address, the view that it shows, and what the pages of both kinds of figures need."""
     desk, query = desk_of(request), request.query_params
+    if name not in MADE:
+        raise UserError(f"figure {name[:40]!r}", "no such figure", f"Choose one of {', '.join(MADE)}")
     view = view_of(query, desk.queue.tables)
     suites = suites_of(request)
     names = {suite.id: f"{suite.name} ({suite.id})" for suite in suites}

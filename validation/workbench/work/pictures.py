@@ -76,6 +76,7 @@ def _look(entry: Mapping[str, Any], *, joined: bool) -> dict[str, Any]:
 
 def _write_below(figure: Figure, picture: Mapping[str, Any], rows: int, height: float) -> None:
     """Write the legend in two columns, and the facts below it."""
+    # Imported here for a quick start of the worker: it is slow to import.
     from matplotlib.lines import Line2D
 
     for at, entry in enumerate(picture["legend"]):
