@@ -98,6 +98,8 @@ ROUTES: list[BaseRoute] = [
     Route("/views", views.keep, methods=["POST"]),
     Route("/views/{number:int}", views.follow),
     Route("/views/{number:int}/remove", views.remove, methods=["POST"]),
+    Route("/results/{number:int}/graph", timeline.show_graph),
+    Route("/results/{number:int}/graph", timeline.record_graph, methods=["POST"]),
     Route("/timeline.js", timeline.script),
     *api.ROUTES,
     Mount("/static", StaticFiles(directory=str(files("validation.workbench.web") / "static"))),

@@ -17,7 +17,7 @@ from validation.workbench.web.answers import desk_of, moved, page, person_of, re
 from validation.workbench.web.forms import posted
 
 SUITE, RESULT = KINDS = ("suite", "result")
-_OF_RESULT = re.compile(r"/results/(\d{1,9})(/timeline)?")
+_OF_RESULT = re.compile(r"/results/(\d{1,9})(/timeline|/graph)?")
 _OF_SUITE = re.compile(r"/queue/(\d{1,9})(/part|/suite\.toml|/report\.html)?")
 _PLACES = ("/results", "/results.csv", "/results/figure", "/results/front")
 _FILES = tuple(f"/results/{name}.{kind}" for name in ("figure", "front") for kind in ("svg", "png", "csv"))
