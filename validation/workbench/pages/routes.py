@@ -79,6 +79,7 @@ ROUTES: list[BaseRoute] = [
     Route("/queue/{number:int}", queue.show_suite),
     Route("/queue/{number:int}/part", queue.show_runs),
     Route("/queue/{number:int}/suite.toml", queue.suite_file),
+    Route("/queue/{number:int}/runs/{run:int}/log", queue.show_log),
     Route("/queue/{number:int}/remove", queue.ask_removal),
     Route("/queue/{number:int}/remove", queue.remove, methods=["POST"]),
     Route("/queue/{number:int}/report", downloads.write_report, methods=["POST"]),
