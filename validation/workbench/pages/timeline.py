@@ -1,4 +1,4 @@
-"""What explains a result's error: the timeline of its run, and the graph of its program beside the simulation."""
+"""Pages that explain a result's error: the timeline of its run, and the graph of its program beside the simulation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How curves of plots differ: colours, line styles and marks, by classes of the style sheet or by attributes."""
+"""Looks of curves: their colours, line styles and marks, by classes of the style sheet or by attributes."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Curve:
 
 @dataclass(frozen=True)
 class Drawing:
-    """What a plot shows; the last curve is on top."""
+    """The content of a plot; the last curve is on top."""
 
     title: str  # for those who do not see it
     x: Axis
@@ -60,7 +60,7 @@ class Drawing:
 
     @property
     def right(self) -> float:
-        """Where the plot ends, in pixels."""
+        """The right end of the plot, in pixels."""
         return WIDTH - (_LABELS if self.named else _RIGHT)
 
     def at(self, mark: Mark) -> tuple[float, float]:
