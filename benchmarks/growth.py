@@ -2,7 +2,9 @@
 
 Each figure is that of a process of its own.  A graph is CG B on 32 ranks with as many iterations as give the messages;
 a prediction of `structural` is that of a program on 4 clusters of one network, evidence included.  One of
-`learned:known` is that of a halo along three axes with a sum, learned from recordings on at most 32 ranks.  LU E is
+`learned:known` is that of a halo along three axes with a sum, learned from recordings on at most 32 ranks.  Learning
+alone is that of a kernel of class A, recorded on 4, 8, 16 and 32 ranks with so many iterations; its memory includes
+the recordings.  LU E is
 class D with the 1,020 points along an axis of class E, because 408 are too few for 100,000 ranks.  The growth with the
 ranks of a simulation is in scaling.py, that with the platforms in graph_speed.py.
 """
@@ -10,9 +12,11 @@ ranks of a simulation is in scaling.py, that with the platforms in graph_speed.p
 import argparse
 import subprocess
 import sys
+import tempfile
 
 MESSAGES = (10**6, 10**7, 10**8)
 LEARNED_RANKS = (1024, 10_000, 32_768, 100_000, 131_072, 1_000_000)
+LEARNING = (("lu", 19), ("cg", 18))  # kernels and recorded iterations: 10^6 events
 RUNS = (
     *(("cg", "D", ranks) for ranks in (256, 512, 1024, 131_072)),
     *(("ep", "D", ranks) for ranks in (1024, 100_000)),
@@ -86,6 +90,27 @@ if answer.prediction is None:
 """
 
 
+RECORDING = """
+import pickle, sys
+sys.path.insert(0, "benchmarks")
+import any_count
+any_count.RECORDED_ITERATIONS = int(sys.argv[2])
+asked = any_count.problem_of(any_count.kernel(sys.argv[1]))
+recordings = [any_count.recorded(asked, ranks) for ranks in (4, 8, 16, 32)]
+with open(sys.argv[3], "wb") as file:
+    pickle.dump((*any_count.with_calls_merged(recordings, asked), any_count.numbers_of(asked, {})), file)
+print(sum(len(events) for recording in recordings for events in recording.events))
+"""
+
+LEARN = """
+import pickle, sys
+from predictor.learned.learn import learn
+with open(sys.argv[1], "rb") as file:
+    recordings, text, numbers = pickle.load(file)
+learn(recordings, numbers, text)
+"""
+
+
 def cost(words: list[str]) -> tuple[float, float]:
     """Return the processor time, s, of a command and its children, and the most memory of one of its processes, MB."""
     code = (
@@ -106,6 +131,7 @@ def main() -> None:
     parser.add_argument("--most-learned", type=int, default=1024, help="ranks of learned (default: 1024)")
     parser.add_argument("--app", choices=sorted({app for app, _, _ in RUNS}), help="of structural (default: all)")
     parser.add_argument("--network", default="gigabit", help="of structural and learned (default: gigabit)")
+    parser.add_argument("--learning", action="store_true", help="learn from 10^6 recorded events as well")
     args = parser.parse_args()
     for messages in (count for count in MESSAGES if count <= args.most_messages):
         seconds, megabytes = cost([sys.executable, "-c", GRAPH, str(messages)])
@@ -119,6 +145,13 @@ def main() -> None:
     for ranks in (count for count in LEARNED_RANKS if count <= args.most_learned):
         seconds, megabytes = cost([sys.executable, "-c", LEARNED, args.network, str(ranks)])
         what = f"learned:known, halo on {ranks} ranks, {args.network}"
+        print(f"{what}: {seconds:.1f} s of processor time, {megabytes:.0f} MB", flush=True)
+    for app, iterations in LEARNING if args.learning else ():
+        with tempfile.NamedTemporaryFile() as file:
+            words = [sys.executable, "-c", RECORDING, app, str(iterations), file.name]
+            events = int(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+            seconds, megabytes = cost([sys.executable, "-c", LEARN, file.name])
+        what = f"learning {app} A from {events} events"
         print(f"{what}: {seconds:.1f} s of processor time, {megabytes:.0f} MB", flush=True)
 
 

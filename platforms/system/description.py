@@ -28,10 +28,11 @@ _KEYS = {
     "lan": (*_LEVEL, "fabric", "node"),
     "node": (
         *("name", "count", "cpu", "sockets", "gpu", "slots", "power", "base_w"),
-        *("unit", "bus", "memory", "disks", "link", "thread_slowdown", "failures_per_year"),
+        *("unit", "bus", "memory", "disks", "link", "thread_slowdown", "failures_per_year", "operation_ns"),
     ),
-    "unit": ("name", "cpu", "sockets", "gpu", "count", "slots", "power", "bus", "thread_slowdown"),
-    "power": ("idle_w", "full_w"),
+    "unit": ("name", "cpu", "sockets", "gpu", "count", "slots", "power", "bus", "thread_slowdown", "operation_ns"),
+    "power": ("idle_w", "full_w", "threads_w", "thread_w", "most_w"),
+    "operation_ns": ("core", "thread", "beyond", "beyond_each"),
     "wire": ("network", *WIRE_KEYS),
     "values": WIRE_KEYS,
 }
@@ -64,7 +65,11 @@ def read_system(path: str | Path, hardware: Iterable[str | Path] = ()) -> System
         sockets = 2                         # CPUs that share memory: one unit
         slots = { master = 1, slave = 12 }  # processes of a label that each unit takes; "*" is any label.  Default: as
                                             # many of any label as the unit has cores.  {}: none
-        power = { idle_w = 78, full_w = 151 }   # of the unit; default: the power of its processors
+        power = { idle_w = 78, full_w = 136 }   # of the unit; default: the power of its processors.  With more threads
+                                            # than cores, if measured: threads_w + thread_w n, at most most_w
+        operation_ns = { core = 1.65, thread = 1.94, beyond = 0.329, beyond_each = 0.0796 } # measured time of an
+                                            # operation in an application of blocks, instead of the speed: of a thread
+                                            # with a core, of one of all hardware threads, and beyond + beyond_each n
         thread_slowdown = 1.18              # of a thread while all hardware threads are busy; default: the processor's
         base_w = 40                         # constant power of the rest of a node
         failures_per_year = 0.016           # of a node; default: those of its processors and disks, if all are known

@@ -14,6 +14,44 @@ ANY = "*"  # the label of slots that take processes of any label
 
 
 @dataclass(frozen=True)
+class OperationTimes:
+    """Measured times of an operation on a unit by the number of its threads, Table 1 of Proficz and Czarnul.
+
+    A thread takes ``core_s`` for an operation while each has a core of its own, ``thread_s`` up to the number of
+    hardware threads, and ``beyond_s + beyond_each_s`` times the threads if there are more.
+    """
+
+    core_s: float  # T_min, > 0
+    thread_s: float  # T_low; core_s where there are no hardware threads
+    beyond_s: float  # T_hi
+    beyond_each_s: float  # K_hi
+
+    def slowdown(self, threads: int, *, cores: int, hardware_threads: int) -> float:
+        """Return the time of an operation relative to a core of its own."""
+        if threads <= cores:
+            return 1.0
+        time_s = self.thread_s if threads <= hardware_threads else self.beyond_s + self.beyond_each_s * threads
+        return time_s / self.core_s
+
+
+@dataclass(frozen=True)
+class ThreadWatts:
+    """Measured power of a unit with more threads than cores, Table 1 of Proficz and Czarnul.
+
+    A unit takes ``base_w + each_w`` times the threads up to the number of hardware threads, and never more than
+    ``most_w``, which it takes with more threads.
+    """
+
+    base_w: float  # PW_hi
+    each_w: float  # KW_hi
+    most_w: float  # PW_max
+
+    def at(self, threads: int, *, hardware_threads: int) -> float:
+        """Return the power in W with this number of threads, which is above the number of cores."""
+        return self.most_w if threads > hardware_threads else min(self.most_w, self.base_w + self.each_w * threads)
+
+
+@dataclass(frozen=True)
 class ComputeUnit:
     """Processors of a node that share memory: the CPUs of its sockets, or one GPU."""
 
@@ -29,6 +67,8 @@ class ComputeUnit:
     price_usd: float | None = None
     thread_slowdown: float | None = None  # of a thread while all hardware threads are busy; None: not known
     failures_per_year: float | None = None  # of its processors; None: not known
+    operation: OperationTimes | None = None  # measured times of an operation; None: operations run at the speed
+    thread_watts: ThreadWatts | None = None  # measured watts above one thread per core; None: those of full load
 
     @property
     def unit_flops(self) -> float:
@@ -38,15 +78,30 @@ class ComputeUnit:
     def slowdown(self, threads: int) -> float:
         """Return the time of a thread's computation relative to a core of its own.
 
-        With more threads than cores each takes its share of the cores, as in SimGrid.  Where ``thread_slowdown`` is
-        known, the law is that of Table 1 of Proficz and Czarnul: this factor up to the number of hardware threads, and
-        in proportion to the threads beyond.
+        With more threads than cores each takes its share of the cores, as in SimGrid.  Measured times of an operation
+        replace this, and so does ``thread_slowdown``: this factor up to the number of hardware threads, and in
+        proportion to the threads beyond.
         """
         if threads <= self.cores:
             return 1.0
+        if self.operation is not None:
+            return self.operation.slowdown(threads, cores=self.cores, hardware_threads=self.threads)
         if self.thread_slowdown is None or self.threads == self.cores:
             return threads / self.cores
         return self.thread_slowdown * max(1.0, threads / self.threads)
+
+    @property
+    def measured_share(self) -> float | None:
+        """Share of the peak speed at which operations of a measured time run; None: no such time is known."""
+        return None if self.operation is None else 1 / (self.speed_flops * self.operation.core_s)
+
+    def power_w(self, threads: int) -> float | None:
+        """Return the power with this number of busy threads, W; None: it is not known."""
+        if self.power is None:
+            return None
+        if threads > self.cores and self.thread_watts is not None:
+            return max(self.power.full_w, self.thread_watts.at(threads, hardware_threads=self.threads))
+        return self.power.at_load(min(1.0, threads / self.cores))
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from platforms.grids.grid import Wire
 from platforms.grids.scenario import wire_of
 from platforms.model.platform import Power
 from platforms.system.database import Hardware, Processor
-from platforms.system.parts import ANY, ComputeUnit
+from platforms.system.parts import ANY, ComputeUnit, OperationTimes, ThreadWatts
 
 PRECISIONS = ("double", "single")
-_OF_A_UNIT = ("cpu", "gpu", "sockets", "slots", "power", "thread_slowdown")
+_OF_A_UNIT = ("cpu", "gpu", "sockets", "slots", "power", "thread_slowdown", "operation_ns")
 
 
 def units_of(node: CheckedTable, hardware: Hardware, precision: str) -> tuple[ComputeUnit, ...]:
@@ -96,6 +96,7 @@ def _unit(entry: CheckedTable, hardware: Hardware, precision: str) -> ComputeUni
         price_usd=None if processor.price_usd is None else sockets * processor.price_usd,
         thread_slowdown=_thread_slowdown(entry, processor),
         failures_per_year=None if processor.failures_per_year is None else sockets * processor.failures_per_year,
+        operation=_operation(entry, speed_flops), thread_watts=_thread_watts(entry),
     )  # fmt: skip
 
 
@@ -106,6 +107,44 @@ def _thread_slowdown(entry: CheckedTable, processor: Processor) -> float | None:
     if not 1 <= value < float("inf"):
         raise PlatformError(entry.of("thread_slowdown"), f"thread_slowdown is {value:g}", "Give 1 or more")
     return value
+
+
+def _operation(entry: CheckedTable, speed_flops: float) -> OperationTimes | None:
+    """Return the measured times of an operation under the key ``operation_ns``, if it is there."""
+    if not entry.has("operation_ns"):
+        return None
+    if entry.has("thread_slowdown"):
+        raise PlatformError(entry.of("thread_slowdown"), "thread_slowdown beside operation_ns", "Keep one of them")
+    given = entry.table("operation_ns", "operation_ns")
+    core_ns = given.number("core")
+    if not core_ns * 1e-9 * speed_flops >= 1:
+        problem = f"core = {core_ns:g} ns, less than an operation takes at the peak of {speed_flops / 1e9:g} Gflop/s"
+        raise PlatformError(given.of("core"), problem, f"Give at least {1e9 / speed_flops:.4g}")
+    thread_ns = given.number("thread", core_ns)
+    beyond_ns, each_ns = given.number("beyond"), given.number("beyond_each")
+    if not core_ns <= thread_ns < float("inf"):
+        raise PlatformError(
+            given.of("thread"), f"thread = {thread_ns:g} ns", f"Give at least {core_ns:g}, that of core"
+        )
+    if not (beyond_ns >= 0 and 0 < each_ns < float("inf")):
+        problem = f"beyond = {beyond_ns:g} ns, beyond_each = {each_ns:g} ns"
+        raise PlatformError(given.where, problem, "Give 0 or more, and a time above 0 for each thread")
+    return OperationTimes(core_ns * 1e-9, thread_ns * 1e-9, beyond_ns * 1e-9, each_ns * 1e-9)
+
+
+def _thread_watts(entry: CheckedTable) -> ThreadWatts | None:
+    """Return the watts of hardware threads among those of ``power``, if they are there."""
+    if not entry.has("power"):
+        return None
+    given = entry.table("power", "power")
+    keys = ("threads_w", "thread_w", "most_w")
+    if not any(given.has(key) for key in keys):
+        return None
+    watts = ThreadWatts(*(given.number(key) for key in keys))
+    if not (watts.base_w >= 0 and watts.each_w >= 0 and given.number("full_w") <= watts.most_w < float("inf")):
+        problem = f"{watts.base_w:g} W and {watts.each_w:g} W for each thread, at most {watts.most_w:g} W"
+        raise PlatformError(given.where, problem, "Give 0 or more, and a most_w of at least full_w")
+    return watts
 
 
 def _cores(processor: Processor, sockets: int, precision: str) -> tuple[int, int, float]:
@@ -140,4 +179,7 @@ def _with_base(units: list[ComputeUnit], node: CheckedTable) -> list[ComputeUnit
     power = units[0].power
     assert power is not None  # _unit gives one to each
     more = Power(power.idle_w + base_w, power.full_w + base_w, power.epsilon_w + base_w)
-    return [replace(units[0], power=more), *units[1:]]
+    watts = units[0].thread_watts
+    if watts is not None:
+        watts = replace(watts, base_w=watts.base_w + base_w, most_w=watts.most_w + base_w)
+    return [replace(units[0], power=more, thread_watts=watts), *units[1:]]

@@ -270,6 +270,11 @@ class Application:
         made._set(_numbers=made._evaluated())
         return made
 
+    @property
+    def is_placed(self) -> bool:
+        """True if the labels have the efficiencies of the units that their processes are placed on."""
+        return self.labels is not self._expanded
+
     def with_labels(self, labels: tuple[Label, ...]) -> Application:
         """Return a copy with the programs of other labels; ``changed`` still begins with the labels of this one."""
         made = replace(self, labels=labels)

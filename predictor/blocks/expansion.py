@@ -58,10 +58,10 @@ class Expansion:
         variables = {**self.own, **(grid_functions(grid, label.periodic) if grid else {})}
         efficiency = _unplaced() if isinstance(label.efficiency, Mapping) else label.efficiency
         efficiency = None if efficiency is None else Expression.of(efficiency)
-        program = _Program(self, variables, efficiency)
+        program = _Program(self, variables, efficiency, label.measured)
         place = program_place(where, label.name)
         expanded = program.steps(None, label.program, _Names({}, frozenset()), place)
-        return replace(label, program=expanded, efficiency=None)
+        return replace(label, program=expanded, efficiency=None, measured=None)
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,15 @@ class _Names:
 class _Program:
     """Expands one label's program."""
 
-    def __init__(self, expansion: Expansion, variables: Mapping[str, Expression], efficiency: Expression | None):
+    def __init__(
+        self,
+        expansion: Expansion,
+        variables: Mapping[str, Expression],
+        efficiency: Expression | None,
+        measured: Expression | None,
+    ):
         self._expansion, self._own, self._efficiency, self._made = expansion, variables, efficiency, 0
+        self._measured = measured
 
     def steps(self, owner: Step | None, steps: Sequence[Step], names: _Names, where: str) -> tuple[Step, ...]:
         """Return the expanded steps inside ``owner``, whose place is ``where``."""
@@ -151,8 +158,11 @@ class _Program:
         inner = names if step.size is None else replace(names, defined=_without(names.defined, "size"))
         operations = self._expression(Expression.of(step.operations), inner)
         if efficiency is not None:
-            share = self._expression(efficiency, names if step.efficiency is not None else _Names({}, frozenset()))
-            operations = _slowed(operations, share)
+            efficiency = self._expression(efficiency, names if step.efficiency is not None else _Names({}, frozenset()))
+        if self._measured is not None:
+            efficiency = _measured_or(self._measured, efficiency)
+        if efficiency is not None:
+            operations = _slowed(operations, efficiency)
         size = None if step.size is None else self._expression(Expression.of(step.size), names)
         if operations is step.operations and size is step.size:
             return step
@@ -185,6 +195,17 @@ def _unplaced() -> Expression:
         raise UserError("efficiency", "efficiencies by processor without a system", "Make a Setting of both")
 
     return Expression.computed("efficiency by processor", frozenset({"index"}), evaluate)
+
+
+def _measured_or(measured: Expression, efficiency: Expression | None) -> Expression:
+    """Return the measured share of the speed, and the efficiency where that is 0."""
+    given = Expression.of(1) if efficiency is None else efficiency
+
+    def evaluate(scope: Mapping[str, Any]) -> Any:
+        return measured.value(scope, "measured share") or given.value(scope, "efficiency")
+
+    definitions = (("measured share", measured), ("efficiency", given))
+    return Expression.computed(given.text, measured.names | given.names, evaluate, definitions)
 
 
 def _slowed(operations: Expression, efficiency: Expression) -> Expression:

@@ -27,6 +27,10 @@ class BlockModel(Protocol):
     def failure_rate_per_s(self) -> float | None:
         """Failure rate lambda of a node, 1/(s node), or None if it is unknown."""
 
+    @property
+    def measured_operations(self) -> bool:
+        """True if the time of an operation is measured, so that no efficiency applies to it."""
+
     def compute_s(self, operations: ArrayLike, threads: ArrayLike = 1) -> np.ndarray | float:
         """Return the time of a computation block, s.
 

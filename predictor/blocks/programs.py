@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from typing import Protocol
 
 from platforms.errors import UserError
@@ -289,6 +289,8 @@ class Label:
         periodic: For each axis, whether its last process is followed by its first one; empty: on no axis.
         efficiency: Share of the peak speed that the computations reach, above 0 and at most 1, or one for each
             processor by its name in the hardware database; None: 1.
+        measured: Share of the peak speed at which operations of a measured time run, which replaces all efficiencies of
+            the label and of its steps, or 0 for processes without such a time; None: there is no such time.
     """
 
     name: str
@@ -297,6 +299,7 @@ class Label:
     grid: tuple[Number, ...] = ()
     periodic: tuple[bool, ...] = ()
     efficiency: Number | Mapping[str, Number] | None = field(default=None, hash=False)
+    measured: Expression | None = None
 
     def __post_init__(self) -> None:
         grid = tuple(Expression.of(extent) for extent in self.grid)
@@ -313,10 +316,6 @@ class Label:
             object.__setattr__(self, "efficiency", by_processor)
         elif self.efficiency is not None:
             object.__setattr__(self, "efficiency", Expression.of(self.efficiency))
-
-    def with_efficiency(self, efficiency: Expression) -> Label:
-        """Return the label with another efficiency."""
-        return replace(self, efficiency=efficiency)
 
 
 class Labelled(Protocol):

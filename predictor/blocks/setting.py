@@ -20,14 +20,19 @@ from predictor.blocks.machines.model_machine import ModelMachine
 from predictor.blocks.machines.simgrid_machine import SimGridMachine
 from predictor.blocks.model import BlockModel
 from predictor.blocks.names import HARDWARE, P_COUNTS, SIMGRID
-from predictor.blocks.placed import placed
+from predictor.blocks.placed import has_efficiencies, placed
+from predictor.blocks.published.parameters import CLUSTERS
+
+_NO_SHARE = (
+    "has the measured time of an operation: the efficiencies of the application, shares of a peak speed, do not apply"
+)
 
 
 @dataclass(frozen=True)
 class Setting:
     """An application, and the system that offers slots for its processes.
 
-    Efficiencies by processor are settled when the setting is made.
+    Efficiencies by processor, and measured times of operations, are settled when the setting is made.
     """
 
     application: Application
@@ -36,7 +41,8 @@ class Setting:
     failure_rate_per_s: float | None = None  # of a node; None: the model's
 
     def __post_init__(self) -> None:
-        if any(isinstance(label.efficiency, Mapping) for label in self.application.given):
+        by_processor = any(isinstance(label.efficiency, Mapping) for label in self.application.given)
+        if by_processor or any(group.unit.operation is not None for group in self.system.groups):
             object.__setattr__(self, "application", placed(self.application, self.schedule))
 
     @cached_property
@@ -97,13 +103,13 @@ class Setting:
                 raise SettingError(f"--component {name}", problem, nearest(name, list(dict.fromkeys(known))))
 
     def cautions(self, model: str) -> list[str]:
-        """Return reasons against using a calibration file for this system; none for any other model."""
+        """Return reasons against using a model for this system."""
         if model in (HARDWARE, SIMGRID):
-            return []
+            return self._peak_cautions()
 
         chosen = block_model(model)
         if not isinstance(chosen, Calibrated):
-            return []
+            return self._speed_cautions(chosen)
         known = _of_clusters(chosen)
 
         cautions_found = []
@@ -119,6 +125,24 @@ class Setting:
             named = f"{', '.join(strange)}: not among the calibrated clusters {', '.join(known)}"
             cautions_found.append(f"{named}; computes as {taken}")
         return cautions_found
+
+    def _peak_cautions(self) -> list[str]:
+        """Return a caution if efficiencies do not apply, or if a cluster of a published model computes at its peak."""
+        name, own = self.system.name, has_efficiencies(self.application)
+        units = [row.group.unit for rows in self.schedule.placed.values() for row in rows]
+        if own and any(unit.operation is not None for unit in units):
+            return [f"system {name} {_NO_SHARE}"]
+        if own or name not in CLUSTERS or not units:
+            return []
+        return [
+            f"{name} computes at the peak speed of its processors; --model {name} and the system file of the cluster "
+            "(docs/platforms/systems.md) have the measured time of an operation"
+        ]
+
+    def _speed_cautions(self, chosen: BlockModel) -> list[str]:
+        """Return a caution about efficiencies that do not apply to a model of measured times."""
+        applies = has_efficiencies(self.application) and chosen.measured_operations
+        return [f"model {chosen.name} {_NO_SHARE}"] if applies else []
 
 
 def _check_p_counts(p_counts: str | None, model: BlockModel) -> None:

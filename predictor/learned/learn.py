@@ -86,7 +86,6 @@ class Skeleton(NamedTuple):
     """The text of a program, and its recordings read by it, which does not depend on the grid of its ranks."""
 
     symbols: Sequence[Symbol]
-    root: Node
     parsed: Parse
 
 
@@ -104,8 +103,7 @@ def _skeleton(recordings: Sequence[Recording], text: Text | None, *, by_tag: boo
     symbols, traces = traces_of(recordings, by_tag=by_tag)
     position = positions(traces, symbols, text or {}, by_call=by_tag)
     root = loop_nest(traces, position, symbols, by_call=by_tag)
-    parsed = parse_by_period(root, parse(root, traces, position), position, symbols)
-    return Skeleton(symbols, root, aligned(root, parsed))
+    return Skeleton(symbols, aligned(parse_by_period(parse(root, traces, position), position, symbols)))
 
 
 def structure_on(
@@ -125,7 +123,7 @@ def structure_on(
     """
     parsed = skeleton.parsed.copy()
     space.levels = bool(parsed.aligned)
-    learner = _Learner(recordings, skeleton.symbols, skeleton.root, parsed, space, (most_doubts, searches))
+    learner = _Learner(recordings, skeleton.symbols, parsed, space, (most_doubts, searches))
     return learner.learned()
 
 
@@ -151,23 +149,22 @@ class _Learner:
         self,
         recordings: Sequence[Recording],
         symbols: Sequence[Symbol],
-        root: Node,
         parsed: Parse,
         space: Space,
         limits: tuple[int, int],
     ):
         self._parsed, self._space = parsed, space
         traces = parsed.traces
-        self._first = np.cumsum([0, *(len(trace.events) for trace in traces)])  # of each trace
         self._events = np.concatenate([trace.events for trace in traces])
         self._flops = np.concatenate([trace.flops for trace in traces])
         self._before = np.concatenate([np.append(NOTHING, trace.symbols[:-1]) for trace in traces])
         self._measured = any(recording.measured for recording in recordings)
         self._waited = np.concatenate([trace.waited for trace in traces])
+        self._opened = np.concatenate([trace.opened for trace in traces])
         self._waited_alike = np.concatenate([trace.waited_alike for trace in traces])
         seen = tuple(sorted({recording.nranks for recording in recordings}))
         communicators = Communicators(space, recordings)
-        self._made = Structure(symbols, root, space, communicators, seen)
+        self._made = Structure(symbols, parsed.root, space, communicators, seen)
         self._most_doubts, searches = limits
         self._branches = Branches(space, seen[-1], searches)
         self._computation: list[tuple[Node, Rows, np.ndarray, str]] = []  # indices of its events
@@ -175,20 +172,19 @@ class _Learner:
         self._partners = PartnerSearch(self._branches, seen[-1])
 
     def learned(self) -> Structure:
-        self._made.lists = listed_loops(self._made.root, self._parsed, self._made.symbols, self._space)
+        self._made.lists = listed_loops(self._parsed, self._made.symbols, self._space)
         self._visit(self._made.root)
         for leaf, rows, which, what in self._computation:  # last: sizes of messages show what it may depend on
             self._learn_computation(leaf, rows, which, what)
         return self._made
 
     def _visit(self, node: Node) -> None:
-        places = {place: at for at, place in enumerate(self._parsed.passes[node])}
         rows = self._parsed.rows(node)
         for child in node.children:
             if child.leaf:
-                self._learn_leaf(child, rows, places)
+                self._learn_leaf(child, rows)
             else:
-                self._learn_loop(child, rows, places)
+                self._learn_loop(child, rows)
                 self._visit(child)
 
     def _name(self, leaf: Node) -> str:
@@ -198,15 +194,11 @@ class _Learner:
     def _refuse(self, reason: str, leaf: Node) -> CannotContinue:
         return CannotContinue(reason, self._name(leaf), len(self._made.leaves))
 
-    def _learn_loop(self, loop: Node, rows: Rows, places: dict[tuple[int, tuple[int, ...]], int]) -> None:
+    def _learn_loop(self, loop: Node, rows: Rows) -> None:
         if loop in self._made.lists:
             return
-        turns, open_before = np.zeros(len(rows), np.int64), np.zeros((len(rows), 2), np.int64)
-        runs = self._parsed.loops[loop]
-        for place, count in runs.turns.items():
-            turns[places[place]] = count
-            if place in runs.began:
-                open_before[places[place]] = self._parsed.traces[place[0]].opened[runs.began[place]]
+        turns, began = self._parsed.loops[loop]
+        open_before = np.where(began[:, None] >= 0, self._opened[began], 0)
         kinds = {None if leaf.symbol is None else self._made.symbols[leaf.symbol].kind for leaf in loop.children}
         if kinds == {Kind.WAIT}:
             some, sends = open_before.T
@@ -217,17 +209,14 @@ class _Learner:
         reason = "the number of turns of the loop that it begins follows no rule"
         self._made.loops[loop] = self._needed(rows, turns, reason, loop.first)
 
-    def _learn_leaf(self, leaf: Node, rows: Rows, places: dict[tuple[int, tuple[int, ...]], int]) -> None:
+    def _learn_leaf(self, leaf: Node, rows: Rows) -> None:
         assert leaf.symbol is not None
-        symbol, events = self._made.symbols[leaf.symbol], self._parsed.leaves[leaf]
-        at = np.array([places[number, index] for number, _, index in events])
+        symbol, (at, which) = self._made.symbols[leaf.symbol], self._parsed.leaves[leaf]
         present = np.zeros(len(rows))
         present[at] = 1
         presence = self._sure(self._branches.truth(rows, present), "which ranks make the call follows no rule", leaf)
         self._space.roots |= {atom for atom in statements_of(presence) if "@" in atom}
         there = rows if len(at) == len(rows) and bool((at == np.arange(len(at))).all()) else rows.take(at)
-        numbers, places_in_trace, _ = zip(*events, strict=True)
-        which = self._first[np.array(numbers)] + np.array(places_in_trace)
         made = self._made.leaves[leaf] = Leaf(presence, constant(0))
         self._computation.append((leaf, there, which, f"flops before {symbol}"))
         values = self._events[which]
@@ -280,7 +269,7 @@ class _Learner:
             made.vector = "split" if symbol.op == Op.SPLIT else "members"
             has = values["request"] >= 0
             made.counted = self._sure(self._branches.truth(rows, has), "which ranks have counts follows no rule", leaf)
-            made.counts = self._learn_counts(leaf, rows, values["request"], made.vector)
+            made.counts = self._learn_counts(leaf, rows, values, made.vector)
 
     def _spread_out(self, rows: Rows, values: np.ndarray, unit: int) -> int:
         """Return the least block of an all-to-all that transposes data of one size; 0 where it does not.
@@ -298,19 +287,16 @@ class _Learner:
         transposes = bool(2 * (sizes * members)[many].max() <= (sizes * members)[few].min())
         return int(sizes.min()) if transposes and bool((sizes >= unit * members).all()) else 0
 
-    def _learn_counts(self, leaf: Node, rows: Rows, request: np.ndarray, vector: str) -> NumberModel:
+    def _learn_counts(self, leaf: Node, rows: Rows, values: np.ndarray, vector: str) -> NumberModel:
         assert leaf.symbol is not None
-        has = request >= 0
-        comm = [event for event, counted in zip(self._parsed.leaves[leaf], has.tolist(), strict=True) if counted]
-        rows, request = rows.take(has), request[has]
-        lengths = []
-        for (number, event, _), nranks in zip(comm, rows.nranks.tolist(), strict=True):
-            trace = self._parsed.traces[number]
-            members = self._made.communicators.size(nranks, trace.rank, int(trace.events["comm"][event]))
-            lengths.append(2 if vector == "split" else members)
+        has = values["request"] >= 0
+        trace = self._parsed.passes[self._parsed.body(leaf)].trace[self._parsed.leaves[leaf].row[has]]
+        rows, values = rows.take(has), values[has]
+        calls = zip(*(x.tolist() for x in (rows.nranks, rows.rank, values["comm"])), strict=True)
+        lengths = [2 if vector == "split" else self._made.communicators.size(*call) for call in calls]
         counts = [
             self._parsed.traces[number].counts[first : first + length]
-            for (number, _, _), first, length in zip(comm, request.tolist(), lengths, strict=True)
+            for number, first, length in zip(trace.tolist(), values["request"].tolist(), lengths, strict=True)
         ]
         values = np.concatenate(counts)
         long = by_member(rows, np.array(lengths))

@@ -9,30 +9,30 @@ at a place of its own.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable
-
 import numpy as np
 
 from predictor.learned.nest import Node
 from predictor.learned.pairs import Pairs, pairs_of
-from predictor.learned.parsing import Executions, Index, Parse, Place
+from predictor.learned.parsing import Executions, Parse, Passes
+from predictor.learned.rows import keys_of
 
 FROM_FIRST, FROM_LAST = "i", "j"  # ways to count turns, as features name them
 
 
-def aligned(root: Node, parsed: Parse) -> Parse:
+def aligned(parsed: Parse) -> Parse:
     """Return the traces with the turns of loops over levels numbered alike on all ranks; the same where there are none.
 
     The ways in which turns are counted are in ``aligned`` of what is returned.
     """
+    loops = [loop for loop in _loops(parsed.root) if (_most(loop, parsed) != parsed.loops[loop].turns).any()]
+    if not loops:
+        return parsed
     pairs = pairs_of(parsed.traces)
     made = parsed.copy()
-    for loop in _loops(root):
-        parent = _parent(root, loop)
+    for loop in _loops(parsed.root):
         way = _way(loop, made, pairs)
         if way is not None:
-            _count_alike(loop, parent, made, way)
+            _count_alike(loop, made, way)
     return made if made.aligned else parsed
 
 
@@ -41,8 +41,14 @@ def _loops(node: Node) -> list[Node]:
     return [found for child in node.children if not child.leaf for found in (child, *_loops(child))]
 
 
-def _parent(root: Node, loop: Node) -> Node:
-    return loop.around[-1] if loop.around else root
+def _most(loop: Node, parsed: Parse) -> np.ndarray:
+    """Return, for each pass around a loop, the most turns at these indices on any rank of the same number of ranks."""
+    trace, index, _ = parsed.passes[parsed.body(loop)]
+    _, group = np.unique(keys_of(np.column_stack([parsed.nranks[trace], index])), return_inverse=True)
+    most = np.zeros(len(group), np.int64)
+    np.maximum.at(most, group, parsed.loops[loop].turns)
+    found: np.ndarray = most[group]
+    return found
 
 
 def _way(loop: Node, parsed: Parse, pairs: Pairs) -> str | None:
@@ -50,21 +56,20 @@ def _way(loop: Node, parsed: Parse, pairs: Pairs) -> str | None:
 
     None if ranks leave no turns out, or if they are the same in neither way.
     """
-    runs = parsed.loops[loop].turns
-    most: defaultdict[tuple[int, Index], set[int]] = defaultdict(set)
-    for (number, index), turns in runs.items():
-        most[int(parsed.nranks[number]), index].add(turns)
-    if all(len(turns) == 1 for turns in most.values()) or not len(pairs.sends):
+    turns = parsed.loops[loop].turns
+    some = turns > 0
+    if bool((_most(loop, parsed) == turns)[some].all()) or not len(pairs.sends):
         return None
     depth = len(loop.around)
-    first = np.cumsum([0, *(len(trace.events) for trace in parsed.traces)])
-    from_first, from_last = np.full(first[-1], -1), np.full(first[-1], -1)
+    from_first, from_last = (np.full(sum(len(trace.events) for trace in parsed.traces), -1) for _ in range(2))
     for leaf, events in parsed.leaves.items():
         if loop not in leaf.around:
             continue
-        for number, at, index in events:
-            from_first[first[number] + at] = index[depth]
-            from_last[first[number] + at] = runs[number, index[:depth]] - 1 - index[depth]
+        row, index = events.row, parsed.passes[leaf.around[-1]].turn[events.row, depth]
+        for around in reversed(leaf.around[depth:]):
+            row = parsed.passes[around].outer[row]
+        from_first[events.event] = index
+        from_last[events.event] = turns[row] - 1 - index
     for way, turn in ((FROM_FIRST, from_first), (FROM_LAST, from_last)):
         sent, received = turn[pairs.sends], turn[pairs.receives]
         if bool((sent == received).all()) and bool((sent >= 0).any()):
@@ -72,50 +77,27 @@ def _way(loop: Node, parsed: Parse, pairs: Pairs) -> str | None:
     return None
 
 
-def _count_alike(loop: Node, parent: Node, parsed: Parse, way: str) -> None:
-    """Give all ranks the turns of a loop that some rank has."""
-    runs = parsed.loops[loop].turns
-    most: dict[tuple[int, Index], int] = {}
-    for (number, index), turns in runs.items():
-        key = int(parsed.nranks[number]), index
-        most[key] = max(turns, most.get(key, 0))
-
-    def in_all(place: Place) -> int:
-        return most.get((int(parsed.nranks[place[0]]), place[1]), 0)
-
-    def moved(place: Place, turn: int) -> int:
-        return turn if way == FROM_FIRST else turn + in_all(place) - runs[place]
-
-    _renumber(loop, parent, parsed, moved, in_all)
-    parsed.aligned[loop] = way
-
-
-def _renumber(
-    loop: Node,
-    parent: Node,
-    parsed: Parse,
-    moved: Callable[[Place, int], int],
-    turns: Callable[[Place], int],
-) -> None:
-    """Number the turns of a loop anew, and give all executions of what is around as many of them."""
-    depth = len(loop.around)
-
-    def at(number: int, index: Index) -> Index:
-        return (*index[:depth], moved((number, index[:depth]), index[depth]), *index[depth + 1 :])
-
-    for leaf, events in parsed.leaves.items():
-        if loop in leaf.around:
-            parsed.leaves[leaf] = [(number, event, at(number, index)) for number, event, index in events]
+def _count_alike(loop: Node, parsed: Parse, way: str) -> None:
+    """Give all ranks the turns of a loop that some rank has, at all executions of what is around."""
+    parent, depth = parsed.body(loop), len(loop.around)
+    most, turns = _most(loop, parsed), parsed.loops[loop].turns
+    moved_by = 0 * most if way == FROM_FIRST else most - turns
     for node in [loop, *_loops(loop)]:
-        parsed.passes[node] = [(number, at(number, index)) for number, index in parsed.passes[node]]
-        if node is not loop:
-            runs = parsed.loops[node]
-            parsed.loops[node] = Executions(
-                {(number, at(number, index)): value for (number, index), value in runs.turns.items()},
-                {(number, at(number, index)): value for (number, index), value in runs.began.items()},
-            )
-    there = set(parsed.passes[loop])
-    for number, index in parsed.passes[parent]:
-        parsed.loops[loop].turns[number, index] = turns((number, index))
-        new = [(number, (*index, turn)) for turn in range(turns((number, index)))]
-        parsed.passes[loop] += [place for place in new if place not in there]
+        trace, index, outer = parsed.passes[node]
+        row = np.arange(len(trace))
+        for around in reversed((*node.around[depth:], node)):
+            row = parsed.passes[around].outer[row]
+        index = index.copy()
+        index[:, depth] += moved_by[row]
+        parsed.passes[node] = Passes(trace, index, outer)
+    trace, index, outer = parsed.passes[loop]
+    missing = np.repeat(np.arange(len(most)), most)  # the passes of the parent
+    turn = np.arange(len(missing)) - np.repeat(np.cumsum(most) - most, most)
+    shift = np.int64(most.max(initial=0) + 1)
+    new = ~np.isin(missing * shift + turn, outer * shift + index[:, depth])
+    missing, turn = missing[new], turn[new]
+    there = parsed.passes[parent]
+    new_index = np.column_stack([there.turn[missing], turn])
+    parsed.add(loop, Passes(there.trace[missing], new_index, missing))
+    parsed.loops[loop] = Executions(most, parsed.loops[loop].began)
+    parsed.aligned[loop] = way

@@ -1,11 +1,15 @@
-"""Traces parsed by the loop nest of their program: every event is a leaf at indices of the loops around it."""
+"""Traces parsed by the loop nest of their program: every event is a leaf in a turn of each of the loops around it.
+
+All that is known of the parse are arrays with a row for each execution of a body, a turn of a loop or the whole
+program, or for each event, so that a million events are parsed at once.
+"""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,37 +17,65 @@ from predictor.learned.nest import Node
 from predictor.learned.rows import Rows
 from predictor.learned.skeleton import Trace
 
-Index = tuple[int, ...]
-Place = tuple[int, Index]  # a trace and the indices of the loops
-Cuts = dict[tuple[int, int], Node]  # by trace and event: the loop that goes on, and not one inside it
+
+class Passes(NamedTuple):
+    """Executions of a body, by trace and in the order of time; those that were added behind."""
+
+    trace: np.ndarray  # i8, by pass
+    turn: np.ndarray  # i8, passes x loops, those around and its own: the place of the turn
+    outer: np.ndarray  # i8, by pass: row of the pass of the body around that it is in
 
 
-@dataclass(eq=False)
-class Executions:
-    """Executions of a loop: by place, its number of turns and the index of the event that it began with."""
+class Executions(NamedTuple):
+    """Executions of a loop, by pass of the body around."""
 
-    turns: dict[Place, int] = field(default_factory=dict)
-    began: dict[Place, int] = field(default_factory=dict)
+    turns: np.ndarray  # i8: number of turns; 0: it is not executed
+    began: np.ndarray  # i8: the event that it began with, -1: none
 
 
-@dataclass(eq=False)
+class Events(NamedTuple):
+    """Events of a leaf, in the order of time."""
+
+    row: np.ndarray  # i8: the pass of the body around
+    event: np.ndarray  # i8: its place in the events of all traces, one trace behind the other
+
+
+class Listed(NamedTuple):
+    """Turns of a loop over the neighbours inside the grid, by its pass, whose index is a place in the list of all."""
+
+    turns: np.ndarray  # i8
+    turn: np.ndarray  # i8
+
+
+class Cut(NamedTuple):
+    """Events at which a loop goes on, and not one inside it."""
+
+    loop: Node
+    events: np.ndarray
+
+
+@dataclass
 class Parse:
-    """All traces by the nest."""
+    """All traces by the nest.  Its arrays are replaced, and never changed."""
 
+    root: Node
     traces: Sequence[Trace]
-    leaves: dict[Node, list[tuple[int, int, Index]]]  # trace, event, indices of the loops around
+    leaves: dict[Node, Events]
     loops: dict[Node, Executions]
-    passes: dict[Node, list[Place]]  # every execution of a body
-    # Of a loop over the neighbours inside the grid: by execution, the places of its turns in the list of all.
-    listed: dict[Node, dict[Place, list[int]]] = field(default_factory=dict)
+    passes: dict[Node, Passes]
+    listed: dict[Node, Listed] = field(default_factory=dict)
     aligned: dict[Node, str] = field(default_factory=dict)  # loops whose turns are alike on all ranks (module levels)
 
     def copy(self) -> Parse:
         """Return a copy whose loops over neighbours can be renumbered."""
-        loops = {loop: Executions(dict(runs.turns), dict(runs.began)) for loop, runs in self.loops.items()}
-        passes = defaultdict(list, {node: list(places) for node, places in self.passes.items()})
-        leaves, runs = defaultdict(list, self.leaves), defaultdict(Executions, loops)
-        return Parse(self.traces, leaves, runs, passes, aligned=dict(self.aligned))
+        return replace(
+            self,
+            leaves=dict(self.leaves),
+            loops=dict(self.loops),
+            passes=dict(self.passes),
+            listed={},
+            aligned=dict(self.aligned),
+        )
 
     @cached_property
     def nranks(self) -> np.ndarray:
@@ -55,75 +87,124 @@ class Parse:
         """Rank, by trace."""
         return np.array([trace.rank for trace in self.traces])
 
+    @cached_property
+    def columns(self) -> np.ndarray:
+        """Kind, partner, tag and size of all events, one trace behind the other."""
+        names = ["kind", "peer", "tag", "size_bytes"]
+        return np.concatenate([trace.events[names] for trace in self.traces])
+
+    def body(self, node: Node) -> Node:
+        """Return the loop whose body a node is in, or the whole program."""
+        return node.around[-1] if node.around else self.root
+
+    def add(self, body: Node, more: Passes) -> None:
+        """Add passes of a body, in which no loop is executed so far."""
+        self.passes[body] = Passes(*map(np.concatenate, zip(self.passes[body], more, strict=True)))
+        none = np.zeros(len(more.trace), np.int64)
+        for loop in (child for child in body.children if not child.leaf):
+            turns, began = self.loops[loop]
+            self.loops[loop] = Executions(np.concatenate([turns, none]), np.concatenate([began, none - 1]))
+
     def rows(self, node: Node) -> Rows:
         """Return the rows of the executions of a body, in the order of ``passes``."""
         loops = (*node.around, node) if node.loop else node.around
-        passes = self.passes[node]
-        trace = np.array([number for number, _ in passes], np.int64)
-        index = np.array([index for _, index in passes], np.int64).reshape(len(passes), len(loops))
+        trace, index, _ = self.passes[node]
         turns, turn = np.empty_like(index), index.copy()
-        for at, loop in enumerate(loops):
-            places = [(number, index[:at]) for number, index in passes]
+        row = np.arange(len(trace))  # of the loop
+        for at, loop in reversed(list(enumerate(loops))):
             if loop in self.listed:
-                lists = [self.listed[loop][place] for place in places]
-                turns[:, at] = [len(row) for row in lists]
-                turn[:, at] = [row.index(i[at]) for row, (_, i) in zip(lists, passes, strict=True)]
-            else:
-                turns[:, at] = [self.loops[loop].turns[place] for place in places]
+                turns[:, at], turn[:, at] = (column[row] for column in self.listed[loop])
+            row = self.passes[loop].outer[row]
+            if loop not in self.listed:
+                turns[:, at] = self.loops[loop].turns[row]
         levels = tuple(f"{self.aligned[loop]}{at}" for at, loop in enumerate(loops) if self.aligned.get(loop))
         return Rows(self.nranks[trace], self.ranks[trace], index, turns, turn, levels)
 
 
-def parse(root: Node, traces: Sequence[Trace], position: np.ndarray, cuts: Cuts | None = None) -> Parse:
+def parse(root: Node, traces: Sequence[Trace], position: np.ndarray, cuts: Sequence[Cut] = ()) -> Parse:
     """Parse every trace by the nest."""
-    made = Parse(traces, defaultdict(list), defaultdict(Executions), defaultdict(list))
-    leaf_at: dict[int, Node] = {}
+    lengths = [len(trace.symbols) for trace in traces]
+    first = np.cumsum([0, *lengths[:-1]])
+    none = np.empty(0, np.int64)
+    place = position[np.concatenate([none, *(trace.symbols for trace in traces)])]
+    turns = _turns(root, place, first, cuts)
+    made = Parse(root, traces, {}, {}, {root: Passes(np.arange(len(traces)), np.empty((len(traces), 0), int), none)})
+    began_by_trace = np.repeat(np.arange(len(traces)), lengths)
+    by_place = np.split(np.argsort(place, kind="stable"), np.cumsum(np.bincount(place, minlength=root.high + 1))[:-1])
+
+    def visit(node: Node, begins: np.ndarray) -> None:
+        for child in node.children:
+            if child.leaf:
+                events = by_place[child.low]
+                made.leaves[child] = Events(_row(begins, events), events)
+                continue
+            inside = (place >= child.low) & (place <= child.high)
+            depth = len(child.around)
+            starts = np.flatnonzero((turns.opens[depth] | turns.goes_on[depth]) & inside)
+            index = np.column_stack([turns.turn[at][starts] for at in range(depth + 1)]).astype(np.int64)
+            outer = _row(begins, starts)
+            made.passes[child] = Passes(began_by_trace[starts], index, outer)
+            opened = np.flatnonzero(turns.opens[depth] & inside)
+            began = np.full(len(begins), -1)
+            began[_row(begins, opened)] = opened
+            made.loops[child] = Executions(np.bincount(outer, minlength=len(begins)), began)
+            visit(child, starts)
+
+    visit(root, first)
+    return made
+
+
+def _row(begins: np.ndarray, events: np.ndarray) -> np.ndarray:
+    """Return the pass that each event is in; ``begins``: the event that each pass begins with."""
+    return np.searchsorted(begins, events, side="right") - 1
+
+
+class _Turns(NamedTuple):
+    """By depth of the loops that are open at each event."""
+
+    opens: list[np.ndarray]  # whether the loop begins
+    goes_on: list[np.ndarray]  # whether its next turn begins
+    turn: list[np.ndarray]  # i4: its turn
+
+
+def _turns(root: Node, place: np.ndarray, first: np.ndarray, cuts: Sequence[Cut]) -> _Turns:
+    """Return the turns of the loops around each event: where a trace goes back, the innermost that holds both goes on.
+
+    ``first``: the first event of each trace.
+    """
+    depth, kept = _loops_kept(root)
+    before, here = place[:-1], place[1:]
+    keep, back = np.zeros(len(place), np.int8), np.zeros(len(place), bool)  # the loops that stay open at an event
+    keep[1:], back[1:] = kept[before, here], here <= before
+    for cut in cuts:
+        keep[cut.events] = len(cut.loop.around) + 1
+    begins = first[first < len(place)]
+    keep[begins], back[begins] = 0, False
+    made = _Turns([], [], [])
+    for level in range(int(depth.max(initial=0))):
+        made.opens.append((keep <= level) & (depth[place] > level))
+        made.goes_on.append(back & (keep == level + 1))
+        count = np.cumsum(made.goes_on[level], dtype=np.int32)
+        made.turn.append(count - np.maximum.accumulate(np.where(made.opens[level], count, 0)))
+    return made
+
+
+def _loops_kept(root: Node) -> tuple[np.ndarray, np.ndarray]:
+    """Return the number of loops around each place, and how many stay open on the way from a place to another."""
+    around: dict[int, tuple[Node, ...]] = {}
 
     def collect(node: Node) -> None:
         for child in node.children:
             if child.leaf:
-                leaf_at[child.low] = child
+                around[child.low] = child.around
             else:
                 collect(child)
 
     collect(root)
-    for number, trace in enumerate(traces):
-        made.passes[root].append((number, ()))
-        _parse_trace(made, leaf_at, number, position[trace.symbols].tolist(), cuts or {})
-    return made
-
-
-def _parse_trace(made: Parse, leaf_at: dict[int, Node], number: int, places: list[int], cuts: Cuts) -> None:
-    open_loops: list[Node] = []
-    index: list[int] = []
-    before = -1
-
-    def close(keep: int) -> None:
-        while len(open_loops) > keep:
-            turns = index.pop() + 1
-            made.loops[open_loops.pop()].turns[number, tuple(index)] = turns
-
-    for at, place in enumerate(places):
-        leaf = leaf_at[place]
-        if place > before:
-            keep = 0
-            while keep < len(open_loops) and open_loops[keep].high >= place:
-                keep += 1
-            close(keep)
-        else:  # the innermost open loop that holds both goes on
-            keep = len(open_loops)
-            while open_loops[keep - 1].low > place:
-                keep -= 1
-            if (number, at) in cuts:
-                keep = open_loops.index(cuts[number, at]) + 1
-            close(keep)
-            index[keep - 1] += 1
-            made.passes[open_loops[-1]].append((number, tuple(index)))
-        for node in leaf.around[len(open_loops) :]:
-            made.loops[node].began[number, tuple(index)] = at
-            open_loops.append(node)
-            index.append(0)
-            made.passes[node].append((number, tuple(index)))
-        made.leaves[leaf].append((number, at, tuple(index)))
-        before = place
-    close(0)
+    depth = np.array([len(around[at]) for at in range(len(around))])
+    to = np.arange(len(around))
+    kept = np.zeros((len(around), len(around)), np.int8)
+    for at, loops in around.items():
+        for loop in loops:
+            kept[at] += np.where(to > at, loop.high >= to, loop.low <= to)
+    return depth, kept

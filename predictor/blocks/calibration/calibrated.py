@@ -42,6 +42,11 @@ class Calibrated:
             raise UserError(f"cluster {self.cluster!r}", "was not calibrated", nearest(self.cluster, names))
 
     @property
+    def measured_operations(self) -> bool:
+        """False: the operations of a calibration are flops at the peak speed of the platform's hosts."""
+        return False
+
+    @property
     def name(self) -> str:
         """Name of the platform, with the family."""
         return f"{self.calibration.name} ({self.family})"

@@ -16,9 +16,11 @@ from predictor.blocks.graph.evaluate import run_graph
 from predictor.blocks.graph.parts import steps_of
 from predictor.blocks.machines.hardware_machine import HardwareMachine
 from predictor.blocks.machines.machine import Group, Machine
+from predictor.blocks.machines.model_machine import ModelMachine
 from predictor.blocks.machines.power import Ends, energies
 from predictor.blocks.names import GRAPH, POWER_RULES, check_rule
 from predictor.blocks.parts import StepTime
+from predictor.blocks.placed import placed
 from predictor.blocks.steps import only_one_by_one
 
 
@@ -102,6 +104,8 @@ def evaluate(
     check_rule(power)
     if not any(group.count for group in machine.groups):
         raise UserError(application.where, "no processes", "Give a label a count of 1 or more")
+    if isinstance(machine, ModelMachine):
+        application = placed(application, machine.schedule, machine.measured_units)
     check_constants(application)
     choice = chosen(application, machine, evaluator)
     by_graph = choice.evaluator == GRAPH

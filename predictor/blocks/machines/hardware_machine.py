@@ -227,13 +227,17 @@ class HardwareMachine:
         return disks
 
     def power_w(self, group: Group, threads: int) -> float:
-        """Return the power of the unit with a share of its cores busy, by the law of SimGrid's energy plugin, W."""
-        unit = self.unit_of(group).unit
-        if unit.power is None:
+        """Return the power of the unit with this number of busy threads, W.
+
+        It is that of SimGrid's energy plugin up to a thread on each core, and with more threads where no watts of
+        hardware threads are known.
+        """
+        power_w = self.unit_of(group).unit.power_w(threads)
+        if power_w is None:
             raise OutOfRange(
                 f"system {self.system.name}, unit {group.unit}", "its power is not known", "Give it `power`"
             )
-        return unit.power.at_load(min(1.0, threads / unit.cores))
+        return power_w
 
     @cached_property
     def others_idle_w(self) -> float:

@@ -76,6 +76,11 @@ class ModelMachine:
         known = [rate for rate in rates if rate is not None]
         return fsum(known) / len(known) if rates and len(known) == len(rates) else None
 
+    @property
+    def measured_units(self) -> frozenset[str]:
+        """Names of the groups of units whose model has a measured time of an operation."""
+        return frozenset(group.unit for group in self.groups if self._of(group.unit).measured_operations)
+
     def compute_s(self, group: Group, operations: float) -> float:
         """Return the model's time of a computation with the threads of the whole node."""
         return float(self._of(group.unit).compute_s(operations, group.threads))

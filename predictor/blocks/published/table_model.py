@@ -28,6 +28,11 @@ class TableModel:
             raise UserError(f"power law {self.power_law!r}", "not known", nearest(self.power_law, POWER_LAWS))
 
     @property
+    def measured_operations(self) -> bool:
+        """True: T_min is a measured time, to which no efficiency applies."""
+        return True
+
+    @property
     def name(self) -> str:
         """Name of the machine."""
         return self.parameters.name

@@ -186,7 +186,8 @@ def test_calibration_finds_table_3_again_on_systems_with_a_network_disk(system, 
     (node,) = found.nodes
     assert node.compute.parameters.P_low == paper.compute.P_low
     if paper.power is not None:
-        assert (node.power.idle_w, node.power.parameters.PW_max_w) == pytest.approx((78, 151))
+        # SimGrid has no hardware threads: 12 threads, 78 + 12 x 4.84 W, are its most.
+        assert (node.power.idle_w, node.power.parameters.PW_max_w) == pytest.approx((78, 136.08))
 
 
 def test_a_lone_host_has_computation_alone():

@@ -194,6 +194,35 @@ def test_hardware_threads_count_in_all_machines(tmp_path, model):
     assert times_s[1] / times_s[0] == pytest.approx(0.00194 / 0.00165)
 
 
+@pytest.mark.parametrize("model", ["hardware", "simgrid", "galera+"])
+def test_one_galera_plus_computes_and_takes_power_as_in_table_1(tmp_path, model):
+    # Tables 1 and 3: T_min h = 1.65 ns x 11e6 = 18.15 ms, whatever the efficiency; T_low / T_min = 1.1758; with 25
+    # threads (0.329 + 25 x 0.0796) / 1.65 = 1.4055.  78 + 12 x 4.84 = 136.08 W; with 13 threads 109 + 13 x 1.9 = 133.7,
+    # which is less; with 18 threads 143.2; above 24 threads 151 W.
+    path = tmp_path / "threads.toml"
+    path.write_text(Path(GALERA_PLUS).read_text().replace('name = "galera"', 'name = "galera"\nslots = { p = 30 }'))
+    times_s, watts = {}, {}
+    for processes in (1, 12, 13, 18, 25):
+        program = (Compute(5e6), Compute(6e6, efficiency=0.5))
+        application = Application("", (Label("p", processes, program, efficiency=0.1),))
+        setting = Setting(application, system_named(str(path)))
+        result = evaluate(setting.application, setting.machine(model))
+        times_s[processes], watts[processes] = result.time_s, result.energy_j / result.time_s
+        assert "efficiencies of the application" in setting.cautions(model)[0]
+    assert times_s[1] == pytest.approx(0.01815) == times_s[12]
+    assert times_s[18] / times_s[1] == pytest.approx(0.00194 / 0.00165)
+    assert times_s[25] / times_s[1] == pytest.approx(1.4055, abs=1e-4)
+    assert [watts[n] for n in (1, 12, 13, 18, 25)] == pytest.approx([82.84, 136.08, 136.08, 143.2, 151])
+
+
+def test_a_cluster_without_measured_times_is_computed_at_its_peak_with_a_caution():
+    application = Application("", (Label("p", 1, (Compute(11e6),)),))
+    setting = Setting(application, system_named("galera+"))
+    assert evaluate(application, setting.machine("simgrid")).time_s == pytest.approx(11e6 / 9.08e9)
+    assert "computes at the peak speed" in setting.cautions("simgrid")[0]
+    assert Setting(application, system_named(GALERA_PLUS)).cautions("simgrid") == []
+
+
 def test_the_success_of_placed_hardware_is_that_of_the_paper_s_lambda():
     application = Application("", (Label("p", 24, (Compute(1e14),)),))
     result = evaluate(application, Setting(application, system_named(GALERA_PLUS)).machine("hardware"))

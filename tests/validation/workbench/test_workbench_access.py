@@ -212,7 +212,8 @@ def test_a_link_shows_a_suite_and_nothing_else_until_it_is_taken_back(people, br
     assert {path: guest.get(path).status_code for path in may} == dict.fromkeys(may, 200)
     may_not = ("/queue", "/queue/2", "/queue/1/remove", "/results", "/results?suite=2", "/results?suite=1&suite=2",
                "/results?suite=1&other=2", "/results?other=1", "/results.csv", "/results/3", "/results/compare?first=1",
-               "/platforms", "/panel", "/access", "/applications", "/results/part?suite=2", "/hardware")  # fmt: skip
+               "/platforms", "/panel", "/access", "/applications", "/results.csv?suite=2", "/views/1",
+               "/hardware")  # fmt: skip
     assert {path: guest.get(path).status_code for path in may_not} == dict.fromkeys(may_not, 403)
     assert (
         "secret" not in guest.get("/results?suite=1").text and "secret" not in guest.get("/results/figure?suite=1").text

@@ -157,8 +157,8 @@ def test_results_are_sorted_and_filtered_by_the_server(client, results):
     rising = client.get(f"/results?suite={results}&predictor=hcf&sort=error_pct").text
     assert [float(one) for one in re.findall(r">\+(\d+\.\d\d)<", rising)] == [100.0, 200.0, 300.0]
     assert 'aria-sort="ascending"' in rising and "sort=-error_pct" in rising
-    part = client.get("/results/part?predictor=npt")
-    assert part.headers["HX-Replace-Url"] == "/results?predictor=npt" and "out of range" in part.text
+    part = client.get("/results?q=&suite=&predictor=npt", headers={"hx-request": "true"})
+    assert part.headers["HX-Push-Url"] == "/results?predictor=npt" and "out of range" in part.text
     assert "no results with this filter" in client.get("/results?app=lu").text
 
 

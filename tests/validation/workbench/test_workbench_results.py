@@ -190,6 +190,8 @@ def test_a_waiting_program_does_not_run_on_a_server_that_no_longer_allows_progra
     dispatcher = Dispatcher(project, desk.queue, lambda number: OWN)
 
     class Refusing:
+        pid, said = None, list
+
         def ask(self, *words, **values):
             raise AssertionError("the worker was asked")
 

@@ -83,7 +83,7 @@ def test_a_changed_value_changes_one_line():
 
 def test_a_new_value_comes_after_the_others_of_its_table():
     made = changed(GALERA, lambda edit, part: edit.set_value(part("lan.node.0"), "link.bandwidth_gbit_s", 3))
-    before = "power = { idle_w = 78, full_w = 151 }\n"
+    before = "power = { idle_w = 78, full_w = 136.08, threads_w = 109, thread_w = 1.9, most_w = 151 }\n"
     assert made == GALERA.replace(before, f"{before}link = {{bandwidth_gbit_s = 3}}\n", 1)
 
 
@@ -143,10 +143,10 @@ def test_two_levels_of_a_mesh_get_a_link_which_follows_their_names():
 def test_a_gpu_beside_the_only_cpu_makes_units_and_a_bus():
     made = changed(GALERA, lambda edit, part: edit.add(part("lan.node.0"), "gpu"))
     node = tomllib.loads(made)["lan"]["node"][0]
-    power = {"idle_w": 78, "full_w": 151}
+    moved = {key: tomllib.loads(GALERA)["lan"]["node"][0][key] for key in ("power", "operation_ns")}
     assert node == {
         "name": "galera", "count": 192, "bus": "pcie3-x16",
-        "unit": [{"cpu": "xeon-l5640", "sockets": 2, "power": power}, {"gpu": "tesla-k40"}],
+        "unit": [{"cpu": "xeon-l5640", "sockets": 2, **moved}, {"gpu": "tesla-k40"}],
     }  # fmt: skip
 
 

@@ -37,7 +37,8 @@ class Counted:
 
     runs: int
     predictions: int
-    plan: tuple[str, ...]  # lines as --dry-run prints them
+    plan: tuple[str, ...]  # lines as --dry-run prints them, and the estimate of the time
+    estimate: dict[str, Any] | None  # fields of ``work.estimating.Estimate``; None: none was asked for
 
 
 class Desk:
@@ -111,8 +112,13 @@ class Desk:
             UserError: The suite is wrong.
         """
         check_files(self.project, text)
-        counted = self._read("count", text=text, store=str(self.project.store), jobs=self.project.jobs, planned=planned)
-        return Counted(counted["runs"], counted["predictions"], tuple(counted["plan"]))
+        far = self.project.scheduler is not None
+        places = (self.dispatcher.far_places or self.project.jobs) if far else self.project.jobs
+        counted = self._read(
+            "count", text=text, store=str(self.project.store), jobs=places, planned=planned,
+            cold=not self.dispatcher.has_begun, far=far,
+        )  # fmt: skip
+        return Counted(counted["runs"], counted["predictions"], tuple(counted["plan"]), counted["estimate"])
 
     def describe(self, applications: Sequence[str], systems: Sequence[str]) -> dict[str, Any]:
         """Return the labels and variables of applications as ``validation.workbench.work.points.describe`` yields them.

@@ -30,7 +30,7 @@ ADDED_TITLES = {
     "disk": "Disk",
 }  # fmt: skip
 _MOVES = {"node": ("lan",), "lan": ("wan",), "wan": ("wan",)}  # kind -> kinds that it can be moved into
-_UNIT_KEYS = ("cpu", "gpu", "sockets", "slots", "power", "thread_slowdown")
+_UNIT_KEYS = ("cpu", "gpu", "sockets", "slots", "power", "thread_slowdown", "operation_ns")
 _LIST = {"link": "links", "cpu": "unit", "gpu": "unit"}  # key of the list, where it is not the kind
 
 

@@ -22,9 +22,10 @@ _PART = 1 << 16  # characters of a CSV file that are sent at a time
 
 
 def as_csv(request: Request) -> Response:
-    """Answer with all results of a view as CSV, with the columns of results.csv."""
+    """Answer with all results of a view as CSV, with the columns of results.csv or those that were chosen."""
     headers = {"content-disposition": 'attachment; filename="results.csv"'}
-    return StreamingResponse(_lines(_rows(request), _columns(request)), media_type="text/csv", headers=headers)
+    rows = ({key: harmless(value) for key, value in row.items()} for row in _rows(request))
+    return StreamingResponse(_lines(rows, _columns(request)), media_type="text/csv", headers=headers)
 
 
 def has_parquet() -> bool:
@@ -68,15 +69,28 @@ def send_report(request: Request) -> Response:
     return FileResponse(path, media_type="text/html", filename=f"{suite.name}.html")
 
 
+def harmless(value: object) -> object:
+    """Return a value of a CSV file: a text that a spreadsheet would work out as a formula begins with an apostrophe."""
+    if not isinstance(value, str) or not value.lstrip()[:1] or value.lstrip()[0] not in "=+-@\t\r":
+        return value
+    try:
+        float(value)
+    except ValueError:
+        return f"'{value}"
+    return value
+
+
 def _rows(request: Request) -> Iterator[dict[str, Any]]:
     tables = desk_of(request).queue.tables
-    return view_of(request.query_params, tables).whole(tables)
+    view = view_of(request.query_params, tables)
+    return view.every_row(tables) if view.shown else view.whole(tables)
 
 
 def _columns(request: Request) -> list[str]:
-    """Return the columns of the results of a view: those of kernels, and those of each application."""
+    """Return the columns that were chosen, or else those of kernels, and those of each application."""
     tables = desk_of(request).queue.tables
-    return view_of(request.query_params, tables).fields(tables)
+    view = view_of(request.query_params, tables)
+    return list(view.shown) or view.fields(tables)
 
 
 def _lines(rows: Iterator[dict[str, Any]], columns: Sequence[str]) -> Iterator[str]:

@@ -16,8 +16,8 @@ from validation.workbench.pages.point_results import titles_of
 from validation.workbench.project.application_suites import read_suite
 from validation.workbench.project.measured import measured_times
 from validation.workbench.queue.cases import values_by_platform
-from validation.workbench.queue.points import VALUE, PointsView, view_of
-from validation.workbench.queue.results import ResultsView
+from validation.workbench.queue.points import PointsView, view_of
+from validation.workbench.queue.results import VALUE, ResultsView
 from validation.workbench.queue.series import (
     MEASURED,
     MODEL,
@@ -165,7 +165,7 @@ def _drawn(request: Request) -> tuple[ResultsView, list[dict[str, Any]], dict[st
     for row in rows:
         row["suite_name"] = names.get(row["suite"], "")
     context = {
-        "view": view, "choices": view.choices(desk.queue.tables), "chosen": dict(view.filters), "suites": suites,
+        "view": view, "facets": view.facets(desk.queue.tables), "suites": suites,
         "suite": next((suite for suite in suites if suite.id == view.suite), None),
         "other": next((suite for suite in suites if suite.id == view.other), None),
         "cut": len(rows) > MOST_DRAWN, "most": MOST_DRAWN, "of_points": isinstance(view, PointsView),

@@ -17,13 +17,14 @@ from validation.workbench.project.application_suites import (
     words_of,
     written,
 )
-from validation.workbench.queue.points import VALUE, PointsView, names_of, point_of
+from validation.workbench.queue.points import PointsView, names_of, point_of
+from validation.workbench.queue.results import VALUE
 from validation.workbench.queue.series import case_word
 
 TITLES = {
     "app": "application", "platform": "system", "predictor": "model", "ranks": "processes", "predicted_s": "time, s",
     "simulated_s": "simulated, s", "error_pct": "error, %", "energy_predicted_j": "energy, J",
-    "energy_simulated_j": "simulated energy, J", "success": "success", "flags": "cautions",
+    "energy_simulated_j": "simulated energy, J", "success": "success", "flags": "cautions", "state": "state",
 }  # fmt: skip
 NUMBERS = {
     "ranks", "predicted_s", "simulated_s", "error_pct", "energy_predicted_j", "energy_simulated_j", "success"

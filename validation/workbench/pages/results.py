@@ -23,6 +23,7 @@ from validation.workbench.pages.point_results import (
     suite_commands,
     titles_of,
 )
+from validation.workbench.pages.views import views_of
 from validation.workbench.project.application_suites import read_suite
 from validation.workbench.project.measured import measured_times
 from validation.workbench.project.suite_files import is_code
@@ -36,7 +37,7 @@ TITLES = {
     "platform": "platform", "network": "network", "app": "kernel", "class": "class", "ranks": "ranks",
     "mapping": "mapping", "efficiency": "efficiency", "predictor": "predictor", "predicted_s": "predicted, s",
     "simulated_s": "simulated, s", "error_pct": "error, %", "abs_error_pct": "|error|, %",
-    "evidence_share": "cost, % of the run", "flags": "cautions",
+    "evidence_share": "cost, % of the run", "flags": "cautions", "state": "state",
 }  # fmt: skip
 _NUMBERS = {"ranks", "efficiency", "predicted_s", "simulated_s", "error_pct", "abs_error_pct", "evidence_share"}
 # The keys of a suite that the row of a result tells; with others the result cannot be repeated alone.
@@ -44,15 +45,11 @@ _TOLD = {"scenarios", "platforms", "networks", "apps", "classes", "mappings", "r
 
 
 def show(request: Request) -> Response:
-    """Answer with a page of the table."""
-    return page(request, "results.html", **_table(request))
-
-
-def show_table(request: Request) -> Response:
-    """Answer with the part of the page that a filter changes."""
+    """Answer with a page of the table; browsers then show its shortest address."""
     context = _table(request)
-    answer = page(request, "results_part.html", **context)
-    answer.headers["HX-Replace-Url"] = f"/results?{context['view'].address()}"
+    answer = page(request, "results.html", **context)
+    if request.headers.get("hx-request") == "true":
+        answer.headers["HX-Push-Url"] = f"/results?{context['view'].address(page=context['view'].page)}"
     return answer
 
 
@@ -74,24 +71,29 @@ def _table(request: Request) -> dict[str, Any]:
         commands = (
             suite_commands(desk_of(request), chosen.id) if of_blocks else [suite_command(desk_of(request), chosen.id)]
         )
+    more = view.more_columns(tables)
     return {
-        "view": view, "rows": rows, "has_measured": has_measured, "wrong": wrong,
+        "view": view, "rows": rows, "has_measured": has_measured, "wrong": wrong, "more": more,
         "many": many, "pages": max(1, -(-many // PAGE)), "columns": view.columns,
-        "titles": TITLES, "numbers": _NUMBERS, "of_points": of_points, "best": [],
-        "choices": view.choices(tables), "chosen": dict(view.filters),
-        "suites": suites, "parquet": has_parquet(),
-        "suite": chosen, "command": "\n".join(commands),
+        "titles": TITLES, "numbers": _NUMBERS | _with_numbers(more, rows), "of_points": of_points, "best": [],
+        "facets": view.facets(tables), "suites": suites, "parquet": has_parquet(),
+        "suite": chosen, "command": "\n".join(commands), "place": "/results", "views": views_of(request),
         "unchanged": chosen is not None and is_unchanged(desk_of(request), chosen.id),
         **(_of_points(desk_of(request), view, rows) if isinstance(view, PointsView) else {}),
     }  # fmt: skip
+
+
+def _with_numbers(keys: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> set[str]:
+    """Return the columns in which all values are numbers."""
+    return {key for key in keys if rows and all(isinstance(row.get(key), int | float | None) for row in rows)}
 
 
 def _of_points(desk: Desk, view: PointsView, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return what the table of a suite of applications has instead of columns of kernels."""
     columns: dict[str, Any] = {
         "titles": titles_of(view),
-        "numbers": numbers_of(view, rows),
-        "columns": shown_columns(view, rows),
+        "numbers": numbers_of(view, rows) | _with_numbers(view.shown, rows),
+        "columns": view.shown or shown_columns(view, rows),
         "unchanged": True,
     }
     if view.suite is not None and view.other is None:

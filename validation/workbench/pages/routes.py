@@ -25,6 +25,7 @@ from validation.workbench.pages import (
     sharing,
     systems,
     timeline,
+    views,
 )
 from validation.workbench.web.answers import moved
 from validation.workbench.web.lanes import laned
@@ -78,6 +79,7 @@ ROUTES: list[BaseRoute] = [
     Route("/queue/{number:int}", queue.show_suite),
     Route("/queue/{number:int}/part", queue.show_runs),
     Route("/queue/{number:int}/suite.toml", queue.suite_file),
+    Route("/queue/{number:int}/runs/{run:int}/log", queue.show_log),
     Route("/queue/{number:int}/remove", queue.ask_removal),
     Route("/queue/{number:int}/remove", queue.remove, methods=["POST"]),
     Route("/queue/{number:int}/report", downloads.write_report, methods=["POST"]),
@@ -90,10 +92,12 @@ ROUTES: list[BaseRoute] = [
     Route("/results/figure", figures.show_figure),
     Route("/results/front", figures.show_front),
     Route("/results/compare", comparison.show),
-    Route("/results/part", results.show_table),
     Route("/results/{number:int}", results.show_one),
     Route("/results/{number:int}/timeline", timeline.show),
     Route("/results/{number:int}/timeline", timeline.record, methods=["POST"]),
+    Route("/views", views.keep, methods=["POST"]),
+    Route("/views/{number:int}", views.follow),
+    Route("/views/{number:int}/remove", views.remove, methods=["POST"]),
     Route("/timeline.js", timeline.script),
     *api.ROUTES,
     Mount("/static", StaticFiles(directory=str(files("validation.workbench.web") / "static"))),

@@ -19,7 +19,7 @@ from validation.workbench.web.forms import posted
 SUITE, RESULT = KINDS = ("suite", "result")
 _OF_RESULT = re.compile(r"/results/(\d{1,9})(/timeline)?")
 _OF_SUITE = re.compile(r"/queue/(\d{1,9})(/part|/suite\.toml|/report\.html)?")
-_TABLES = ("/results", "/results/part", "/results.csv", "/results/figure", "/results/front")
+_TABLES = ("/results", "/results.csv", "/results/figure", "/results/front")
 _OTHERS = (STREAM, "/timeline.js")
 
 

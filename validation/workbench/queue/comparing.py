@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from statistics import fmean
 from typing import Any
 
-from validation.workbench.queue.points import VALUE
+from validation.workbench.queue.results import VALUE
 from validation.workbench.queue.tables import Tables
 
 CASE = ("app", "class", "ranks", "platform", "network", "mapping", "efficiency", "predictor")

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from predictor.series.front import pareto_front
-from validation.workbench.queue.points import VALUE
+from validation.workbench.queue.results import VALUE
 
 PARAMETERS = ("ranks", "app", "class", "platform", "network", "mapping", "efficiency", "suite")
 MOST_CASES, MOST_KINDS = 7, 7  # of a figure: so many colours and marks differ

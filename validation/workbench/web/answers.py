@@ -19,10 +19,10 @@ from validation.workbench.guard.accounts import Accounts, Person
 from validation.workbench.guard.guard import address_of
 from validation.workbench.guard.tokens import FIELD, Tokens
 from validation.workbench.project.application_suites import written
+from validation.workbench.project.numbers import number_text, percent_text, value_text
 from validation.workbench.queue.suites import Suite
 
 _REAL = re.compile(r"-?\d+\.\d+(e[+-]?\d+)?", re.ASCII)
-_UNKNOWN = "\N{EN DASH}"
 
 
 def desk_of(request: Request) -> Desk:
@@ -113,28 +113,15 @@ def _templates() -> jinja2.Environment:
         lstrip_blocks=True, undefined=jinja2.StrictUndefined,
     )  # fmt: skip
     made.filters |= {
-        "value": _value,
-        "when": _when,
+        "value": value_text,
+        "count": number_text,
+        "when": time_text,
         "size": _size,
-        "percent": _percent,
+        "percent": percent_text,
         "choice": _choice,
         "lasting": rough_duration,
     }
     return made
-
-
-def _value(value: object, digits: int = 5) -> str:
-    """Return a value for a cell: numbers with so many digits, a dash where there is none."""
-    if value is None or value == "":
-        return _UNKNOWN
-    if isinstance(value, float):
-        return f"{value:.{digits}g}"
-    return str(value)
-
-
-def _percent(value: float | None) -> str:
-    """Return a percentage for a cell; one that rounds to nothing has no sign of its own."""
-    return _UNKNOWN if value is None else f"{round(value, 2) + 0.0:+.2f}"
 
 
 def _choice(text: str) -> str:
@@ -142,8 +129,11 @@ def _choice(text: str) -> str:
     return written(float(text)) if _REAL.fullmatch(text) else text
 
 
-def _when(seconds: float) -> str:
-    return time.strftime("%Y-%m-%d %H:%M", time.localtime(seconds))
+def time_text(seconds: float) -> str:
+    """Return a time, given in seconds since 1970, in the time zone of the server, which it names."""
+    zone = time.strftime("%Z", time.localtime(seconds))
+    named = zone if zone[:1].isalpha() else f"UTC{zone}"
+    return f"{time.strftime('%Y-%m-%d %H:%M', time.localtime(seconds))} {named}"
 
 
 def _size(count: int) -> str:

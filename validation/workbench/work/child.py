@@ -25,6 +25,7 @@ from validation.workbench.work.showing import report, timeline
 from validation.workbench.work.tables import parquet
 
 Task = Callable[..., Iterator[dict[str, Any]]]
+_saying = threading.Lock()  # the threads of simulations tell of them
 
 
 def main(words: Sequence[str]) -> int:
@@ -36,7 +37,7 @@ def main(words: Sequence[str]) -> int:
     requests: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
     try:
-        with Running(folder, store, tuple(words[2:]) or None) as running:
+        with Running(folder, store, tuple(words[2:]) or None, partial(_say, answers)) as running:
             tasks: dict[str, Task] = {
                 "hello": hello, "check_upload": check_upload,
                 "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places,
@@ -63,8 +64,9 @@ def _serve(request: dict[str, Any], tasks: dict[str, Task], folder: Path, answer
 
 
 def _say(answers: TextIO, answer: dict[str, Any]) -> None:
-    answers.write(json.dumps(answer) + "\n")
-    answers.flush()
+    with _saying:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
 
 
 def _next(requests: queue.Queue[str]) -> str:
