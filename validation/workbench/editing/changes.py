@@ -1,4 +1,4 @@
-"""What changed of a page since a browser got it, as small as it can be written: the browser has the rest."""
+"""The changes of a page since a browser got it, as small as it can be written: the browser has the rest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _STATES = 3  # of a page: an answer may be under way while the next request arri
 
 @dataclass(frozen=True)
 class PageState:
-    """What a browser shows of a draft: texts by the names of their places, and the elements of a canvas by id."""
+    """The content that a browser shows of a draft: texts by the names of their places, and the elements of a canvas by id."""
 
     texts: Mapping[str, str]
     elements: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Which parts of a large system a page shows: the others are folded into the level or the range that they are in."""
+"""Selection of the parts of a large system that a page shows: the others are folded into the level or the range that they are in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ RANGE = 50  # parts of a level that are shown or folded together
 
 @dataclass(frozen=True)
 class Folds:
-    """What the user folded and unfolded, as ids of levels, and the part that is chosen."""
+    """The levels that the user folded and unfolded, by ids, and the part that is chosen."""
 
     chosen: str = ""
     unfolded: Collection[str] = ()
@@ -41,7 +41,7 @@ class Shown:
 
     @property
     def summary(self) -> str:
-        """What is folded, in words."""
+        """The number of groups and nodes that are folded, in words."""
         groups = self.groups
         nodes = sum(count for part in groups if isinstance(count := part.values.get("count", 1), int))
         many = f"{len(groups):,} {'group' if len(groups) == 1 else 'groups'}, {nodes:,} nodes"

@@ -23,7 +23,7 @@ Element = dict[str, Any]
 
 @dataclass(frozen=True)
 class Notes:
-    """What is known of the units on a canvas besides the file: by the names of their groups."""
+    """Facts about the units on a canvas besides the file: by the names of their groups."""
 
     placed: Mapping[str, str] = field(default_factory=dict)  # what is placed there, in words
     figures: Mapping[str, Mapping[str, float]] = field(default_factory=dict)  # by what colours can show

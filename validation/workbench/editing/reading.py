@@ -1,4 +1,4 @@
-"""What is read from the text of a draft, kept for the next operation on the same text."""
+"""Values and places that are read from the text of a draft, kept for the next operation on the same text."""
 
 from __future__ import annotations
 
