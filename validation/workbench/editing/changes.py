@@ -15,7 +15,7 @@ _STATES = 3  # of a page: an answer may be under way while the next request arri
 
 @dataclass(frozen=True)
 class PageState:
-    """The content that a browser shows of a draft: texts by the names of their places, and the elements of a canvas by id."""
+    """The content that a browser shows of a draft: texts by the names of their places, and elements of a canvas."""
 
     texts: Mapping[str, str]
     elements: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Selection of the parts of a large system that a page shows: the others are folded into the level or the range that they are in."""
+"""Selection of the parts of a large system that a page shows: the others are folded into their level or a range."""
 
 from __future__ import annotations
 
