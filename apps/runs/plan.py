@@ -84,7 +84,7 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
     Args:
         plan: The plan.
         store: The store of the command; None: it has none.
-        jobs: Number of simulations at a time.
+        jobs: Number of simulations at a time; 0: the text has no times.
     """
     known = {spec: record for spec in plan.specs if (record := _kept(spec, store)) is not None}
     evidence = [*_recordings(plan.recordings, store), *_experiments(plan.experiments, store)]
@@ -96,7 +96,7 @@ def plan_text(plan: Plan, store: Store | None, jobs: int) -> str:
         if steps:
             listed = " and ".join(map(str, steps)) + (f" for {asker}" if asker else "")
             time_s = sum(step.wall_s for step in steps)
-            time = f", about {rough_duration(time_s)}" if time_s else ""
+            time = f", about {rough_duration(time_s)}" if time_s and jobs else ""
             lines.append(f"{'besides these, ' if lines else ''}{listed}{time}")
     lines += refusal_lines(plan.refusals)
     if plan.limit is not None and (plan.recordings or plan.experiments or plan.refusals):
@@ -121,7 +121,7 @@ def _runs_text(plan: Plan, known: dict[RunSpec, RunRecord], jobs: int) -> str:
         line += f" on machine {machine.name}{times}: {len(known)} in the store, {len(missing)} to make"
         return line + (", one at a time" if len(missing) > 1 else "")
     line += f": {len(known)} in the store, {len(missing)} to simulate"
-    if missing:
+    if missing and jobs:
         at_once = min(jobs, len(missing))
         line += f", about {rough_duration(wall_s(missing, jobs))} with {at_once} at a time"
     return line

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from platforms.command.command import Command
+from platforms.command.help_text import make_help
 from platforms.command.parser import CommandParser
 from platforms.command.request import Request, argument
 from platforms.errors import UserError
@@ -77,6 +78,7 @@ def _add_options(
         chosen = choose(where.split())
     if isinstance(chosen, Chosen):
         commands.choices[name] = parser = chosen.parser()
+        make_help(_actions(parser))
         for action in _actions(parser):
             if known := _names(action):
                 action.completer = _completer(known)  # type: ignore[attr-defined]  # argcomplete reads it
