@@ -132,13 +132,8 @@ def _run(request: GraphRequest) -> int:
     if has_platform(request):
         return _run_on_platform(request)
     said = Cautions()
-<<<<<<< HEAD
-    problem, recording = _recording(request, said)
-    # Imported here because they are slow to import.
-=======
     asked, recording = _recording(request, said)
-    # Imported here for a quick start: they are slow to import.
->>>>>>> main
+    # Imported here because they are slow to import.
     from predictor.graph.graph import graph_of
     from predictor.graph.places import places_of
 
@@ -226,7 +221,7 @@ class _Folded:
 def _folded(request: GraphRequest, graph: DPGraph) -> _Folded:
     if not request.folded:
         return _Folded()
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.graph.folded import folded, folded_json, folded_lines
 
     rows = folded(graph)
@@ -285,15 +280,9 @@ def _recording(request: GraphRequest, said: Cautions) -> tuple[Problem, Recordin
 
 def _to_record(request: GraphRequest) -> tuple[RunSpec, int]:
     """Return the run to record, and the number of its iterations that are recorded."""
-<<<<<<< HEAD
-    problem = problem_of(request)
-    nranks, iterations = _checked_size(request, problem)
-    # Imported here because it is slow to import.
-=======
     asked = problem_of(request)
     nranks, iterations = _checked_size(request, asked)
-    # Imported here for a quick start: it is slow to import.
->>>>>>> main
+    # Imported here because it is slow to import.
     from apps.runs.neutral import neutral_platform
 
     platform = neutral_platform(nranks)
