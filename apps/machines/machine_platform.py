@@ -30,7 +30,7 @@ def check_hosts(machine: Machine, platform: Platform) -> None:
     """Check that a platform has every host of the machine under the same name.
 
     Raises:
-        PlatformError: It has not.
+        PlatformError: A host is missing.
     """
     missing = [host for host in machine.hosts if host not in platform]
     if missing:
@@ -80,7 +80,7 @@ def _between(machine: Machine, world: etree._Element) -> None:
 
 
 def _rest(machine: Machine) -> Wire:
-    """Return the part of the way between clusters that is not the way to the switches."""
+    """Return the part of the path between clusters that excludes the paths to the switches."""
     latency_s = max(0.0, machine.between_clusters.latency_s - machine.network.latency_s)
     return Wire(machine.between_clusters.bandwidth_Bps, latency_s)
 
@@ -90,7 +90,7 @@ def _switch(cluster: MachineCluster) -> str:
 
 
 def _link(zone: etree._Element, name: str, wire: Wire, *, hops: int) -> None:
-    """Add a link with its share of the latency of a way over ``hops`` of them."""
+    """Add a link with its share of the latency of a path over ``hops`` links."""
     from lxml import etree  # imported here because it is slow to import
 
     etree.SubElement(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 class DryRunOption(Request):
     """The option --dry-run; the command then calls print_plan instead of running anything."""
 
-    kept: ClassVar[bool] = True  # the command has evidence, and a store for it (RunnerOptions)
+    kept: ClassVar[bool] = True  # the command uses evidence, and a store for it (RunnerOptions)
 
     dry_run: bool = option(False, help=lambda request: _dry_run_help(request))
 

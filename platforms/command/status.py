@@ -14,7 +14,7 @@ from platforms.errors import UserError, printable
 
 EXIT_STATUSES = (
     "Exit status: 0 done; 1 a simulation or verification failed, or output could not be written; 2 bad input; "
-    "130 interrupted; 141 nobody reads the output any more."
+    "130 interrupted; 141 the reader of the output has ended."
 )
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-_PAUSE_S = 0.05  # interval between two looks for the reader of a pipe
+_PAUSE_S = 0.05  # interval between two checks for the reader of a pipe
 PICTURES = ("png", "svg", "pdf")  # formats of pictures, by their endings
 
 

@@ -1,4 +1,4 @@
-"""Random grids for testing models on platforms that nobody chose; equal seeds give equal grids."""
+"""Random grids for testing models on platforms that were not selected; equal seeds give equal grids."""
 
 from __future__ import annotations
 
