@@ -128,5 +128,7 @@ def test_an_interrupt_says_what_is_kept_and_the_command_that_goes_on(capsys, mon
     assert ended(KeyboardInterrupt("3 runs are kept in the store"), capsys) == (130, line)
     monkeypatch.setattr(sys, "argv", ["/somewhere/run.py"])
     monkeypatch.setattr(sys, "orig_argv", ["python", "-m", "validation.run", "--jobs", "2"])
-    assert ended(KeyboardInterrupt("1 run is kept"), capsys)[1].endswith("continue: python -m validation.run --jobs 2\n")
+    assert ended(KeyboardInterrupt("1 run is kept"), capsys)[1].endswith(
+        "continue: python -m validation.run --jobs 2\n"
+    )
     assert ended(KeyboardInterrupt(), capsys) == (130, "interrupted\n")
