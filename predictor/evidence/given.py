@@ -1,4 +1,4 @@
-"""A recording that the user gives instead of a program: a trace of a run on a machine of his own."""
+"""A recording that the user gives instead of a program: a trace of a run on the user's machine."""
 
 from __future__ import annotations
 

@@ -240,7 +240,7 @@ def _predicted(request: FailuresRequest, said: Cautions) -> RunTimes:
 
 
 def _asked(request: FailuresRequest) -> FailureQuestion:
-    """Return the runs whose times a predictor is asked for."""
+    """Return the runs whose times a predictor gives."""
     # Imported here because they are slow to import.
     from apps.options.settings import settings_from_request
     from predictor.failures.run_times import FailureQuestion

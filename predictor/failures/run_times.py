@@ -113,7 +113,7 @@ def _number(text: str | None, where: str, name: str, most: float) -> float:
 
 @dataclass(frozen=True)
 class FailureQuestion:
-    """Runs whose times a predictor is asked for: equal numbers of ranks per node, nodes in even shares of clusters."""
+    """Runs whose times a predictor gives: equal numbers of ranks per node, nodes in even shares of clusters."""
 
     model: Predictor
     problem: Problem

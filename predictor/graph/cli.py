@@ -212,7 +212,7 @@ def _run_on_platform(request: GraphRequest) -> int:
 
 @dataclass(frozen=True)
 class _Folded:
-    """The program with its loops and branches, if it is asked for."""
+    """The program with its loops and branches, if requested."""
 
     lines: Sequence[str] = ()
     values: Mapping[str, Any] = field(default_factory=dict)

@@ -1,7 +1,7 @@
 """Pictures of small DP*Graphs in the manner of the Li paper's Figures 3 and 5: one column per process, downwards.
 
-An element stands below all elements that it waits for.  The symbols are this project's own, because the paper's
-Figure 2 is a picture (predictor.graph.graph).
+An element is drawn below all elements that it waits for.  The symbols are this project's, because those of the paper's
+Figure 2 are not in its text (predictor.graph.graph).
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def draw_graph(
     highlight: Collection[int] = (),
     notes: Mapping[tuple[int, int], str] = _NONE,
 ) -> None:
-    """Write the picture of a graph in the format that the ending of the file's name tells.
+    """Write the picture of a graph in the format given by the extension of the file's name.
 
     Args:
         graph: The graph.

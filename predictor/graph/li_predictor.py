@@ -436,7 +436,7 @@ def _uses(recording: Recording, mode: Mode) -> bool:
 
 @lru_cache(maxsize=16)
 def recorded_work(recording: Recording, iterations: int) -> Work:
-    """Return ``work_of``, kept for recordings that are asked for again."""
+    """Return ``work_of``, kept for recordings that are requested again."""
     return work_of(recording, iterations)
 
 

@@ -17,7 +17,7 @@ from predictor.network.distances import Distances
 from predictor.network.shared_links import Flow, SharedCapacity, SharingExperiment, SharingTimes
 
 _EVEN = 0.1  # of a link: the most by which latencies may miss whole numbers of links
-_MOST_WAYS = 60  # number of shortest ways between two switches that are told apart
+_MOST_WAYS = 60  # number of distinguished shortest paths between two switches
 
 _SLOWED = 1.04  # a message over one link that takes this many times its time alone has shared it with a longer one
 _CLEARLY = 0.02  # of its time alone: by so much more are messages slowed down that share a link with another one

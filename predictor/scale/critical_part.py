@@ -56,7 +56,7 @@ class HasGraph(Protocol):
 def critical_part(model: Model, prediction: Prediction, target: Target) -> CriticalPart | None:
     """Return what holds a predicted run up; None: the model does not tell it.
 
-    A model without a graph tells at most whether the run computes or communicates longer.
+    A model without a graph shows at most whether the run computes or communicates longer.
     """
     if isinstance(model, HasGraph):
         return _of_graph(model, target)
