@@ -16,6 +16,7 @@ from platforms.files.writing import write_whole
 from validation.workbench.dispatch.dispatcher import Dispatcher
 from validation.workbench.dispatch.readers import Readers
 from validation.workbench.dispatch.reports import Reports
+from validation.workbench.dispatch.webhooks import Webhooks
 from validation.workbench.guard.accounts import PERSON
 from validation.workbench.project.folder import Project
 from validation.workbench.project.suite_files import check_files
@@ -49,6 +50,7 @@ class Desk:
         self.queue = Queue(Tables(project.private / "queue.sqlite"))
         self.dispatcher = Dispatcher(project, self.queue, self.text_of)
         self.reports = Reports(project, self.queue.changes)
+        self.webhooks = Webhooks(project.webhooks, self.queue)
         self._stopped, self._left = False, 0
         self.closing = False  # the server ends; pages must not wait any more
         self.readers = Readers(project)
@@ -57,6 +59,7 @@ class Desk:
 
     def start(self) -> None:
         """Begin with the runs that wait."""
+        self.webhooks.start()
         self.dispatcher.start()
         self.readers.start()
 
@@ -65,6 +68,7 @@ class Desk:
         if not self._stopped:
             self._stopped = True
             self._left = self._count_left()
+            self.webhooks.stop()
             self.readers.stop()
             self.reports.stop()
             self.dispatcher.stop()

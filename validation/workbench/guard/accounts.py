@@ -20,6 +20,7 @@ from typing import Any
 from platforms.errors import UserError, known_names, printable
 
 OWNER, EDITOR, VIEWER = ROLES = ("owner", "editor", "viewer")
+FEED = "feed"  # kind of a link to the feed of suites that have ended
 READER = "reader"  # role of a session that a link has opened
 MOST_NAME = 40  # characters
 LEAST_PASSWORD, MOST_PASSWORD = 8, 200  # characters
@@ -209,8 +210,13 @@ class Accounts:
 
     def follow(self, key: str, address: str) -> tuple[str, str, int] | None:
         """Begin the session of a link; return its id, and what the link shows: the kind and the number."""
-        row = self._do("SELECT id, kind, number FROM links WHERE key = ?", _hash(key)).fetchone()
+        query = "SELECT id, kind, number FROM links WHERE key = ? AND kind != ?"
+        row = self._do(query, _hash(key), FEED).fetchone()
         return None if row is None else (self.begin(READER, address, link=row["id"]), row["kind"], row["number"])
+
+    def is_feed(self, key: str) -> bool:
+        """Return whether a key is that of a link to the feed."""
+        return self._do("SELECT 1 FROM links WHERE key = ? AND kind = ?", _hash(key), FEED).fetchone() is not None
 
     def record(self, who: str, address: str, what: str) -> None:
         """Write down what somebody has done."""

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from platforms.errors import UserError
 from validation.workbench.guard.accounts import OWNER, Accounts
 from validation.workbench.queue.results import PAGE, number_in
-from validation.workbench.web.answers import moved, page, person_of, record
+from validation.workbench.web.answers import desk_of, moved, page, person_of, record
 from validation.workbench.web.forms import posted
 
 
@@ -18,6 +18,7 @@ def show(request: Request) -> Response:
     at = number_in(request.query_params, "page") or 1
     return page(
         request, "access.html", users=accounts.users(), sessions=accounts.sessions(), links=accounts.links(),
+        webhooks=desk_of(request).webhooks.latest(),
         audited=accounts.audited(offset=(at - 1) * PAGE, limit=PAGE), at=at,
         pages=max(1, -(-accounts.count_audited() // PAGE)),
     )  # fmt: skip

@@ -27,6 +27,7 @@ class Project:
     scheduler: tuple[str, ...] | None = None  # a Dask scheduler's address and certificates; None: this computer
     jobs: int = 1  # runs at a time on this computer
     allow_programs: bool = False  # suites may name code of the user
+    webhooks: tuple[str, ...] = ()  # addresses that get a message when a suite ends
 
     @property
     def platforms(self) -> Path:
@@ -76,7 +77,7 @@ class Project:
 
 def open_project(
     folder: str | Path, store: str | None = None, *, scheduler: tuple[str, ...] | None = None, jobs: int = 1,
-    allow_programs: bool = False,
+    allow_programs: bool = False, webhooks: tuple[str, ...] = (),
 ) -> Project:  # fmt: skip
     """Return the project in a folder; the folder and its parts are made where they are missing.
 
@@ -86,6 +87,7 @@ def open_project(
         scheduler: Address of a Dask scheduler, and the names of the files of its certificates.
         jobs: Number of runs at a time.
         allow_programs: Suites may name code of the user.
+        webhooks: Addresses that get a message when a suite ends.
 
     Raises:
         UserError: The folder or that of the store cannot be made or written.
@@ -94,7 +96,7 @@ def open_project(
     kept = cache_folder() / "store" if store is None else usable_folder("--store", store).absolute()
     try:
         path.mkdir(parents=True, exist_ok=True)
-        made = Project(path.resolve(), kept, scheduler, jobs, allow_programs)
+        made = Project(path.resolve(), kept, scheduler, jobs, allow_programs, webhooks)
         for part in (made.platforms, made.suites, made.applications):
             part.mkdir(exist_ok=True)
         made.private.mkdir(mode=0o700, exist_ok=True)
