@@ -43,6 +43,8 @@ if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
 # computer that times them (docs/validation/extrapolation.md).
 _TIMED = 2.0
 _MOST_NAMED = 3  # calls that a caution names
+_OWN = "what was learned is exact, or has a range of its own"
+_NO_RANGE = "how wrong it is if what is assumed or not confirmed does not hold is not known"
 
 
 @dataclass(frozen=True)
@@ -116,7 +118,9 @@ class LearnedModel:
         exact = not structure.unconfirmed and not (notes.differs or notes.fitted or notes.assumed)
         calls = _certainties(target, structure, notes)
         timed_s = prediction.parts.get("compute_s", 0.0) if made.recording.measured else 0.0
-        low_s, high_s = (None, None) if exact else _range_s(times_s, target.nranks, structure, timed_s)
+        # Answers differ where formulas do or something was fitted; how wrong an assumption may be, nothing tells.
+        known = not exact and (len(times_s) > 1 or timed_s > 0)
+        low_s, high_s = _range_s(times_s, target.nranks, structure, timed_s) if known else (None, None)
         return replace(
             prediction,
             low_s=low_s,
@@ -127,7 +131,7 @@ class LearnedModel:
                 _remark(structure, calls, exact=exact),
                 *_advice(calls, structure),
             ),
-            no_interval=prediction.no_interval or "what was learned is exact, or has a range of its own",
+            no_interval=prediction.no_interval or (_OWN if exact or known else _NO_RANGE),
             calls=calls,
         )
 

@@ -12,16 +12,14 @@ from itertools import combinations
 from platforms.model.platform import Cluster, Platform, Route
 from platforms.read.routes import routes_between
 from platforms.terminal.quantities import significant
-from predictor.allocation.sizes import kernel_sizes
 from predictor.nodes.graph_groups import PREDICTOR
 from predictor.nodes.options import SearchOptions
 from predictor.nodes.study import Study
-from predictor.npt.tables import names_with_equations
 
 NPT = "npt"
 MODEL_OPTIONS = (
     *("construction", "fit", "weights", "drop", "glitches", "outliers", "bootstrap", "noise", "seed"),
-    *("measurements", "unpredictable"),
+    *("measurements", "unpredictable", "terms"),
 )
 _MOST_CORES = 2  # of a node: npt measures every number of nodes with every number of processes
 _ALIKE = 0.01  # relative difference of bandwidths that count as equal
@@ -52,9 +50,7 @@ def chosen_models(request: SearchOptions, study: Study) -> Chosen:
 def _unseen(study: Study) -> str | None:
     """Return what the models of npt cannot see; None: nothing."""
     if study.fixed is not None:
-        return "it takes any program, and npt only kernels with a free size"
-    if study.app not in names_with_equations() or kernel_sizes(study.app) is None:
-        return f"npt has no equations or sizes of {study.app}"
+        return "it takes any program from a recording, and npt needs runs at several sizes"
     cores = max(cluster.cores for cluster in study.platform.clusters)
     if cores > _MOST_CORES:
         return f"nodes have up to {cores} cores, and npt would measure every number of processes on them"

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from apps.options.dry_run import print_plan
 from apps.options.runner import runner_from_request
-from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from platforms.command.request import given
 from platforms.errors import UserError
@@ -40,18 +39,21 @@ from predictor.nodes.arguments import (
     probing_from_request,
     refuse_model_arguments,
     search_from_request,
+    search_settings,
     study_from_request,
+    terms_from_request,
     with_models,
 )
-from predictor.nodes.drivers import Driver, Gathered, NptDriver, NptSettings, measure, npt_driver
+from predictor.nodes.drivers import Driver, Gathered, Measured, NptDriver, NptSettings, measure, npt_driver
 from predictor.nodes.graph_driver import GraphDriver
 from predictor.nodes.graph_groups import PREDICTOR as GRAPH
 from predictor.nodes.names import FORMS
 from predictor.nodes.options import NodesRequest, SearchOptions
-from predictor.nodes.own_measurements import alone, read_measured
+from predictor.nodes.own_measurements import alone, read_measured, write_measured
 from predictor.nodes.predictor_driver import PredictorDriver, brokers
 from predictor.nodes.probes import Probed, Probing, choose_by_probes, comparison_text
 from predictor.nodes.study import Study
+from predictor.npt.chosen_terms import ChosenTerms, chosen_terms
 from predictor.npt.predictability import FINE, REFUSED, checks
 from predictor.registry import predictor
 
@@ -132,11 +134,23 @@ def driver_from_request(
     models = npt_settings_from_request(request)
     if request.measurements is not None:
         return own_driver(request, study, models)
-    runs = list(study.homogeneous(construction_from_request(request)))
-    models.check(study.equations, runs)
+    known = terms_from_request(request, study)
+    runs = list(study.homogeneous(construction_from_request(request, study)))
+    if known is not None:
+        models.check(known.equations, runs)
     study.check_iterations((size, configuration.total) for configuration, size in runs)
     # As in the paper, homogeneous runs are made at all sizes, also those for which configurations are chosen.
-    return npt_driver(measure(study, runs, gathering(())), study.equations, models, near=asked_size(request))
+    measured = measure(study, runs, gathering(()))
+    if request.machine is not None:
+        return judged_driver(request, study, models, measured, where=f"--machine {request.machine}")
+    return _fitted(measured, known, models, near=asked_size(request))
+
+
+def _fitted(measured: Measured, known: ChosenTerms | None, models: NptSettings, *, near: float) -> NptDriver:
+    """Return a driver by measured runs; without known terms they decide these too, with the noise of the settings."""
+    if known is None:
+        known = chosen_terms(models.noise.of(measured.measurements))
+    return replace(npt_driver(measured, known.equations, models, near=near), terms=known.why)
 
 
 def own_driver(request: SearchOptions, study: Study, models: NptSettings) -> NptDriver:
@@ -146,18 +160,28 @@ def own_driver(request: SearchOptions, study: Study, models: NptSettings) -> Npt
         UserError: The file is wrong, its runs do not suffice, or they are not predictable.
     """
     measured = read_measured(given(request.measurements), study.app, study.limits.sub_clusters)
-    single = alone(measured)
-    if not len(single.measurements):
+    if not len(alone(measured).measurements):
         raise UserError(given(request.measurements), "no run on a single cluster", "Measure each cluster alone")
+    return judged_driver(request, study, models, measured, where=given(request.measurements))
+
+
+def judged_driver(
+    request: SearchOptions, study: Study, models: NptSettings, measured: Measured, *, where: str
+) -> NptDriver:
+    """Return a driver by measurements of real machines; say how predictable they are.
+
+    Raises:
+        UserError: The runs do not suffice, or they are not predictable.
+    """
+    single = alone(measured)
+    known = terms_from_request(request, study)
     judging = replace(models, weights="relative", outliers="reject")
-    judged = checks(
-        measured.measurements, npt_driver(single, study.equations, judging, near=asked_size(request)).models
-    )
+    judged = checks(measured.measurements, _fitted(single, known, judging, near=asked_size(request)).models)
     failed = [check for check in judged if check.verdict == REFUSED]
     if failed and request.unpredictable != "caution":
         remedy = "Find the cause and measure again, or give --unpredictable caution"
-        raise UserError(f"{request.measurements}, {failed[0].name}", f"not predictable: {failed[0].text}", remedy)
-    driver = npt_driver(single, study.equations, models, near=asked_size(request))
+        raise UserError(f"{where}, {failed[0].name}", f"not predictable: {failed[0].text}", remedy)
+    driver = _fitted(single, known, models, near=asked_size(request))
     return replace(driver, cautions=tuple(f"predictability, {check}" for check in judged if check.verdict != FINE))
 
 
@@ -173,10 +197,16 @@ def run(request: NodesRequest) -> int:
         raise UserError(f"--then {request.then}", "below zero", "Give 0 or more")
     how = search_from_request(request, study.platform)
     study.space(size)  # raises errors in the limits before anything runs
-    if request.write_hostfile is not None:
-        check_writable("--write-hostfile", request.write_hostfile)
+    for name, path in (
+        ("--write-hostfile", request.write_hostfile),
+        ("--write-measurements", request.write_measurements),
+    ):
+        if path is not None:
+            check_writable(name, path)
+    if request.write_measurements is not None and (request.predictor not in FORMS or request.measurements):
+        raise UserError("--write-measurements", f"{request.predictor} measures no runs", "Give --predictor npt")
     check_choice_arguments(request, study)
-    settings = settings_from_request(request)
+    settings = search_settings(request)
     general = objective_cautions(request, study.platform)
     said = Cautions()
     said.say(*general)
@@ -187,10 +217,13 @@ def run(request: NodesRequest) -> int:
         probing = probing_from_request(request, study, brokers(settings, runner)(()))
         again = partial(search, driver, size=size, how=how, probing=probing, resamplings=request.bootstrap or 0)
         outcomes, ended = _in_turn(study, again, searches=1 + request.then)
+    why = "; ".join(filter(None, (why, driver.terms if isinstance(driver, NptDriver) else "")))
     spent = driver.gathered.cost + sum((outcome.probes.cost for outcome in outcomes), Cost())
     results = Results(request, study, how, outcomes, _placements(study, outcomes), spent, ended, why)
     everything = {**results.to_json(), "cautions": [*general, *runner.cautions.lines()]}
     print(json.dumps(everything) if request.json else results.text())
+    if request.write_measurements is not None and isinstance(driver, NptDriver):
+        write_measured(request.write_measurements, driver.runs)
     if request.write_hostfile is not None:
         write_host_file(request.write_hostfile, results.placements[0])
     return 0
@@ -221,6 +254,11 @@ def _placements(study: Study, outcomes: Sequence[Found]) -> list[Placement]:
         placements.append(configured(study.platform, shares, skip=taken))
         taken = [before + pes for before, (pes, _) in zip(taken, shares, strict=True)]
     return placements
+
+
+def of_size(request: SearchOptions) -> str:
+    """Return the size of a program of the user's own, which its name does not have."""
+    return f", N = {request.size}" if request.program is not None and request.size is not None else ""
 
 
 def driver_name(request: SearchOptions) -> str:
@@ -274,7 +312,7 @@ def settings_to_json(request: SearchOptions, study: Study, how: Search) -> dict[
         "glitches": settings.glitch_k,
         "outliers": settings.outliers,
         "bootstrap": request.bootstrap or None,
-        "construction": None if request.measurements else list(construction_from_request(request)),
+        "construction": None if request.measurements else list(construction_from_request(request, study)),
         "measurements": request.measurements,
         "noise": settings.noise.sigma,
         "seed": settings.noise.seed if settings.noise.sigma else None,
@@ -331,7 +369,7 @@ class Results:
         study = self.study
         problem = study.problem(asked_size(self.request))
         lines = [
-            f"{problem} on {study.platform.name}, by {driver_name(self.request)}",
+            f"{problem}{of_size(self.request)} on {study.platform.name}, by {driver_name(self.request)}",
             *([self.why] if self.why else []),
         ]
         for number, (outcome, placement) in enumerate(zip(self.outcomes, self.placements, strict=True)):
@@ -358,7 +396,11 @@ class Results:
             ]
         if self.ended is not None:
             lines.append(f"then nothing: {self.ended}")
-        how = "measured" if self.request.measurements else f"simulated in {self.cost.wall_s:.3g} s"
+        how = (
+            "measured"
+            if self.request.measurements or self.request.machine
+            else f"simulated in {self.cost.wall_s:.3g} s"
+        )
         lines.append(f"evidence costs {self.cost.node_s:.4g} node-seconds, {how}")
         return "\n".join(folded_lines(lines))
 

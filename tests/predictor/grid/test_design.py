@@ -384,9 +384,9 @@ def test_any_predictor_can_be_asked(design, runner):
 
 
 def test_what_a_predictor_distrusts_is_passed_on(design, capsys):
-    path = design(SLOW, '[[networks]]\nname = "gigabit"\n', CG, clusters="most = 1\nsizes = [2]")
+    path = design(SLOW, '[[networks]]\nname = "gigabit"\n', CG, clusters="most = 1\nsizes = [4]")
     assert main([str(path), "--predictor", "hcf"]) == 0
     out = capsys.readouterr().out
-    assert "caution: grid 1, 2 slow: cg S: the probe has one node and so no communication" in out
+    assert "caution: grid 1, 4 slow: cg S: compute share" in out
     assert main([str(path), "--predictor", "hcf", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["best"][0]["flags"]

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from apps.programs.problem import problem
-from apps.recording.events import EVENT, FROM_ANY, Kind, Mark, Recording
+from apps.recording.events import EVENT, FROM_ANY, Kind, Mark, Op, Recording
 from predictor.learned import naming
 from predictor.learned.any_source import by_source
 from predictor.learned.errors import CannotContinue
@@ -73,6 +73,24 @@ def pipeline(rank):
 
 def test_a_pipeline_begins_again_on_ranks_that_do_not_show_it():
     check_exact(pipeline, (4, 6, 9), 20)
+
+
+def wave_front(rank):
+    for _ in range(3):
+        for _ in range(4):
+            before, behind = ([end for end in neighbours(rank) if end[0] % 2 == way] for way in (0, 1))
+            for way, there in before:
+                rank.add(Kind.WAIT, 11 + way, request=rank.start(Kind.RECV, 10 + way, there, way, 80))
+            rank.add(Kind.COMPUTE, 0, amount=1000.0)
+            for way, there in behind:
+                rank.add(Kind.WAIT, 21 + way, request=rank.start(Kind.SEND, 20 + way, there, way - 1, 80))
+        rank.add(Kind.COLLECTIVE, 30, op=Op.BARRIER, comm=0)
+
+
+@pytest.mark.parametrize("axes", [1, 2])
+def test_a_wave_front_has_its_lines_where_a_barrier_ends_each_sweep(axes):
+    # The first rank goes back from the barrier to its send, beside the lines that other ranks begin with a receive.
+    check_exact(wave_front, (4, 9, 12, 16), 36, axes)
 
 
 def test_the_lines_of_a_pipeline_are_a_loop_where_a_barrier_comes_once_for_all_of_them():

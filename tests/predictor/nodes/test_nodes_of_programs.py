@@ -64,8 +64,8 @@ def test_the_program_of_a_user_gets_the_best_of_all_predictions_and_its_files(ca
     ("words", "said"),
     [
         (
-            "--scenario grid2x2 --speeds 1,2 --app cg --predictor npt",
-            "its models need runs at several sizes, which cg B has not",
+            "--scenario grid2x2 --speeds 1,2 --program examples/jacobi/jacobi.c --predictor npt",
+            "its models need runs at several sizes, which jacobi has not",
         ),
         ("--scenario grid2x2 --speeds 1,2 --app hpl", "--size: not given"),
         ("--scenario grid2x2 --speeds 1,2 --app cg --class Q", "no such class"),
