@@ -74,8 +74,8 @@ class Webhooks:
         if not self._hooks:
             return
         seen = max((end["id"] for end in self._queue.ends(limit=1)), default=0)
-        targets = [(self._watch, (seen,)), *((hook.work, ()) for hook in self._hooks)]
-        self._threads = [threading.Thread(target=run, args=args, daemon=True) for run, args in targets]
+        self._threads = [threading.Thread(target=self._watch, args=(seen,), daemon=True)]
+        self._threads += [threading.Thread(target=hook.work, daemon=True) for hook in self._hooks]
         for thread in self._threads:
             thread.start()
 

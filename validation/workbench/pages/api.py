@@ -15,9 +15,13 @@ from starlette.routing import BaseRoute, Route
 
 from platforms.errors import UserError
 from validation.workbench.dispatch.desk import Desk
+from validation.workbench.pages import api_files
+from validation.workbench.pages.api_files import body_of
+from validation.workbench.pages.files import ACTIONS as FILE_ACTIONS
 from validation.workbench.pages.queue import ACTIONS, RUNS, do, own_suite, remove_suite
 from validation.workbench.pages.saving import saved_and_queued
 from validation.workbench.project.platform_files import listed, located
+from validation.workbench.project.uses import KINDS
 from validation.workbench.queue.points import view_of
 from validation.workbench.queue.results import number_in, one_result
 from validation.workbench.queue.suites import STATES, Suite
@@ -44,14 +48,15 @@ def platform(request: Request) -> Response:
 
 async def count(request: Request) -> Response:
     """Count the runs of a suite, and say what it costs and which predictions are refused, before it is queued."""
-    text = _text(await _body(request), "text")
+    text = _text(await body_of(request), "text")
     counted = await in_lane(request, partial(desk_of(request).count, text))
-    return JSONResponse({"runs": counted.runs, "predictions": counted.predictions, "plan": list(counted.plan)})
+    size = {"runs": counted.runs, "predictions": counted.predictions}
+    return JSONResponse({**size, "plan": list(counted.plan), "estimate": counted.estimate})
 
 
 async def add(request: Request) -> Response:
     """Save and queue a suite, which is the text of a campaign file or of a suite of applications."""
-    body = await _body(request)
+    body = await body_of(request)
     name, text = _text(body, "name"), _text(body, "text")
 
     def done() -> Suite:
@@ -86,7 +91,7 @@ def runs(request: Request) -> Response:
 
 async def act(request: Request) -> Response:
     """Move, cancel, continue or remove a suite, or try its failed runs again."""
-    await _body(request)
+    await body_of(request)
     number, action = request.path_params["number"], request.path_params["action"]
     if action == "remove":
         await run_in_threadpool(remove_suite, request)
@@ -127,24 +132,6 @@ def _suite(suite: Suite) -> dict[str, Any]:
             "state": suite.state, "runs": suite.total, "counts": suite.counts}  # fmt: skip
 
 
-async def _body(request: Request) -> dict[str, Any]:
-    """Return the object of a request.
-
-    Raises:
-        UserError: It is not JSON, or no object.
-    """
-    problem = "the request has no JSON object"
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise UserError("content-type", problem, "Send application/json")
-    try:
-        body = json.loads(await request.body() or b"{}")
-    except (ValueError, RecursionError):
-        raise UserError("body", problem, "Send one") from None
-    if not isinstance(body, dict):
-        raise UserError("body", problem, "Send one")
-    return body
-
-
 def _text(body: Mapping[str, Any], key: str) -> str:
     text = body.get(key)
     if not isinstance(text, str) or not text.strip():
@@ -174,10 +161,20 @@ ENDPOINTS = (
     Endpoint("/suites", "GET", suites, ("suites",)),
     Endpoint("/suites", "POST", add, _OF_SUITE, 201,
              {"name": "string", "text": "string", "user": "string", "replace": "boolean"}, ("name", "text")),
-    Endpoint("/suites/count", "POST", count, ("runs", "predictions", "plan"), 200, {"text": "string"}, ("text",)),
+    Endpoint("/suites/count", "POST", count, ("runs", "predictions", "plan", "estimate"), 200, {"text": "string"},
+             ("text",)),
     Endpoint("/suites/{number:int}", "GET", suite, _OF_SUITE),
     Endpoint("/suites/{number:int}/runs", "GET", runs, ("page", "runs"), query=("state", "page")),
     Endpoint("/suites/{number:int}/{action}", "POST", act, (), 200, {}),
+    Endpoint("/suites/{number:int}/runs/{run:int}/log", "GET", api_files.log, ("run", "log")),
+    Endpoint("/places", "GET", api_files.places, ("places", "trouble")),
+    Endpoint("/ends", "GET", api_files.ends, ("ends",)),
+    Endpoint("/files/{kind}", "GET", api_files.files, ("files",)),
+    Endpoint("/files/{kind}/{name}", "GET", api_files.file, ("name", "tags", "archived", "text", "used_by")),
+    Endpoint("/files/{kind}/{name}/{action}", "POST", api_files.act, ("kind", "name", "action"), 200,
+             {"to": "string", "tags": "string", "although": "boolean"}),
+    Endpoint("/history", "GET", api_files.changes, ("page", "pages", "changes", "removed"), query=("page",)),
+    Endpoint("/history/{number:int}/undo", "POST", api_files.undo, ("kind", "name"), 200, {}),
     Endpoint("/results", "GET", results, ("columns", "rows"), query=_VIEW),
     Endpoint("/results/{number:int}", "GET", result, ("id", "run", "suite", "fields")),
 )  # fmt: skip
@@ -216,7 +213,10 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     ]
     for parameter in parameters:
         if parameter["name"] == "action":
-            parameter["schema"]["enum"] = [*ACTIONS, "remove"]
+            of_files = endpoint.path.startswith("/files")
+            parameter["schema"]["enum"] = list(FILE_ACTIONS) if of_files else [*ACTIONS, "remove"]
+        elif parameter["name"] == "kind":
+            parameter["schema"]["enum"] = list(KINDS)
     parameters += [{"name": name, "in": "query", "schema": {"type": "string"}} for name in endpoint.query]
     answer = {"type": "object", "required": list(endpoint.required)}
     refused = {"description": "refused, with the reason", "content": _json({"$ref": "#/components/schemas/Error"})}

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.dispatch.webhooks import utc
-from validation.workbench.guard.accounts import FEED, Accounts
+from validation.workbench.guard.accounts import ACCESS, FEED, Accounts
 from validation.workbench.web.answers import desk_of, page, person_of, record
 from validation.workbench.web.forms import posted
 
@@ -24,7 +24,7 @@ async def make(request: Request) -> Response:
     await posted(request)
     accounts: Accounts = request.app.state.accounts
     key = accounts.make_link(FEED, 0, person_of(request).name)
-    record(request, "made a link of the feed")
+    record(request, "made a link of the feed", ACCESS)
     link = f"{request.url.scheme}://{request.headers['host']}/feed/{key}.atom"
     return page(request, "link.html", link=link, kind=FEED, number="", back="/queue")
 

@@ -6,7 +6,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from platforms.errors import UserError
-from validation.workbench.guard.accounts import OWNER, Accounts
+from validation.workbench.guard.accounts import ACCESS, OWNER, Accounts
 from validation.workbench.queue.results import PAGE, number_in
 from validation.workbench.web.answers import desk_of, moved, page, person_of, record
 from validation.workbench.web.forms import posted
@@ -33,10 +33,10 @@ async def act(request: Request) -> Response:
         raise UserError(f"action {action!r}", "no such action", "Use the buttons of the page")
     if action == "end":
         accounts.end(number)
-        record(request, f"ended session {number}")
+        record(request, f"ended session {number}", ACCESS)
     else:
         accounts.take_back(number)
-        record(request, f"took back link {number}")
+        record(request, f"took back link {number}", ACCESS)
     return moved("/access")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from importlib.resources import files
+from importlib import resources
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -18,6 +18,7 @@ from validation.workbench.pages import (
     entering,
     feed,
     figures,
+    files,
     panel,
     people,
     platforms,
@@ -69,6 +70,11 @@ ROUTES: list[BaseRoute] = [
     Route("/applications/{name}", applications.change, methods=["POST"]),
     Route("/applications/{name}/draft.toml", applications.download),
     Route("/applications/{name}/run", laned(applications.show_run)),
+    Route("/suites", files.show_suites),
+    Route("/files/{kind}/{name}", files.show_file),
+    Route("/files/{kind}/{name}/{action}", files.act, methods=["POST"]),
+    Route("/history", files.show_history),
+    Route("/history/{number:int}/undo", files.undo, methods=["POST"]),
     Route("/panel", laned(panel.show)),
     Route("/panel", panel.queue, methods=["POST"]),
     Route("/panel/part", laned(panel.look)),
@@ -103,5 +109,5 @@ ROUTES: list[BaseRoute] = [
     Route("/views/{number:int}/remove", views.remove, methods=["POST"]),
     Route("/timeline.js", timeline.script),
     *api.ROUTES,
-    Mount("/static", StaticFiles(directory=str(files("validation.workbench.web") / "static"))),
+    Mount("/static", StaticFiles(directory=str(resources.files("validation.workbench.web") / "static"))),
 ]

@@ -28,7 +28,7 @@ from validation.workbench.editing.parts import Part, mark_error, tree_of
 from validation.workbench.editing.systems import ADDED, ADDED_TITLES, NEW, SystemEdit
 from validation.workbench.pages import editor
 from validation.workbench.pages.editor import draft_fields, sentence, sound_values
-from validation.workbench.web.answers import desk_of, moved, page
+from validation.workbench.web.answers import desk_of, moved, page, saved_as
 from validation.workbench.web.forms import posted, texts
 
 KIND = "platforms"
@@ -74,7 +74,7 @@ def download(request: Request) -> Response:
     """Answer with the draft as a file, as TOML or as XML."""
     desk = desk_of(request)
     draft, kind = Draft(desk.project, KIND, request.path_params["name"]), request.path_params["kind"]
-    headers = {"content-disposition": f'attachment; filename="{draft.name.rpartition(".")[0]}.{kind}"'}
+    headers = saved_as(f"{draft.name.rpartition('.')[0]}.{kind}")
     if kind == "toml":
         return Response(draft.version.text, media_type="application/toml", headers=headers)
     if kind == "xml":

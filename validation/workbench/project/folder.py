@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-from platforms.errors import UserError
+from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder
 from platforms.files.writing import usable_folder
 
 PRIVATE = ".workbench"
-MOST_NAME = 60
-_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_+-]{{0,{MOST_NAME - 1}}}")
+MOST_NAME, _MOST_NAME_BYTES = 60, 200  # characters, and bytes as UTF-8: file systems allow 255 with what is added
 _SECRET = "secret"
 
 
@@ -112,14 +111,27 @@ def checked_name(text: str, what: str) -> str:
     """Return a name that a user gave to a file, without surrounding blanks.
 
     Raises:
-        UserError: The name is empty or too long, or has other characters than letters, digits, ``+``, ``-`` and ``_``.
+        UserError: The name is empty or too long, or has other characters than letters and digits of any script, ``+``,
+            ``-`` and ``_``.
     """
-    name = text.strip()
-    if _NAME.fullmatch(name) is None:
-        shown = repr(name) if name else "no name"
+    name = unicodedata.normalize("NFC", text.strip())
+    if not _is_plain(name):
+        shown = repr(printable(name)[: 2 * MOST_NAME]) if name else "no name"
         remedy = f"Give at most {MOST_NAME} letters, digits, + - or _, the first a letter or a digit"
         raise UserError(what, f"{shown} cannot be the name of a file", remedy)
     return name
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a name has letters with their marks and digits of any script, ``+``, ``-`` and ``_`` alone.
+
+    >>> [_is_plain(name) for name in ("żółć", "नमस्ते", "a.b", "../x", "-a", "a\u202eb", "")]
+    [True, True, False, False, False, False, False]
+    """
+    if not 0 < len(name) <= MOST_NAME or len(name.encode("utf-8", "surrogatepass")) > _MOST_NAME_BYTES:
+        return False
+    kinds = [unicodedata.category(letter)[0] for letter in name]
+    return kinds[0] in "LN" and all(kind in "LMN" or letter in "_+-" for kind, letter in zip(kinds, name, strict=True))
 
 
 def place_within(folder: Path, name: str) -> Path:
@@ -144,7 +156,7 @@ def file_within(folder: Path, name: str, endings: tuple[str, ...]) -> Path:
         UserError: There is no such file, its name is not plain, or it is a link that leads elsewhere.
     """
     path = folder / name
-    plain = _NAME.fullmatch(path.stem) is not None and path.suffix in endings and path.name == name
+    plain = _is_plain(path.stem) and path.suffix in endings and path.name == name
     if not plain or not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"file {name!r}", f"not in the folder {folder.name}", "Choose one from the list")
     return path
