@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -10,8 +9,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from platforms.errors import UserError
 from validation.workbench.dispatch.webhooks import message_of
+from validation.workbench.pages.bodies import body_of
 from validation.workbench.pages.files import do, history, item_of, put_back
 from validation.workbench.pages.queue import lanes, log_of_run
 from validation.workbench.project.shelf import Item
@@ -72,24 +71,6 @@ def places(request: Request) -> Response:
 def ends(request: Request) -> Response:
     """List the suites that have ended, the latest first."""
     return JSONResponse({"ends": [message_of(end) for end in desk_of(request).queue.ends()]})
-
-
-async def body_of(request: Request) -> dict[str, Any]:
-    """Return the object of a request.
-
-    Raises:
-        UserError: It is not JSON, or no object.
-    """
-    problem = "the request has no JSON object"
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise UserError("content-type", problem, "Send application/json")
-    try:
-        body = json.loads(await request.body() or b"{}")
-    except (ValueError, RecursionError):
-        raise UserError("body", problem, "Send one") from None
-    if not isinstance(body, dict):
-        raise UserError("body", problem, "Send one")
-    return body
 
 
 def _item(item: Item) -> Mapping[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import time
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
@@ -33,8 +34,20 @@ def desk_of(request: Request) -> Desk:
 
 def page(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
     """Return a page, or a part of one."""
+    return HTMLResponse(_templates().get_template(template).render(**_common(request), **context), status)
+
+
+def blocks_of(request: Request, template: str, names: Sequence[str], **context: Any) -> dict[str, str]:
+    """Return blocks of a template by name, each rendered alone: what they use is imported within them."""
+    made = _templates().get_template(template)
+    values = made.new_context({**_common(request), **context})
+    return {name: "".join(made.blocks[name](values)).strip() for name in names}
+
+
+def _common(request: Request) -> dict[str, Any]:
+    """Return what all templates may use."""
     tokens: Tokens = request.app.state.tokens
-    common = {
+    return {
         "project": desk_of(request).project,
         "here": request.url.path,
         "form_field": FIELD,
@@ -43,7 +56,6 @@ def page(request: Request, template: str, *, status: int = 200, **context: Any) 
         "now_s": time.time(),
         "name": person_of(request).name,
     }
-    return HTMLResponse(_templates().get_template(template).render(**common, **context), status)
 
 
 def person_of(request: Request) -> Person:
