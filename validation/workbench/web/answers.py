@@ -148,4 +148,4 @@ def time_text(seconds: float) -> str:
 
 
 def _size(count: int) -> str:
-    return f"{count / 1000:.3g} kB" if count < 1_000_000 else f"{count / 1e6:.3g} MB"
+    return f"{number_text(count / 1000, 3)} kB" if count < 1_000_000 else f"{number_text(count / 1e6, 3)} MB"

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from validation.workbench.project.numbers import exponent, number_text
+from validation.workbench.project.numbers import number_text
 
 AUTO, LOGARITHMIC, LINEAR = SCALES = ("auto", "log", "linear")
 _LARGE_RATIO = 8.0  # largest value over smallest from which an axis is logarithmic by itself
@@ -95,7 +95,7 @@ def _tick_text(value: float, step: float) -> str:
     if value == 0:
         return "0"
     if abs(value) >= 1e6 or abs(value) < 1e-3:
-        return exponent(f"{value:.6g}")
+        return number_text(value, 6)
     return f"{value:,.{max(0, -math.floor(math.log10(step) + 1e-9))}f}"
 
 
