@@ -32,6 +32,7 @@ MAY_ASK = {
     "apps/store/payloads.py",
     "validation/workbench/guard/accounts.py",
     "validation/workbench/queue/states.py",
+    "validation/workbench/queue/views.py",
     "validation/workbench/web/answers.py",
 }
 ASKS = re.compile(r"\btime\.time(_ns)?\(|\b(datetime|date)\.(now|utcnow|today)\(")

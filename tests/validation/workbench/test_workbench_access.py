@@ -208,7 +208,8 @@ def test_a_link_shows_a_suite_and_nothing_else_until_it_is_taken_back(people, br
     guest = browsers()
     assert guest.get(link).headers["location"] == "/queue/1"
     may = ("/queue/1", "/queue/1/part", "/queue/1/suite.toml", "/results?suite=1", "/results?suite=1&sort=ranks",
-           "/results.csv?suite=1", "/results/figure?suite=1", "/results/1", "/results/2/timeline")  # fmt: skip
+           "/results.csv?suite=1", "/results/figure?suite=1", "/results/1", "/results/2/timeline",
+           "/results/2/graph")  # fmt: skip
     assert {path: guest.get(path).status_code for path in may} == dict.fromkeys(may, 200)
     may_not = ("/queue", "/queue/2", "/queue/1/remove", "/results", "/results?suite=2", "/results?suite=1&suite=2",
                "/results?suite=1&other=2", "/results?other=1", "/results.csv", "/results/3", "/results/compare?first=1",

@@ -107,7 +107,7 @@ def test_a_suite_of_three_counts_gives_the_time_of_the_command_to_the_last_digit
     until(driver, "location.search.includes('speedup')")
     assert "the point on 101 processes" in driver.find_element("tag name", "main").text
     driver.execute_script(
-        "document.querySelector('.plot:not(.symbol) a').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+        "document.querySelector('.plot:not(.symbol) a').dispatchEvent(new MouseEvent('dblclick', {bubbles: true}))"
     )
     until(driver, "/^\\/results\\/\\d+$/.test(location.pathname)")
     said = driver.find_element("tag name", "main").text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import tempfile
 import threading
@@ -23,6 +24,7 @@ from validation.workbench.queue.states import Queue
 from validation.workbench.queue.suites import RUNNING, WAITING, QueuedCase
 from validation.workbench.queue.tables import Tables
 
+_RECORDED = ("timelines", "graphs")  # folders of what is recorded of runs
 _SHOWN = 16  # platforms whose descriptions and pictures are kept in memory
 _LIMIT_S = 120.0  # to read a platform or a suite, or to evaluate an application
 UPLOAD_S = 5.0  # to check an uploaded platform
@@ -186,18 +188,23 @@ class Desk:
         self.dispatcher.cancel(number)
         self.reports.cancel(number)
         self.queue.remove(number)
-        recorded = (self.project.private / "timelines").glob(f"{number}-*.json")
+        recorded = [path for what in _RECORDED for path in (self.project.private / what).glob(f"{number}-*.json")]
         for path in (self._queued(number), self.reports.path(number), *recorded):
             path.unlink(missing_ok=True)
 
-    def timeline(self, run: int) -> dict[str, Any] | None:
-        """Return the timeline of a run as ``work.showing.timeline`` yields it; None: it is not recorded."""
-        path = self._timeline(run)
+    def shown(self, what: str, run: int) -> dict[str, Any] | None:
+        """Return what was recorded of a run; None: it is not recorded.
+
+        Args:
+            what: ``timeline`` or ``graph``; ``work.showing.timeline`` and ``work.graphs.graph`` say what they yield.
+            run: Its number.
+        """
+        path = self._recorded(what, run)
         recorded: dict[str, Any] | None = json.loads(path.read_text("utf-8")) if path.is_file() else None
         return recorded
 
-    def record(self, run: int) -> None:
-        """Record the timeline of a run.
+    def record(self, what: str, run: int) -> None:
+        """Record the timeline or the graph of a run.
 
         Raises:
             UserError: It cannot be recorded, or takes too long.
@@ -205,8 +212,8 @@ class Desk:
         known = self.queue.run(run)
         text = self.text_of(known["suite"])
         check_files(self.project, text)
-        timeline = self._show("timeline", text=text, case=known["number"], known=known["platform_hash"])
-        write_whole(_made(self._timeline(run)), json.dumps(timeline).encode())
+        recorded = self._show(what, text=text, case=known["number"], known=known["platform_hash"])
+        write_whole(_made(self._recorded(what, run)), json.dumps(recorded).encode())
 
     def write_report(self, number: int) -> None:
         """Have the report page of a suite written; ``reports`` tells how far it is.
@@ -235,8 +242,12 @@ class Desk:
             self._show("parquet", path=str(path), to=str(to))
             return to.read_bytes()
 
-    def _timeline(self, run: int) -> Path:
-        return self.project.private / "timelines" / f"{self.queue.run(run)['suite']}-{run}.json"
+    def as_png(self, picture: dict[str, Any]) -> bytes:
+        """Return a figure as PNG; ``picture`` is as ``validation.workbench.work.pictures.png`` takes it."""
+        return base64.b64decode(self._show("png", picture=picture)["png"])
+
+    def _recorded(self, what: str, run: int) -> Path:
+        return self.project.private / f"{what}s" / f"{self.queue.run(run)['suite']}-{run}.json"
 
     def _queued(self, suite: int) -> Path:
         return self.project.private / "queued" / f"{suite}.toml"

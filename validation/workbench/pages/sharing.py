@@ -17,9 +17,10 @@ from validation.workbench.web.answers import desk_of, moved, page, person_of, re
 from validation.workbench.web.forms import posted
 
 SUITE, RESULT = KINDS = ("suite", "result")
-_OF_RESULT = re.compile(r"/results/(\d{1,9})(/timeline)?")
+_OF_RESULT = re.compile(r"/results/(\d{1,9})(/timeline|/graph)?")
 _OF_SUITE = re.compile(r"/queue/(\d{1,9})(/part|/suite\.toml|/report\.html)?")
-_TABLES = ("/results", "/results.csv", "/results/figure", "/results/front")
+_PLACES = ("/results", "/results.csv", "/results/figure", "/results/front")
+_FILES = tuple(f"/results/{name}.{kind}" for name in ("figure", "front") for kind in ("svg", "png", "csv"))
 _OTHERS = (STREAM, "/timeline.js")
 
 
@@ -85,4 +86,4 @@ def may_read(desk: Desk, person: Person, path: str, query: str) -> bool:
         return int(match[1]) == number
     pairs = parse_qsl(query)
     named = [value for key, value in pairs if key in ("suite", "other") and value]
-    return path in _TABLES and named == [str(number)] and ("suite", str(number)) in pairs
+    return path in (*_PLACES, *_FILES) and named == [str(number)] and ("suite", str(number)) in pairs

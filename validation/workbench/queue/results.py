@@ -138,7 +138,14 @@ class ResultsView:
 
     def whole(self, tables: Tables) -> Iterator[dict[str, Any]]:
         """Yield all fields of the results on all pages; their order is that of results.csv."""
-        order = self._ordered_ids(tables)
+        return self._read(tables, self._ordered_ids(tables))
+
+    def whole_page(self, tables: Tables) -> Iterator[dict[str, Any]]:
+        """Yield all fields of the results of the page."""
+        return self._read(tables, self._ordered_ids(tables)[(self.page - 1) * PAGE : self.page * PAGE])
+
+    @staticmethod
+    def _read(tables: Tables, order: Sequence[int]) -> Iterator[dict[str, Any]]:
         for start in range(0, len(order), _STEP):
             part = order[start : start + _STEP]
             query = f"SELECT result, fields FROM details WHERE result IN ({', '.join('?' * len(part))})"

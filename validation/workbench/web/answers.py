@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import re
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import jinja2
@@ -32,8 +33,20 @@ def desk_of(request: Request) -> Desk:
 
 def page(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
     """Return a page, or a part of one."""
+    return HTMLResponse(_templates().get_template(template).render(**_common(request), **context), status)
+
+
+def blocks_of(request: Request, template: str, names: Sequence[str], **context: Any) -> dict[str, str]:
+    """Return blocks of a template by name, each rendered alone: what they use is imported within them."""
+    made = _templates().get_template(template)
+    values = made.new_context({**_common(request), **context})
+    return {name: "".join(made.blocks[name](values)).strip() for name in names}
+
+
+def _common(request: Request) -> dict[str, Any]:
+    """Return what all templates may use."""
     tokens: Tokens = request.app.state.tokens
-    common = {
+    return {
         "project": desk_of(request).project,
         "here": request.url.path,
         "form_field": FIELD,
@@ -42,7 +55,6 @@ def page(request: Request, template: str, *, status: int = 200, **context: Any) 
         "now_s": time.time(),
         "name": person_of(request).name,
     }
-    return HTMLResponse(_templates().get_template(template).render(**common, **context), status)
 
 
 def person_of(request: Request) -> Person:
@@ -125,4 +137,4 @@ def time_text(seconds: float) -> str:
 
 
 def _size(count: int) -> str:
-    return f"{count / 1000:.3g} kB" if count < 1_000_000 else f"{count / 1e6:.3g} MB"
+    return f"{number_text(count / 1000, 3)} kB" if count < 1_000_000 else f"{number_text(count / 1e6, 3)} MB"
