@@ -82,7 +82,7 @@ class Evidence:
 
     @property
     def once_node_s(self) -> float:
-        """Its node-seconds, of a run on a real machine those of one repeat, as a recording is made once."""
+        """Its node-seconds; for a run on a real machine, those of one repeat, because a recording is made once."""
         if not isinstance(self.answer, RunRecord) or self.answer.measured is None:
             return self.cost.node_s
         return self.cost.node_s / len(self.answer.measured.repeats_s)

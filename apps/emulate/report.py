@@ -40,7 +40,7 @@ class RankTally:
 class Report:
     """Everything known about a command that ran on an emulated grid."""
 
-    status: int | None  # of the command; None: it did not end by itself
+    status: int | None  # of the command; None: it was stopped
     error: str | None  # of the emulation
     router: RouterTally | None
     ranks: tuple[RankTally, ...]

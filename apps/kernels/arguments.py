@@ -35,7 +35,7 @@ def _cuts(spec: RunSpec) -> list[str]:
     """Return the cuts of unequal shares.
 
     Raises:
-        KernelError: The kernel refuses the number of ranks, or the system cannot pass so many numbers.
+        KernelError: The kernel refuses the number of ranks, or there are too many numbers for a command line.
     """
     problem, nranks = spec.target.problem, spec.target.nranks
     if not problem.shares:

@@ -50,7 +50,7 @@ class Launched:
 
     @property
     def succeeded(self) -> bool:
-        """True if the launcher ended by itself with status 0."""
+        """True if the launcher ended with status 0 and was not stopped."""
         return self.status == 0 and not self.timed_out
 
     @property

@@ -27,7 +27,7 @@ def this_computer(program: UserProgram, nranks: int, *, speed_flops: float, wall
         wall_s: Limit of the wall time of a run; None: the default without a file.
 
     Raises:
-        KernelError: So many ranks do not fit.
+        KernelError: There are too many ranks.
         UserError: The launcher or the compiler of the program's MPI is missing.
     """
     native = program.native

@@ -45,7 +45,8 @@ def native_recording(
     Where calls repeat, their computation is the median (apps/recording/smoothed.py).
 
     Raises:
-        KernelError: So many ranks do not fit here, or the program makes calls that a recording cannot represent.
+        KernelError: There are too many ranks for this computer, or the program makes calls that a recording cannot
+            represent.
         SimulationError: The run does not succeed.
         UserError: The launcher or the compiler of the program's MPI is missing.
         Stopped: ``stop`` was set.

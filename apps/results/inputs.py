@@ -26,7 +26,7 @@ class Inputs:
     unseen: tuple[str, ...] = ()  # what could not be observed; a result that has any of it is not kept
     asks: tuple[str, ...] = ()  # functions that tell the program its hosts: on others it may do something else
     varies: tuple[str, ...] = ()  # functions and files whose results change by themselves, such as a clock
-    polls: tuple[str, ...] = ()  # functions that look for messages
+    polls: tuple[str, ...] = ()  # functions that poll for messages
     clocks: tuple[str, ...] = ()  # functions that tell the simulated time, called more than twice, or like these
     reads: tuple[str, ...] = ()  # functions that tell the simulated time, called at all
     threads: bool = False  # the program asks for threads that call MPI, and is granted one for each rank

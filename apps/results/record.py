@@ -104,7 +104,7 @@ class RunRecord:
     measured: Measured | None = field(default=None, metadata={"may_be_absent": True})
     # Where the measured computation of a user's program comes from; None: computation is injected, or takes no time.
     timed: Timed | None = field(default=None, metadata={"may_be_absent": True})
-    # Simulated time, by rank, that SimGrid charges a user's program for looks for messages (MPI_Iprobe, MPI_Test).
+    # Simulated time, by rank, that SimGrid charges a user's program for polls (MPI_Iprobe, MPI_Test).
     look_s: tuple[float, ...] = field(default=(), metadata={"may_be_absent": True})
     # The rank whose timed section counts, where the program's own timer does; None: the slowest one.
     timed_rank: int | None = field(default=None, metadata={"may_be_absent": True})
@@ -116,7 +116,7 @@ class RunRecord:
 
     @property
     def look_share(self) -> float:
-        """Largest share of a rank's simulated time that is SimGrid's charge for looks for messages."""
+        """Largest share of a rank's simulated time that is SimGrid's charge for polls."""
         return max(self.look_s, default=0.0) / self.simulated_s if self.simulated_s > 0 else 0.0
 
     @property

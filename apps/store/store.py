@@ -444,7 +444,7 @@ def _with_inputs(identity: dict[str, Any], inputs: Inputs | None) -> dict[str, A
 
 
 def _is_asked(stored: str, identity: dict[str, Any]) -> bool:
-    """Return whether a stored identity, in its canonical form, is this one, whatever the inputs."""
+    """Return whether a stored identity, in its canonical form, is this one, regardless of the inputs."""
     asked = canonical(identity)
     return stored == asked or canonical(without_inputs(_json_object(stored) or {})) == asked
 

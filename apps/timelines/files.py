@@ -64,7 +64,7 @@ def write_timeline(option: str, text: str, spec: RunSpec, record: RunRecord, tim
     check_timeline(option, text)
     said = write_activities(option, text, record_activities(spec, record, time_limit_s=time_limit_s))
     if spec.compute == "measured" and spec.work is None:
-        said += "; it is of a run of its own, and measured computation varies from run to run"
+        said += "; it is from a separate run, and measured computation varies from run to run"
     return said
 
 

@@ -1,6 +1,6 @@
 """Platforms of which single hosts and links are faster or slower, as files that SimGrid loads.
 
-A <cluster> describes all its hosts at once, so the file names each host, link and route by itself.
+A <cluster> describes all its hosts at once, so the file lists each host, link and route separately.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ TIME_LIMIT_S = 300.0
 # The project's own programs that the wheel brings compiled; COMPILED names the folder in which they are made for it.
 _ROOT = Path(__file__).parents[2]
 _SHIPPED, COMPILED = _ROOT / "_compiled", "GRIDVAL_COMPILED"
-_SYSTEM = ("/usr/", "/lib/", "/lib64/")  # files of packages: they are told apart by time and size, not by content
+_SYSTEM = ("/usr/", "/lib/", "/lib64/")  # files of packages: they are identified by time and size, not by content
 _LOCAL = "/usr/local/"  # what no package has put there
 _SEAL = b"\nsha256 "  # comes before the checksum of an executable, at its end
 _MOST_NAME = 80  # characters of a program's name that its file name keeps
@@ -255,7 +255,7 @@ def _compile(
 
 
 def _keep(output: Path, executable: Path) -> None:
-    """Add the checksum and rename the file, durably, so that nobody ever sees an incomplete executable."""
+    """Add the checksum and rename the file, durably, so that an incomplete executable is never visible."""
     output.chmod(0o755)
     try:
         with output.open("r+b") as file:

@@ -242,7 +242,7 @@ def _stamp(file: Path | None) -> str:
 
 
 def _memory(fingerprint: list[str]) -> Path:
-    """Return the file that keeps the result for the examined files, whatever their times and sizes.
+    """Return the file that keeps the result for the examined files, regardless of their times and sizes.
 
     Each set of files has its own, because several environments of Python may share the cache folder.
     """

@@ -214,7 +214,7 @@ class Progress:
             _LINE.open()
 
     def close(self) -> None:
-        """Remove the live line; elsewhere print the end of a search of which earlier lines have told."""
+        """Remove the live line; elsewhere print the end of a search that earlier lines reported."""
         if self._is_live:
             self._is_live = False
             _LINE.close()

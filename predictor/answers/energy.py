@@ -159,7 +159,7 @@ def no_watts(target: Target) -> str | None:
 
 
 def has_default_watts(target: Target) -> bool:
-    """Return whether some hosts in use have the watts that generated grids have where nobody gives any."""
+    """Return whether some hosts in use have the default watts of generated grids."""
     if target.platform.network is None:
         return False
     return any(_is_default(target.platform.host(name)) for name in dict.fromkeys(target.placement))

@@ -20,7 +20,7 @@ from predictor.base import Gatherer, Prediction, Predictor
 
 MOST_STEPS = 64  # of a quiet run, where the load changes often
 INTERVAL = (0.05, 0.95)  # quantiles of the 90 % interval
-_PRECISION = 1e-4  # relative: of the time of a run in which each node computes by itself
+_PRECISION = 1e-4  # relative: of the time of a run in which each node computes alone
 
 
 @dataclass(frozen=True)

@@ -200,7 +200,7 @@ class Mesh:
             slower = dict(zip(trial.links, answer.slower[1:], strict=True))
             if trial.ends in self._unknown:
                 fitting = [way for way in self._ways[trial.ends] if _explains(way, slower)]
-                if not fitting and trial.ends in self._unlike:  # a way of its own kind: only its links are known
+                if not fitting and trial.ends in self._unlike:  # a different path: only its links are known
                     fitting = [tuple(link for link, times in slower.items() if times > _ACKNOWLEDGED)]
                 if fitting:
                     self._ways[trial.ends] = fitting

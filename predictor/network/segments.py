@@ -33,7 +33,7 @@ def pieces(size_bytes: np.ndarray, time_s: np.ndarray, *, tolerance: float = 3e-
     Args:
         size_bytes: The sizes, ascending.
         time_s: The time of each size, > 0.
-        tolerance: A piece goes on as long as its line meets the next point within this relative distance.
+        tolerance: A piece extends as long as its line meets the next point within this relative distance.
     """
     pieces_, since = [], 0
     while since < len(size_bytes):

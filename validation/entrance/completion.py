@@ -38,7 +38,7 @@ def _run(request: CompletionRequest) -> int:
 
 
 def complete(line: str) -> None:
-    """Answer the shell's question how the line goes on, and end the process."""
+    """Print the completions of the line for the shell, and end the process."""
     # Imported here because it is slow to import.
     import argcomplete
 

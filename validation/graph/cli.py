@@ -1,7 +1,7 @@
 """Simulate a program, and show its graph's times, critical path and gains beside the simulated ones.
 
-The prediction is that of gridval graph.  With --what-if, the first links, nodes and clusters of the table
-are simulated too, on a platform where they are so many times as fast.
+The prediction is that of gridval graph.  With --what-if, the first links, nodes and clusters of the table are simulated
+too, on a platform where they are faster by that factor.
 """
 
 from __future__ import annotations

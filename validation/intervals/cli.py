@@ -31,7 +31,7 @@ class IntervalsRequest(JsonOption, WideOption):
     cases: str | None = option(
         None,
         "FILE.csv",
-        "make the intervals again, from the calibration cases in this file (--write-cases) instead of those told "
+        "make the intervals again, from the calibration cases in this file (--write-cases) instead of those shown "
         "when the predictions were made",
     )
     write_cases: str | None = option(None, "FILE.csv", "write these results as calibration cases, with their features")

@@ -4,9 +4,9 @@
  *   emulated enter HOST COMMAND...                runs a command in a node of the caller's grid, like ssh
  *
  * The first process waits for the keeper, which is the first process of a process name space: when the keeper ends, for
- * whatever reason, the kernel kills all others, and with the last of them the name spaces and devices vanish.  The
- * keeper ends when the command or the router ends, and is killed with the process that waits for it, as that is with
- * its parent.  The report consists of lines of JSON (apps/emulate/report.py). */
+ * any reason, the kernel kills all others, and with the last of them the name spaces and devices vanish.  The keeper
+ * ends when the command or the router ends, and is killed with the process that waits for it, as that is with its
+ * parent.  The report consists of lines of JSON (apps/emulate/report.py). */
 #define _GNU_SOURCE
 #include "router.h"
 #include "spaces.h"

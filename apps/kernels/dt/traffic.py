@@ -81,7 +81,7 @@ def _steps(params: dict[str, Any], nranks: int) -> Iterator[Step]:
 
 
 def _computed(nranks: int, first: int, samples: list[int]) -> Compute:
-    """Return one operation for each number of so many samples, on the ranks from ``first`` on."""
+    """Return one operation for each of these numbers of samples, on the ranks from ``first`` on."""
     flops = np.zeros(nranks)
     flops[first : first + len(samples)] = FEATURES * np.array(samples, float)
     return Compute(flops)
