@@ -115,7 +115,7 @@ class RunRecord:
         return len(self.host)
 
     @property
-    def look_share(self) -> float:
+    def polling_share(self) -> float:
         """Largest share of a rank's simulated time that is SimGrid's charge for polls."""
         return max(self.look_s, default=0.0) / self.simulated_s if self.simulated_s > 0 else 0.0
 

@@ -29,7 +29,7 @@ _LOCKED = (
     "other at a window, which predictions from a recording leave out"
 )
 SPREAD_REL = 0.1  # possible relative error of measured computation that causes no caution
-_LOOKS_MATTER = 0.05  # share of the time above which the charge for polls causes a caution
+_POLLING_MATTERS = 0.05  # share of the time above which the charge for polls causes a caution
 CHARGED = (
     "SimGrid's charge for polling for messages (MPI_Iprobe, MPI_Test and the like, 0.1 ms each), not a time of a "
     "machine: --cfg smpi/iprobe:1e-6 --cfg smpi/test:1e-6 charges 1 µs"
@@ -90,8 +90,8 @@ def _of_run(spec: RunSpec, record: RunRecord) -> Iterator[str]:
         )
     if program is not None and spec.compute == "injected" and not any(record.compute_s):
         yield _no_computation(program)
-    if record.look_share > _LOOKS_MATTER:
-        yield f"{100 * record.look_share:.0f} % of the time of a rank is {CHARGED}"
+    if record.polling_share > _POLLING_MATTERS:
+        yield f"{100 * record.polling_share:.0f} % of the time of a rank is {CHARGED}"
     if record.inputs is not None:
         yield from _varying(record.inputs.varies)
         yield from _threads(record.inputs.threads)
@@ -162,7 +162,7 @@ def _of_recording(spec: RunSpec, recording: Recording) -> Iterator[str]:
     yield from _varying(recording.varies)
     yield from _threads(recording.threads)
     looks, events = (sum(map(len, rows)) for rows in (_looks(recording), recording.events))
-    if looks > _LOOKS_MATTER * events:
+    if looks > _POLLING_MATTERS * events:
         yield f"{looks} of its {events} events are polls, each with {CHARGED}"
     if recording.waits_at_windows:
         yield _LOCKED
