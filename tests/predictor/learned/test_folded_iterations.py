@@ -55,6 +55,7 @@ def test_one_iteration_stands_for_all_where_they_are_alike():
             assert sections.flops(iterations).tolist() == pytest.approx(full.flops(iterations).tolist())
         assert sections.pairs.tolist() == full.pairs.tolist()
         assert sections.looped(1).nmessages < 0.4 * full.program().nmessages
+        assert not sections.polls and not full.polls
 
 
 def test_iterations_that_differ_are_not_folded():
