@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from apps.programs.problem import Problem
 from apps.spec.target import Target
 from apps.traffic import work_shares
-from platforms.model.placement import probe_placement
+from platforms.model.placement import Placement, probe_placement
+from platforms.model.platform import Platform
 from predictor.answers.regime import holds_from
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 
@@ -90,8 +91,9 @@ def constant_communication_time(Tcm_s: float, NCT: int, nodes: int) -> float:
 class Probe:
     """Inputs of HCF from a run on one node per cluster."""
 
-    Tcp_s: Mapping[str, float]  # computation time by cluster
+    Tcp_s: Mapping[str, float]  # computation time by cluster, of its slowest probed node
     Tcm_s: float  # elapsed time minus computation of the rank that computes longest: communication without slack
+    NCT: int  # number of the probe's nodes: of clusters, and two for a lone cluster
     evidence: str
     cost: Cost
 
@@ -100,10 +102,11 @@ class Probe:
         """Computation time of the slowest node, s."""
         return max(self.Tcp_s.values())
 
-    @property
-    def NCT(self) -> int:
-        """Number of clusters, and so of the probe's nodes."""
-        return len(self.Tcp_s)
+
+def probed_hosts(platform: Platform) -> Placement:
+    """Return the first node of each cluster, or two of a lone cluster: one node alone has no communication."""
+    alone = len(platform.clusters) == 1
+    return tuple(h.name for h in platform.clusters[0].hosts[:2]) if alone else probe_placement(platform)
 
 
 def read_probe(evidence: Evidence) -> Probe:
@@ -111,8 +114,9 @@ def read_probe(evidence: Evidence) -> Probe:
     record, platform = evidence.record, evidence.request.target.platform
     slowest = max(range(record.ranks), key=lambda rank: record.compute_s[rank])
     return Probe(
-        Tcp_s={platform.cluster_of(h).name: s for h, s in zip(record.host, record.compute_s, strict=True)},
+        Tcp_s={platform.cluster_of(h).name: s for s, h in sorted(zip(record.compute_s, record.host, strict=True))},
         Tcm_s=record.comm_s[slowest],
+        NCT=record.ranks,
         evidence=evidence.id,
         cost=evidence.cost,
     )
@@ -199,8 +203,6 @@ def _regime(name: str, target: Target) -> float:
 
 
 def _flags(probe: Probe, nodes: int, compute_s: float, comm_s: float, regime: float) -> tuple[str, ...]:
-    if probe.NCT == 1 and nodes > 1:
-        return ("the probe has one node and so no communication: outside HCF's regime",)
     if nodes < probe.NCT:
         return (f"the probe has more nodes ({probe.NCT}) than the target ({nodes}): outside HCF's regime",)
     share = compute_s / (compute_s + comm_s) if compute_s > 0 else 0.0
@@ -220,7 +222,7 @@ class Hcf:
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
         """Return requests for the probe of every problem on every platform."""
-        probes = (Target(t.problem.evenly, t.platform, probe_placement(t.platform)) for t in targets)
+        probes = (Target(t.problem.evenly, t.platform, probed_hosts(t.platform)) for t in targets)
         return [EvidenceRequest("run", probe) for probe in dict.fromkeys(probes)]
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:

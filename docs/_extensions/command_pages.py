@@ -9,6 +9,7 @@ from textwrap import dedent
 
 from sphinx.application import Sphinx
 
+from platforms.command.help_text import make_help
 from validation.entrance.choosing import all_commands
 
 _PAGE = "reference/commands"
@@ -49,6 +50,7 @@ def _help(parser: argparse.ArgumentParser, action: argparse.Action) -> str:
 
 def _entries(parser: argparse.ArgumentParser) -> Iterator[str]:
     """Yield a definition-list entry for each option of a parser."""
+    make_help(parser._actions)
     for action in parser._actions:
         if action.help == argparse.SUPPRESS or isinstance(action, argparse._HelpAction):
             continue

@@ -13,7 +13,7 @@ WHAT, WHERE, MODELS, OUTPUT, EXPERT = "what to run", "where", "which models", "o
 OWN = "options"  # of one command alone; argparse's own title
 WIDTH = 80  # of a terminal, at most
 MOST_SHOWN = 10  # options in the short help
-_FEW = 12  # a command with at most so many options shows all of them
+_FEW = 12  # a command with at most this many options shows all of them
 
 # The section of each option that several commands have; the same name means the same in all of them.
 _SECTIONS = {
@@ -73,6 +73,13 @@ def first_options(actions: Iterable[argparse.Action], first: Sequence[str]) -> l
     return [option for option in options if option in chosen or isinstance(option, argparse._HelpAction)]
 
 
+def make_help(actions: Iterable[argparse.Action]) -> None:
+    """Make the help of options whose text is a function until it is shown."""
+    for action in actions:
+        if callable(action.help):
+            action.help = action.help()
+
+
 def help_text(parser: argparse.ArgumentParser, first: Sequence[str], *, whole: bool) -> str:
     """Return the help of a command.
 
@@ -94,9 +101,9 @@ def help_text(parser: argparse.ArgumentParser, first: Sequence[str], *, whole: b
     for group in sorted(parser._action_groups, key=_order):
         formatter.start_section(group.title)
         formatter.add_text(group.description)
-        formatter.add_arguments(
-            [action for action in group._group_actions if action in shown or not action.option_strings]
-        )
+        listed = [action for action in group._group_actions if action in shown or not action.option_strings]
+        make_help(listed)
+        formatter.add_arguments(listed)
         formatter.end_section()
     if hidden:
         formatter.add_text(f"{parser.prog} --help-all shows {number_of(hidden, 'more option')}.")

@@ -17,7 +17,7 @@ _NUMBERS: Mapping[str, Callable[[str], Any]] = {"int": int, "float": float}
 
 
 def add_options(parser: CommandParser, request: type[Request]) -> None:
-    """Add an option or a positional argument for each field of a request."""
+    """Add an option or a positional argument for each field of a request, its help a function (make_help)."""
     groups: dict[str, argparse._ArgumentGroup] = {}
     for field in fields_of(request):
         if field.declared.behind:
@@ -35,7 +35,7 @@ def _names(field: Field) -> tuple[str, ...]:
 def _settings(field: Field) -> dict[str, Any]:
     """Return what argparse needs to know of a field."""
     declared = field.declared
-    made: dict[str, Any] = {"help": field.help}
+    made: dict[str, Any] = {"help": lambda: field.help}  # texts that list kernels read all their files
     if not declared.positional:
         made["dest"] = field.key
         if field.required:
@@ -52,14 +52,11 @@ def _settings(field: Field) -> dict[str, Any]:
     if parse is not None:
         made["type"] = parse
     if declared.positional:
-        return made | ({"nargs": ("+" if field.required else "*")} if field.repeated else _may_lack(field))
+        nargs = ("+" if field.required else "*") if field.repeated else None if field.required else "?"
+        return made if nargs is None else {**made, "nargs": nargs}
     if declared.several:
         return {**made, "nargs": "+"}
     return {**made, "action": "append"} if field.repeated else made
-
-
-def _may_lack(field: Field) -> dict[str, Any]:
-    return {} if field.required else {"nargs": "?"}
 
 
 def parsed(request: type[_Request], parser: CommandParser, words: Sequence[str]) -> _Request:
@@ -87,7 +84,7 @@ def request_of(request: type[_Request], values: Mapping[str, Any], where: str = 
     Raises:
         UserError: A key is unknown, or a value has another type or is not possible.
     """
-    keys = {name: field for field in fields_of(request) for name in (field.key, _bare(field))}
+    keys = {name: field for field in fields_of(request) for name in (field.key, field.option.removeprefix("--"))}
     given = {}
     for key, value in values.items():
         place = f"{where}, {key}" if where else key
@@ -102,10 +99,6 @@ def request_of(request: type[_Request], values: Mapping[str, Any], where: str = 
     if lacking:
         raise UserError(f"{where}, {lacking[0]}" if where else lacking[0], "is missing", "Give a value")
     return request(**given)
-
-
-def _bare(field: Field) -> str:
-    return field.option.removeprefix("--")
 
 
 def _converted(field: Field, value: Any, place: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from typing import TypeAlias
@@ -10,6 +11,12 @@ Path: TypeAlias = tuple[str | int, ...]  # keys, and numbers of elements of list
 
 _BLANK = " \t"
 _ENDS = ",]}#\r\n"  # characters after a number, a date or a truth value
+_PLAIN = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*(?=[ \t]*[=\]])")  # a key without quotes
+_PLAIN_LINE = re.compile(  # nothing, a comment, or a value without escapes, lists and tables
+    r'[ \t]*(?:([A-Za-z0-9_-]+)[ \t]*=[ \t]*("[^"\\\n]*"(?!")|[A-Za-z0-9_.+-]+))?[ \t]*(#[^\n]*)?(?:\r?\n|\Z)'
+)
+# A text of several lines may end with quotes of its own.
+_TEXT = re.compile(r"""\"{3}(?:\\.|[^\\])*?"{3,5}|'{3}.*?'{3,5}|"(?:\\.|[^"\\])*"|'[^']*'""", re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -79,6 +86,14 @@ class _Scanner:
         start = header = body = end = 0
         comments = 0  # position of the comment lines directly before this line
         while self._at < len(self._text):
+            if plain := _PLAIN_LINE.match(self._text, self._at):  # most lines, which are quick to read so
+                self._at = plain.end()
+                if plain[1]:
+                    self._found.values[(*path, plain[1])] = plain.span(2)
+                    end = comments = self._at
+                elif not plain[3]:
+                    comments = self._at
+                continue
             line = self._at
             self._skip(_BLANK)
             char = self._char()
@@ -86,11 +101,6 @@ class _Scanner:
                 self._found.sections.append(Section(path, start, header, body, end))
                 path = self._read_header()
                 start, header, body, end = comments, line, self._at, self._at
-                comments = self._at
-            elif char == "#":
-                self._to_next_line()
-            elif char in ("\r", "\n", ""):
-                self._to_next_line()
                 comments = self._at
             else:
                 self._read_key_and_value(path)
@@ -126,6 +136,9 @@ class _Scanner:
 
     def _keys(self, ending: str) -> list[str]:
         """Return the keys of a dotted key, up to an ending that is left out."""
+        if plain := _PLAIN.match(self._text, self._at):
+            self._at = self._text.index(ending, plain.end())
+            return plain[0].split(".")
         begin = self._at
         while self._char() != ending:
             if self._char() in "\"'":
@@ -188,18 +201,6 @@ class _Scanner:
                 self._at += 1
 
     def _skip_text(self) -> None:
-        quote = self._char()
-        if self._text.startswith(quote * 3, self._at):
-            self._at += 3
-            self._skip_to(quote * 3)
-            for _ in range(2):  # a text of several lines may end with quotes of its own
-                if self._char() == quote:
-                    self._at += 1
-            return
-        self._at += 1
-        self._skip_to(quote)
-
-    def _skip_to(self, ending: str) -> None:
-        while not self._text.startswith(ending, self._at):
-            self._at += 2 if self._char() == "\\" and ending[0] == '"' else 1
-        self._at += len(ending)
+        text = _TEXT.match(self._text, self._at)
+        assert text is not None, "the text is sound"
+        self._at = text.end()

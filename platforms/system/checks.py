@@ -12,9 +12,9 @@ from platforms.system.database import DiskArray
 from platforms.system.parts import ComputeUnit, Level, Node
 
 KINDS = ("cpu", "gpu")
-MOST_GROUPS = 1000  # groups of equal nodes; their names are compared pair by pair
+MOST_GROUPS = 4000  # groups of equal nodes
 _OF_A_LAN = ("hub", "hub_router", "switch_in", "switch_out", "fabric")  # name parts in platforms.system.ways and xml
-_NUMBERED = re.compile(r"\d+([-_]|$)")
+_DASH_AND_NUMBER = re.compile(r"-(?=\d+([-_]|$))")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _USE_NAME = "Use letters, digits, '_', '-' and '.', a letter first"
 
@@ -161,11 +161,12 @@ def _check_host_names(top: Level, where: str) -> None:
     Groups called a and a-1 could both have a host a-1-0, and a group called a-1_node could have the name of a node's
     zone.
     """
-    names = {node.name for lan in top.lans() for node in lan.nodes}
-    zones = set(_names(top)) | {top.name}
-    for lan in top.lans():
-        for node in lan.nodes:
-            for other in sorted(names | zones):
-                number = other.removeprefix(f"{node.name}-")
-                if number != other and _NUMBERED.match(number):
-                    raise PlatformError(where, f"{other!r} may be the name of two things", "Rename a group")
+    groups = {node.name: number for number, node in enumerate(node for lan in top.lans() for node in lan.nodes)}
+    for_two = [
+        (groups[other[: dash.start()]], other)
+        for other in {*groups, *_names(top), top.name}
+        for dash in _DASH_AND_NUMBER.finditer(other)
+        if other[: dash.start()] in groups
+    ]
+    if for_two:
+        raise PlatformError(where, f"{min(for_two)[1]!r} may be the name of two things", "Rename a group")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import sys
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class _LiveLine:
                 self._draw()
 
     def _show(self) -> None:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         from rich.console import Console
         from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
         from rich.table import Column
@@ -101,13 +101,13 @@ class _LiveLine:
 _LINE = _LiveLine()
 _activities: list[str] = []  # under way where there is no terminal, the innermost last
 _latest_line_s = -ACTIVITY_LINES_S  # date of the latest line of an activity
-_quiet = False  # whether this process shows no progress
+_heard: Callable[[str], AbstractContextManager[object]] | None = None  # in place of what this process shows
 
 
-def be_quiet() -> None:
-    """Let this process show no progress from now on: its parent does."""
-    global _quiet
-    _quiet = True
+def be_quiet(heard: Callable[[str], AbstractContextManager[object]] = nullcontext) -> None:
+    """Let this process show no progress from now on: its parent does, or ``heard``, entered for each activity."""
+    global _heard
+    _heard = heard
 
 
 @contextmanager
@@ -117,8 +117,9 @@ def doing(what: str) -> Iterator[None]:
     Args:
         what: A phrase such as ``drawing the figures``.
     """
-    if _quiet:
-        yield
+    if _heard is not None:
+        with _heard(what):
+            yield
         return
     if not sys.stderr.isatty():
         with _said_each_minute(what):
@@ -150,7 +151,7 @@ def _said_each_minute(what: str) -> Iterator[None]:
         global _latest_line_s
         while not ended.wait(ACTIVITY_LINES_S):
             now_s = time.monotonic()
-            if _quiet or now_s - _latest_line_s < ACTIVITY_LINES_S / 2:  # that of another activity
+            if _heard is not None or now_s - _latest_line_s < ACTIVITY_LINES_S / 2:  # that of another activity
                 continue
             _latest_line_s = now_s
             _print_line(now_s - started_s, (_activities or [what])[-1])
@@ -191,7 +192,7 @@ class Progress:
 
     def __call__(self, what: str, done: int, total: int) -> None:
         """Show that ``done`` of ``total`` steps are done."""
-        if _quiet:
+        if _heard is not None:
             return
         if sys.stderr.isatty():
             self.go_live()
@@ -208,12 +209,12 @@ class Progress:
 
     def go_live(self) -> None:
         """Show the live line, before the first step too."""
-        if not (self._is_live or _quiet):
+        if not (self._is_live or _heard is not None):
             self._is_live = True
             _LINE.open()
 
     def close(self) -> None:
-        """Remove the live line; elsewhere print the end of a search of which earlier lines have told."""
+        """Remove the live line; elsewhere print the end of a search that earlier lines reported."""
         if self._is_live:
             self._is_live = False
             _LINE.close()

@@ -11,7 +11,7 @@ from platforms.terminal.quantities import percent
 from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program
 
-DOMINATES = 0.5  # share of the time from which on something is the bottleneck
+DOMINATES = 0.5  # least share of the time for a bottleneck
 
 
 def bottleneck(
@@ -26,7 +26,7 @@ def bottleneck(
         target: The target.
         time_s: Its predicted time.
         compute_s: Computing time of each rank.
-        loads_s: The time for which each link would be full if it carried its messages one after the other.
+        loads_s: Time for which each link would be full if it carried its messages one at a time.
     """
     busiest = max(range(target.nranks), key=compute_s.__getitem__)
     computing = compute_s[busiest] / time_s
@@ -47,7 +47,7 @@ def bottleneck(
 def link_loads_s(
     program: Program, network: NetworkModel, placement: Sequence[str], iterations: int, evaluated: int
 ) -> dict[str, float]:
-    """Return for how long each link would be full if it carried the messages of all iterations one after the other, s.
+    """Return how long each link would be full if it carried the messages of all iterations one at a time, s.
 
     Args:
         program: The evaluated program.

@@ -64,7 +64,7 @@ class BusyTime:
     def period_s(self, iterations: int) -> float:
         """Return the busy time of one period, s.
 
-        The period is the last one that ends before the very last iteration, because the last iteration may do more.
+        It is the last period that ends before the last iteration, because the last iteration may do more.
 
         Args:
             iterations: Length of the period in iterations.

@@ -1,8 +1,8 @@
 """Ranks that share the cores of a host: SimGrid shares CPUs max-min fairly, as it shares links.
 
-Where a host has more ranks than cores, each of its computations becomes a message of the rank to itself.  The amount of
-the message is the flops, and its only link is the host.  The capacity of that link is the speed of all cores, and no
-computation gets more than the speed of one core.
+On a host with more ranks than cores, each computation becomes a message of the rank to itself.  Its amount is the
+flops, and its only link is the host.  The capacity of that link is the speed of all cores, and no computation gets more
+than the speed of one core.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 from predictor.dpgraph.instructions import (
     BACK,
     COMPUTE,
-    LOOK,
     MARK,
     MESSAGE,
+    POLL,
     SEND,
     SLEEP,
     WAIT_RECEIVED,
@@ -39,10 +39,10 @@ def share_cores(
     cores: Sequence[int],
     loop: Loop | None = None,
 ) -> tuple[Instructions, Messages, Paths, Loop | None]:
-    """Return the program with computations as flows on the hosts that have more ranks than cores.
+    """Return the program with computations as flows on hosts with more ranks than cores.
 
     Args:
-        instructions: What the ranks do.
+        instructions: The instructions of all ranks.
         messages: The messages of the program.
         paths: The network between the hosts.
         placement: The host of each rank.
@@ -75,10 +75,10 @@ def share_cores(
 def with_flows(
     instructions: Instructions, messages: Messages, loop: Loop | None, which: np.ndarray, flows: np.ndarray
 ) -> tuple[Instructions, Messages, Loop | None]:
-    """Return the program in which some instructions are flows that their rank waits for.
+    """Return the program with some instructions replaced by flows that their rank waits for.
 
     Args:
-        instructions: What the ranks do.
+        instructions: The instructions of all ranks.
         messages: The messages of the program.
         loop: The instructions that are repeated.
         which: For each instruction, whether it becomes a flow.
@@ -109,7 +109,7 @@ def with_flows(
 
 
 def _with_links_of_their_own(paths: Paths, bound_Bps: list[float], capacity_Bps: list[float]) -> Paths:
-    """Return the paths and one more for each bound, over a new link of its own."""
+    """Return the paths and, for each bound, one more path over a new link."""
     count = len(bound_Bps)
     return Paths(
         bound_Bps=np.concatenate([paths.bound_Bps, bound_Bps]),
@@ -122,11 +122,11 @@ def _with_links_of_their_own(paths: Paths, bound_Bps: list[float], capacity_Bps:
 
 
 def _loop_last(code: np.ndarray, argument: np.ndarray, kind: np.ndarray, is_fixed: np.ndarray) -> np.ndarray:
-    """Give the messages of the loop the highest numbers, in ``argument``; return the kinds in the new order."""
+    """Renumber messages in ``argument`` so that the loop has the highest numbers; return the kinds in the new order."""
     order = np.argsort(~is_fixed, kind="stable")
     number = np.empty(len(order), np.int32)
     number[order] = np.arange(len(order))
-    with_message = ~np.isin(code, (COMPUTE, MARK, SLEEP, LOOK, BACK))
+    with_message = ~np.isin(code, (COMPUTE, MARK, SLEEP, POLL, BACK))
     argument[with_message] = number[argument[with_message]]
     ordered: np.ndarray = kind[order]
     return ordered

@@ -1,4 +1,4 @@
-"""The time of a recorded program on a network: a few iterations are evaluated, the rest is extrapolated."""
+"""The time of a recorded program on a network: evaluates a few iterations and extrapolates the rest."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from predictor.dpgraph.network import NetworkModel
 from predictor.dpgraph.program import Program, Sections
 from predictor.dpgraph.under_way import arrivals_drift_rel
 
-SETTLED_REL = 1e-3  # relative to the time: the most that the spread of the period may add up to
+SETTLED_REL = 1e-3  # relative to the time: the largest accumulated spread of the period
 
 
 @dataclass(frozen=True)
@@ -28,9 +28,9 @@ class Estimate:
 
     time_s: float
     ends_s: np.ndarray  # by rank: end of its timed section since the start of the first rank's, s
-    iterations: int  # evaluated iterations: as many as it took to see that they repeat, or all
+    iterations: int  # evaluated iterations: all, or enough to see that they repeat
     span_s: float  # from the start of the first rank to the end of the last one
-    # For each host that was asked for: the time during which at least one of its ranks computes, s.
+    # For each requested host: the time during which at least one of its ranks computes, s.
     busy_s: Mapping[str, float] = field(default_factory=dict)
     others: int = 0  # as in Execution
 
@@ -53,11 +53,11 @@ def execute(
         placement: The host of each rank.
         s_per_flop: Seconds per flop of each rank's host.
         cores: Number of cores of each rank's host; None: no core is shared.
-        arrivals: Also give the date at which each message arrives; for a program without a loop.
-        to_the_end: Refuse ranks that wait for ever; otherwise their later dates are NaN.
+        arrivals: Also return the arrival date of each message; only for a program without a loop.
+        to_the_end: Refuse ranks that never end; otherwise their later dates are NaN.
 
     Raises:
-        UserError: The program cannot end, because a send or a receive waits for ever.
+        UserError: The program cannot end, because a send or a receive is never matched.
     """
     messages, paths = network.carry(program, placement)
     instructions = _on_cores(program, np.asarray(s_per_flop, float))
@@ -72,7 +72,7 @@ def execute(
     marks = program.marks
     marks_s = np.full(marks.shape, np.nan)
     done_s = np.full(program.nmessages if arrivals else 0, np.nan)
-    looks = program.looks._replace(other=np.zeros(1, np.int64))
+    polls = program.polls._replace(other=np.zeros(1, np.int64))
     choices = program.choices._replace(took=np.full(len(program.choices.role), -1, np.int32))
     end_s = fluid.evaluate(
         instructions,
@@ -81,19 +81,19 @@ def execute(
         np.asarray(s_per_flop, float),
         marks_s,
         loop,
-        (looks, network.polling),
+        (polls, network.polling),
         done_s=done_s,
         choices=choices,
     )
     if to_the_end and np.isnan(end_s).any():
         waiting = int(np.flatnonzero(np.isnan(end_s))[0])
-        problem = f"rank {waiting} waits for ever ({np.isnan(end_s).sum()} ranks in all)"
+        problem = f"rank {waiting} waits forever ({np.isnan(end_s).sum()} ranks in all)"
         raise UserError("recorded program", problem, "Record it with the send modes that the predicted run uses")
-    return Execution(marks, marks_s, end_s, done_s if arrivals else None, int(looks.other[0]), choices.took)
+    return Execution(marks, marks_s, end_s, done_s if arrivals else None, int(polls.other[0]), choices.took)
 
 
 def _on_cores(program: Program, s_per_flop: np.ndarray) -> Instructions:
-    """Return the instructions with the flops that take the seconds of SLEEPs on a core, which ranks may share."""
+    """Return the instructions with each SLEEP on a core as a computation as long, because ranks may share the core."""
     code, value, timed = program.code, program.value, program.timed
     if len(timed):
         code, value = code.copy(), value.copy()
@@ -112,7 +112,7 @@ def estimate(
     *,
     busy_hosts: Collection[str] = (),
 ) -> Estimate:
-    """Return the time of a number of iterations: evaluated until they repeat, the rest extrapolated.
+    """Return the time of a number of iterations: evaluate until they repeat, then extrapolate.
 
     As in simulation (apps.results.steady), only whole periods are extrapolated.
 
@@ -123,7 +123,7 @@ def estimate(
         placement: As for ``execute``.
         s_per_flop: As for ``execute``.
         cores: As for ``execute``.
-        busy_hosts: Hosts whose busy time is wanted; it is extrapolated likewise.
+        busy_hosts: Hosts whose busy time is returned, extrapolated likewise.
 
     Raises:
         UserError: As ``execute``.

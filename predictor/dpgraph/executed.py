@@ -13,11 +13,11 @@ from apps.recording.events import Mark
 class Execution:
     """An evaluated program.  Times in s, one entry per rank."""
 
-    marks: np.ndarray  # ranks x marks: apps.recording.events.Mark, -1 behind the last one of a rank
+    marks: np.ndarray  # ranks x marks: apps.recording.events.Mark, -1 after the last one of a rank
     marks_s: np.ndarray  # ranks x marks: dates of the marks
     end_s: np.ndarray
-    arrived_s: np.ndarray | None = None  # by message, if asked for: date of its arrival
-    others: int = 0  # looks for messages that find others than in the recording
+    arrived_s: np.ndarray | None = None  # by message, if requested: date of arrival
+    others: int = 0  # polls whose result differs from the recording
     took: np.ndarray | None = None  # as in predictor.dpgraph.instructions.Choices
 
     def date_s(self, mark: Mark, otherwise: np.ndarray) -> np.ndarray:

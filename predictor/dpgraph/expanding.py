@@ -19,7 +19,7 @@ _MODES = 256
 
 
 class Flat(NamedTuple):
-    """The events of all ranks one after the other: those of rank r from ``first[r]`` to ``first[r + 1]``."""
+    """The concatenated events of all ranks; those of rank r are ``first[r]`` to ``first[r + 1]``."""
 
     events: np.ndarray  # dtype EVENT
     first: np.ndarray  # i8, ranks + 1
@@ -34,20 +34,20 @@ class Flat(NamedTuple):
         return np.split(self.events, self.first[1:-1])
 
     def only(self, which: np.ndarray) -> Flat:
-        """Return the events of a mask."""
+        """Return the events selected by a mask."""
         before = np.concatenate([[0], np.cumsum(which)])
         return Flat(self.events[which], before[self.first])
 
 
 def flat(ranks: Sequence[np.ndarray]) -> Flat:
-    """Return the events of all ranks one after the other."""
+    """Return the concatenated events of all ranks."""
     first = np.concatenate([[0], np.cumsum([len(events) for events in ranks])])
     bare = f"V{EVENT.itemsize}"  # NumPy compares the fields of many structured arrays one by one
     return Flat(np.concatenate([events.view(bare) for events in ranks]).view(EVENT), first)
 
 
 def ranges(begin: np.ndarray, end: np.ndarray) -> np.ndarray:
-    """Return the numbers from each begin up to its end, one range after the other.
+    """Return the concatenated ranges from each begin up to its end.
 
     >>> ranges(np.array([3, 8]), np.array([5, 11])).tolist()
     [3, 4, 8, 9, 10]
@@ -90,7 +90,7 @@ def expanded(recording: Recording, given: Flat | None = None) -> Flat:
 
 
 class _Calls:
-    """The collectives of all ranks, in their order; communicators as a table of members."""
+    """The collectives of all ranks, in order; communicators as a table of members."""
 
     def __init__(self, recording: Recording, given: Flat, at: np.ndarray):
         self._recording, self._at = recording, at
@@ -115,12 +115,12 @@ class _Calls:
         self._place, self._root = place(self.rank), place(self.events["peer"].astype(np.int64))
 
     def member(self, call: np.ndarray, place: np.ndarray) -> np.ndarray:
-        """Return the ranks at places of the communicators of calls."""
+        """Return the ranks at the given places of the calls' communicators."""
         ranks: np.ndarray = self._members[self._begin[self._comm[call]] + place]
         return ranks
 
     def messages(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return the events inside collectives, and by call: the first row, the number of rows and that of operations.
+        """Return the events inside collectives, and for each call its first row and its numbers of rows and operations.
 
         A row has the kind, the place of the partner, the number of the operation from 1, and the bytes.
         """
@@ -188,9 +188,9 @@ def _pairs(op: np.ndarray, mode: np.ndarray) -> list[tuple[int, int]]:
 
 
 def _splits(recording: Recording) -> dict[tuple[int, int], list[int]]:
-    """Return the colors and keys of all members, one after the other, for each split by rank and index of its event.
+    """Return the colors and keys of all members, concatenated, for each split, by rank and event index.
 
-    The n-th split of a communicator on one rank goes with the n-th on the others.
+    The n-th split of a communicator on one rank matches the n-th on the others.
     """
     calls: dict[tuple[int, int], list[tuple[int, int]]] = {}  # by communicator and turn: rank and index of the event
     for rank, events in enumerate(recording.events):

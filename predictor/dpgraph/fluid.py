@@ -2,15 +2,15 @@
 
 The loop is in C, in the folder ``native``: it works on flat arrays.
 
-A message begins when both its send and its receive are posted (an eager message when its send is posted).  It is
-delayed by its latency and is then a flow: it crosses links and progresses at ``factor`` times the rate that the links
-give it.  Rates are max-min fair with weights: a flow of penalty p gets x / p, where x is the share of its tightest link
-for each of the link's flows, but never more than its bound.  A flow uses ``weight`` times its rate of a link.  This is
-the fluid model of SimGrid (Velho et al., "On the validity of flow-level TCP network models", TOMACS 23(4), 2013), with
-its parameters left open.
+A message begins when both its send and its receive are posted (an eager message when its send is posted).  After its
+latency it becomes a flow: it crosses links and progresses at ``factor`` times the rate that the links give it.  Rates
+are max-min fair with weights: a flow of penalty p gets x / p, where x is the share of its tightest link for each of the
+link's flows, but never more than its bound.  A flow uses ``weight`` times its rate of a link.  This is the fluid model
+of SimGrid (Velho et al., "On the validity of flow-level TCP network models", TOMACS 23(4), 2013), with its parameters
+left open.
 
-Only links whose flows together could exceed the capacity matter.  All other links are left out of every solution; this
-is exact, and most flows keep their rates.
+Only links whose flows together could exceed the capacity matter.  Leaving all others out of every solution is exact,
+and most flows keep their rates.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from platforms.addons import is_there, provided
 from predictor.dpgraph.instructions import (
     MESSAGE,
     NO_CHOICES,
-    NO_LOOKS,
+    NO_POLLS,
     Choices,
     Instructions,
     Loop,
@@ -39,17 +39,17 @@ from predictor.native.library import Library
 _BUNDLES = "predictor.bundles:NATIVE"  # of an add-on
 LIBRARY = Library("graph", Path(__file__).with_name("native"), provided(_BUNDLES) if is_there(_BUNDLES) else None)
 
-# Events at most this far apart, s, are simultaneous: SimGrid's own precision (option precision/timing).  Where many
-# messages of equal size end together, one solution then serves for all.
+# Events at most this far apart, s, are simultaneous: SimGrid's own precision (option precision/timing).  If many
+# messages of equal size end together, one solution then serves all.
 PRECISION_S = 1e-9
 
-HUB_PATHS = 1 << 10  # on fewer ranks this saves nothing
+HUB_PATHS = 1 << 10  # fewer paths are not worth bundling
 _MORE = 1  # result of graph_run: events remain
-_LEAST_LOOK_S = 1e-8  # a look without time would be repeated for ever at the same date
-_RATES = 1 << 14  # rates found between two looks for Ctrl-C: some milliseconds
+_LEAST_POLL_S = 1e-8  # polls that take no time would repeat forever at the same date
+_RATES = 1 << 14  # rates computed between two checks for Ctrl-C: a few milliseconds
 
 INPUT = Layout(
-    "ranks instructions messages kinds paths crossings links marks dated looks wanted open pairs parties",
+    "ranks instructions messages kinds paths crossings links marks dated polls wanted open pairs parties",
     {
         "code": ("u1", "instructions"),
         "argument": ("i4", "instructions"),
@@ -66,13 +66,13 @@ INPUT = Layout(
         "weight": ("f8", "crossings"),
         "capacity_Bps": ("f8", "links"),
         "s_per_flop": ("f8", "ranks"),
-        "style": ("u1", "looks"),
-        "need": ("i4", "looks"),
-        "skip": ("i4", "looks"),
-        "look_first": ("i8", "looks+1"),
+        "style": ("u1", "polls"),
+        "need": ("i4", "polls"),
+        "skip": ("i4", "polls"),
+        "poll_first": ("i8", "polls+1"),
         "want": ("i4", "wanted"),
         "expected": ("u1", "wanted"),
-        "look_s": ("f8", "3"),
+        "poll_s": ("f8", "3"),
         "grows": ("i8", "1"),
         "role": ("u1", "open"),
         "pair_of": ("i4", "open"),
@@ -97,7 +97,7 @@ def evaluate(
     s_per_flop: np.ndarray,
     marks_s: np.ndarray,
     loop: Loop | None = None,
-    looking: tuple[Polls, Polling] = (NO_LOOKS, Polling()),
+    polling: tuple[Polls, Polling] = (NO_POLLS, Polling()),
     *,
     done_s: np.ndarray | None = None,
     choices: Choices = NO_CHOICES,
@@ -111,32 +111,32 @@ def evaluate(
         paths: The network.
         s_per_flop: Seconds per flop of each rank.
         marks_s: Ranks x marks: filled with the dates of each rank's marks, s.
-        loop: The instructions that are repeated; None: each is executed once.
-        looking: The looks at messages, and their times.
-        done_s: By message, for as many of the first ones as it is long: filled with the dates of their arrival, s.
-            Those of a loop keep their value.
-        choices: The open messages, of a program without a loop.
-        hub_paths: Paths that cross a link from which on flows over it count as one (predictor/bundles).
+        loop: The repeated instructions; None: each is executed once.
+        polling: The polls, and their durations.
+        done_s: Filled with the arrival dates of the first messages, as many as it is long, s.  Messages of a loop keep
+            their value.
+        choices: The open messages of a program; it must have no loop.
+        hub_paths: Number of paths over a link from which on flows over it may be bundled (predictor/bundles).
 
     Returns:
-        The date at which each rank ends, s; NaN for ranks that wait for ever.
+        The date at which each rank ends, s; NaN for ranks that never end.
 
     Raises:
-        TypeError: An array has items of another type than its description says.
-        ValueError: The arrays do not fit one another, a message is sent or received twice, or a message of the loop is
-            not waited for in it.
+        TypeError: An array has the wrong item type.
+        ValueError: The arrays do not match, a message is sent or received twice, or no rank waits in the loop for one
+            of its messages.
         MemoryError: There is not enough memory.
         UserError: The C files cannot be compiled.
     """
     end_s = np.empty(len(instructions.first) - 1)
     loop = Loop(instructions.first[:-1], instructions.first[:-1], 0, len(messages.kind)) if loop is None else loop
-    looks, polling = looking
-    least_s = [max(_LEAST_LOOK_S, least) for least in (polling.test_s, polling.test_s, polling.probe_s)]
+    polls, times = polling
+    least_s = [max(_LEAST_POLL_S, least) for least in (times.test_s, times.test_s, times.probe_s)]
     given = INPUT.filled(
         **instructions._asdict(),
         loop_first=loop.first,
         loop_last=loop.last,
-        kind=messages.kind.copy() if len(choices.role) else messages.kind,  # the kinds of replies are written
+        kind=messages.kind.copy() if len(choices.role) else messages.kind,  # the evaluation writes the kinds of replies
         message=messages.kinds,
         bound_Bps=paths.bound_Bps,
         penalty=paths.penalty,
@@ -145,19 +145,19 @@ def evaluate(
         weight=paths.weight,
         capacity_Bps=paths.capacity_Bps,
         s_per_flop=s_per_flop,
-        style=looks.style,
-        need=looks.need,
-        skip=looks.skip,
-        look_first=looks.first,
-        want=looks.want,
-        expected=looks.expected,
-        look_s=np.array(least_s),
-        grows=np.array([polling.grows], np.int64),
+        style=polls.style,
+        need=polls.need,
+        skip=polls.skip,
+        poll_first=polls.first,
+        want=polls.want,
+        expected=polls.expected,
+        poll_s=np.array(least_s),
+        grows=np.array([times.grows], np.int64),
         **choices._asdict(),
         marks_s=marks_s,
         end_s=end_s,
         done_s=np.empty(0) if done_s is None else done_s,
-        other=looks.other,
+        other=polls.other,
     )
     graph = ctypes.c_void_p()
     LIBRARY.call("graph_open", given, loop.copies, loop.fixed, hub_paths, ctypes.byref(graph))

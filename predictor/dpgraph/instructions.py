@@ -15,10 +15,10 @@ WAIT_RECEIVED = 4  # argument: message
 PROBE = 5  # argument: message
 MARK = 6
 SLEEP = 7  # value: seconds; argument: apps.recording.events.Elapse, or from OWN on, bytes of NetworkModel.own_ways
-LOOK = 8  # argument: index in Polls; where it finds, the rank goes on so many instructions behind it as `skip` says
-BACK = 9  # argument: the number of instructions by which the rank goes back
+POLL = 8  # argument: index in Polls; if the poll succeeds, the rank skips `skip` instructions
+BACK = 9  # argument: number of instructions to jump back
 
-OWN = 16  # plus the number of a way: the argument of a SLEEP that moves bytes
+OWN = 16  # plus the index of a path in own_ways: the argument of a SLEEP that moves bytes
 
 
 class Instructions(NamedTuple):
@@ -41,9 +41,9 @@ def may_repeat(code: np.ndarray, argument: np.ndarray) -> np.ndarray:
 
 
 class Loop(NamedTuple):
-    """The instructions that are repeated: rank r executes ``first[r]`` to ``last[r]`` so many times.
+    """The repeated instructions: rank r executes ``first[r]`` to ``last[r]`` ``copies`` times.
 
-    A loop has messages of its own, which are new in every copy: those from number ``fixed`` on.
+    Messages numbered ``fixed`` and above belong to the loop; every copy has a new set of them.
     """
 
     first: np.ndarray  # i8, by rank
@@ -54,7 +54,7 @@ class Loop(NamedTuple):
 
 MESSAGE = np.dtype(
     [
-        ("amount_bytes", "f8"),  # >= 0: amount that crosses the links
+        ("amount_bytes", "f8"),  # >= 0: data that cross the links
         ("latency_s", "f8"),  # delay before the flow begins
         ("factor", "f8"),  # progress per rate
         ("path", "i4"),
@@ -66,40 +66,39 @@ MESSAGE = np.dtype(
 
 
 class Messages(NamedTuple):
-    """The messages of a program.  Many are of one kind, and the kinds are few enough to stay near the processor."""
+    """The messages of a program.  Many messages share a kind, and the few kinds fit in the processor's cache."""
 
     kinds: np.ndarray  # MESSAGE
     kind: np.ndarray  # i4, by message: its row of `kinds`
 
 
-# The styles of looks, and the sides of messages.
-# EACH: MPI_Test, MPI_Testall, MPI_Testsome; ANY: MPI_Testany; FOR: MPI_Iprobe and MPI_Probe; AGAIN: at a collective,
-# of which SimGrid looks again at what it has found.
+# The kinds of polls, and the sides of messages. EACH: MPI_Test, MPI_Testall, MPI_Testsome; ANY: MPI_Testany; FOR:
+# MPI_Iprobe and MPI_Probe; AGAIN: a collective, whose completed operations SimGrid tests again.
 EACH, ANY, FOR, AGAIN = range(4)
 SENT, RECEIVED, FOUND = range(3)
 
 
 class Polls(NamedTuple):
-    """The looks of a program at messages: look i is at the operations ``first[i]`` to ``first[i + 1]`` of ``want``.
+    """The polls of a program: poll i tests the operations ``first[i]`` to ``first[i + 1]`` of ``want``.
 
-    A look that has not found as many operations as it needs, all that were found before included, is in vain.
+    A poll fails until the operations found so far reach the number it needs.
     """
 
     style: np.ndarray  # u1
-    need: np.ndarray  # i4; 0: it is made once, whatever it finds
+    need: np.ndarray  # i4; 0: the poll is made once, successful or not
     skip: np.ndarray  # i4
-    first: np.ndarray  # i8, looks + 1
+    first: np.ndarray  # i8, polls + 1
     want: np.ndarray  # i4: 4 x message + side; -1: never complete
-    expected: np.ndarray  # u1, as `want`: whether the recording has found it when the look is over
-    other: np.ndarray  # i8: one number, of looks that find other operations than the recording; an evaluation writes it
+    expected: np.ndarray  # u1, as `want`: whether it was complete in the recording when the poll ended
+    other: np.ndarray  # i8, length 1: number of polls whose result differs from the recording; written by an evaluation
 
 
 _NONE, _NO_NUMBER = np.empty(0, np.uint8), np.empty(0, np.int32)
-NO_LOOKS = Polls(_NONE, _NO_NUMBER, _NO_NUMBER, np.zeros(1, np.int64), _NO_NUMBER, _NONE, np.zeros(1, np.int64))
+NO_POLLS = Polls(_NONE, _NO_NUMBER, _NO_NUMBER, np.zeros(1, np.int64), _NO_NUMBER, _NONE, np.zeros(1, np.int64))
 
 
 class Polling(NamedTuple):
-    """The time of looks, s: the first one takes this, and the n-th in vain n times as much if it ``grows``."""
+    """The duration of polls, s: that of the first one; if ``grows``, the n-th failed poll takes n times as long."""
 
     test_s: float = 1e-4  # smpi/test
     probe_s: float = 1e-4  # smpi/iprobe
@@ -111,20 +110,21 @@ CLOSED, SENDS, REPLIES, RECEIVES, RECEIVES_ANY = range(5)
 
 
 class Choices(NamedTuple):
-    """Open messages: those to ranks that receive from any, and those from ranks that reply to such messages.
+    """Open messages: those to ranks that receive from any source, and the replies to such messages.
 
-    Their receives have numbers of their own among the messages, and take messages while a graph is evaluated.
+    Their receives are numbered like messages; the evaluation decides which message each receive takes.
     """
 
     role: np.ndarray  # u1, by message
     pair_of: np.ndarray  # i4, by message: index in `pair`, for SENDS and RECEIVES
-    # i4, by message: for RECEIVES_ANY the label of the senders, -1 for any; for REPLIES a class of their size and mode
+    # i4, by message.  RECEIVES_ANY: label of the accepted senders, -1 for any; REPLIES: class of size and mode
     asked: np.ndarray
-    pair: np.ndarray  # i8, ascending: source x ranks + target of all open messages that are possible
-    # i8: one number, of a message like replies of class 0 on pair 0; then come the other pairs, then the other classes
+    pair: np.ndarray  # i8, ascending: source x ranks + target of all possible open messages
+    # i8, length 1: the message that describes replies of class 0 on pair 0; then the other pairs, then the other
+    # classes
     reply_first: np.ndarray
     label: np.ndarray  # i4, by rank
-    took: np.ndarray  # i4, by message: for receives, the message that it took, -1 for none; an evaluation writes it
+    took: np.ndarray  # i4, by message: for receives, the message taken, -1 for none; written by an evaluation
 
 
 NO_CHOICES = Choices(

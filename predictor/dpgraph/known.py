@@ -41,11 +41,11 @@ DEFAULTS = {
     "smpi/or": "0:0:0:0:0",
     "smpi/ois": "0:0:0:0:0",
 }
-_BACKWARD = 0.05  # share of a flow's rate that its acknowledgements take
+_BACKWARD = 0.05  # acknowledgements: share of a flow's rate
 _YES = {"yes", "on", "true", "1"}
 _UNBOUNDED_Bps = 1e30  # finite, because the fluid model divides by it
 _NOT_REPRESENTED = ("wifi", "nonlinear")
-_PRECISION = {"surf/precision": 1e-9, "precision/timing": 1e-9}  # its names in SimGrid 3.32 and 4.1, and its default, s
+_PRECISION = {"surf/precision": 1e-9, "precision/timing": 1e-9}  # names in SimGrid 3.32 and 4.1, with the default, s
 _ONLY_DEFAULT = ("smpi/coll-selector", "smpi/os", "smpi/or", "smpi/ois")
 
 
@@ -88,12 +88,12 @@ def known_network(routes: Iterable[Route], options: Mapping[str, str]) -> Networ
 
 
 def known_table(pairs: Sequence[tuple[str, str]], routes: RouteTable, options: Mapping[str, str]) -> NetworkModel:
-    """Return the same network for many pairs of hosts, each of which is there in both directions.
+    """Like ``known_network``, for many pairs of hosts; each pair must be present in both directions.
 
     Args:
         pairs: The pairs.
         routes: Their routes.
-        options: As for ``known_network``; so are the errors.
+        options: As for ``known_network``, with the same errors.
     """
     chosen, gamma, weight_S, back = _chosen(options)
     latency_s, first, link = np.array(routes.latency_s), np.array(routes.first), np.array(routes.link, np.int64)
@@ -135,7 +135,7 @@ def known_table(pairs: Sequence[tuple[str, str]], routes: RouteTable, options: M
 
 
 def _chosen(options: Mapping[str, str]) -> tuple[dict[str, str], float, float, float]:
-    """Return the options with SimGrid's defaults, the window, the weight of links, and the share of the way back.
+    """Return the options with SimGrid's defaults, the TCP window, the weight of links, the share of acknowledgements.
 
     Raises:
         OutOfRange: As ``known_network``.
@@ -144,7 +144,8 @@ def _chosen(options: Mapping[str, str]) -> tuple[dict[str, str], float, float, f
     for key in _ONLY_DEFAULT:
         if chosen[key] != DEFAULTS[key] and not _is_zero(chosen[key]):
             problem = "the graph predictor does not model this option"
-            raise OutOfRange(f"{key}:{chosen[key]}", problem, "Leave it out")
+            remedy = "Leave it out, or use dpgraph or learned, which measure the network"
+            raise OutOfRange(f"{key}:{chosen[key]}", problem, remedy)
     back = _BACKWARD if chosen["network/crosstraffic"].lower() in _YES else 0.0
     return chosen, float(chosen["network/TCP-gamma"]), float(chosen["network/weight-S"]), back
 
@@ -160,14 +161,14 @@ def _model(
 
 
 def polling(options: Mapping[str, str]) -> Polling:
-    """Return the times of looks for messages under SimGrid's options."""
+    """Return the durations of polls under SimGrid's options."""
     chosen = {**DEFAULTS, **options}
     grows = chosen["smpi/grow-injected-times"].lower() in _YES
     return Polling(float(chosen["smpi/test"]), float(chosen["smpi/iprobe"]), grows)
 
 
 def declared_cautions(options: Mapping[str, str]) -> tuple[str, ...]:
-    """Return the cautions about options that the evaluation does not follow but that change times only a little."""
+    """Return the cautions about ignored options that change times only slightly."""
     return tuple(
         f"{key}:{options[key]} is not followed: events within {default:g} s of each other count as simultaneous"
         for key, default in _PRECISION.items()
@@ -207,7 +208,7 @@ def _bound_Bps(route: Route, gamma: float) -> float:
 def _penalty(route: Route, weight_S: float) -> float:
     """Return the penalty of a flow, s.
 
-    Without latency it is 1 s, because in SimGrid a flow gets its own penalty only after it has waited for its latency.
+    It is 1 s without latency, because a flow in SimGrid gets its penalty only once its latency has passed.
     """
     if route.latency_s <= 0:
         return 1.0
@@ -219,7 +220,7 @@ def _timing(chosen: Mapping[str, str], latency_s: np.ndarray) -> Timing:
     return Timing(above_bytes, latency_s[:, None] * slower, np.broadcast_to(factor, (len(latency_s), len(above_bytes))))
 
 
-@lru_cache(maxsize=16)  # platforms by the thousand have the same options
+@lru_cache(maxsize=16)  # thousands of platforms may have the same options
 def _factors(of_latency: str, of_bandwidth: str) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the segments of sizes, as in ``Timing``, and the two factors of each."""
     lat, bw = _steps(of_latency, "smpi/lat-factor"), _steps(of_bandwidth, "smpi/bw-factor")
@@ -243,6 +244,6 @@ def _steps(text: str, key: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _is_zero(text: str) -> bool:
-    """Tell whether all CPU costs are zero, such as 0:0:0."""
+    """Return whether all CPU costs are zero, such as 0:0:0."""
     parts = [part for piece in text.split(";") for part in piece.split(":")[1:]]
     return bool(parts) and all(float(part or 0) == 0 for part in parts)

@@ -1,13 +1,12 @@
-"""The network as messages measure it (predictor ``dpgraph``): only the clusters' hosts come from the platform file.
+"""A network measured by messages (predictor ``dpgraph``); the platform file only names the hosts of each cluster.
 
-``survey`` plans the messages and finds latency and rate by size on idle paths.  The shared links follow from the
-experiments under load: each gives one number, the capacity with which the fluid model takes as long as the experiment
-did.
+``survey`` plans the messages and fits latency and rate by size on idle paths.  Experiments under load give the shared
+links: each yields one capacity, with which the fluid model takes as long as the experiment.
 
 The model assumes that the nodes of a cluster are alike, and that a message between two nodes crosses their own links,
-links shared by their cluster, and links shared by the pair of clusters.  Where the nodes of a cluster are not equally
-far from each other, it crosses the links that were found between them (predictor.network.crossing) instead of one that
-the whole cluster shares.
+links shared by their cluster, and links shared by the pair of clusters.  If the nodes of a cluster are not equally far
+apart, the message crosses the links found between them (predictor.network.crossing) instead of one link that the whole
+cluster shares.
 """
 
 from __future__ import annotations
@@ -30,13 +29,13 @@ from predictor.dpgraph.ways import DirectedPath
 from predictor.network.shared_links import SharedCapacity
 from predictor.network.survey import LARGE_BYTES, HostsByCluster, Survey, alone_s, layout, loads
 
-# Flows that share a link get rates about in inverse proportion to their round-trip times.  Where no experiment shows
-# the proportion, the time of a message of this size (some packets) stands for the round-trip time.
+# Flows share a link roughly in inverse proportion to their round-trip times.  Without an experiment that shows the
+# proportion, the time of a message of this size (a few packets) replaces the round-trip time.
 _PENALTY_BYTES = 9000
-_CHECKED = 0.05  # relative: larger errors of an experiment that checks the links found are said
-# Share of its rate that a message takes at most of the opposite direction for its acknowledgements (SimGrid: 0.05).
+_CHECKED = 0.05  # relative: an experiment that checks the links causes a caution above this error
+# The most that acknowledgements take of the opposite direction, as a share of the message's rate (SimGrid: 0.05).
 _MOST_ACKNOWLEDGED = 0.15
-_UNSHARED = 0.002  # relative: an experiment that takes at most this much longer than without sharing shows no sharing
+_UNSHARED = 0.002  # relative: an experiment shows sharing if it takes longer than without sharing by more than this
 
 
 def measured_network(platform: Platform, placement: Sequence[str], results: Sequence[Measurement]) -> NetworkModel:
@@ -50,7 +49,7 @@ def measured_network(platform: Platform, placement: Sequence[str], results: Sequ
 
 
 class _Ways(Mapping[tuple[str, str], DirectedPath]):
-    """The ways between all hosts, each made when it is first asked for: most programs use few of them."""
+    """The paths between all hosts, each built when first used: most programs use few of them."""
 
     def __init__(self, fit: _Fit):
         self._fit = fit
@@ -78,9 +77,9 @@ class _Fit:
     where: HostsByCluster
     survey: Survey
     capacity_Bps: dict[str, float] = field(init=False, default_factory=dict)  # by link
-    # By cluster: share of its rate that a flow takes of the other direction of the nodes' links.
+    # By cluster: what a flow takes of the opposite direction of the nodes' links, as a share of its rate.
     back: dict[str, float] = field(init=False, default_factory=dict)
-    # By cluster: a message of a node to itself uses the node's links.
+    # By cluster: whether a message of a node to itself uses the node's links.
     self_shares: dict[str, bool] = field(init=False, default_factory=dict)
     penalty: dict[int, float] = field(init=False)  # by class of paths
 
@@ -103,7 +102,7 @@ class _Fit:
         self._fit_crossings()
         for c in self.where.hosts:
             self._fit_nodes(c)
-            for _ in range(2):  # each of the two fits depends on the result of the other
+            for _ in range(2):  # the two fits depend on each other
                 if c not in self.structures:
                     self._fit_capacity([f"in {c}"], ("ring", c))
                 self._fit_back(c)
@@ -124,19 +123,19 @@ class _Fit:
         )
 
     def knows(self, a: str, b: str) -> bool:
-        """Return whether there is a way from host a to host b."""
+        """Return whether there is a path from host a to host b."""
         c, d = self.cluster.get(a), self.cluster.get(b)
         return c is not None and d is not None and (a == b or c != d or (c, c) in self.row)
 
     def way_of(self, a: str, b: str) -> DirectedPath:
-        """Return the way from host a to host b."""
+        """Return the path from host a to host b."""
         return self.way(*self._ends((a, b)))
 
     def _showing_all_links(self) -> Iterator[tuple[str, str]]:
-        """Yield pairs of hosts whose ways have all links, in the order of all pairs.
+        """Yield pairs of hosts whose paths together cover all links, in the order of all pairs.
 
-        Where no links inside a cluster were found, only the ways from its first host and from each host to itself have
-        a link that no earlier pair has.
+        If no links inside a cluster were found, only the paths from its first host and from each host to itself add
+        links to those of earlier pairs.
         """
         for c, members in self.where.hosts.items():
             inside = members if c in self.structures else ()
@@ -149,7 +148,7 @@ class _Fit:
         return self.cluster[a], a, self.cluster[b], b
 
     def way(self, c: str, a: str, d: str, b: str) -> DirectedPath:
-        """Return the way from host a of cluster c to host b of cluster d."""
+        """Return the path from host a of cluster c to host b of cluster d."""
         row = self.row[c] if a == b else self.survey.row_of(a, b)
         links: dict[str, float] = {}
         if a != b or self.self_shares.get(c, True):
@@ -167,7 +166,7 @@ class _Fit:
         return DirectedPath(row, self.bound_Bps[row], self.penalty[row], links)
 
     def _add_crossed(self, links: dict[str, float], c: str, a: str, b: str) -> None:
-        """Add the links inside a cluster that messages from a to b share with others, and those of the way back."""
+        """Add the links inside a cluster that messages from a to b share with others, and those of the reverse path."""
         if c not in self.structures:
             return
         for name in self._crossed(c, a, b):
@@ -182,7 +181,7 @@ class _Fit:
         return self._links[a, b]
 
     def _fit_crossings(self) -> None:
-        """Give each link inside a cluster the capacity with which two messages over it take as long as they did."""
+        """Set the capacity of each link inside a cluster so that two messages over it take as long as measured."""
         for c, structure in self.structures.items():
             shown = structure.shown()
             for name, of_link in shown.items():
@@ -217,14 +216,14 @@ class _Fit:
         return execute(_exchange_program(exchanges), network, agents, np.zeros(len(agents))).end_s[::2]
 
     def _excess(self, load: tuple[str, ...]) -> float:
-        """Return the experiment's time minus the modelled time, relative to the time that one message flows alone."""
+        """Return the experiment's time minus the modelled time, relative to the transfer time of a single message."""
         exchanges = self.experiments[load]
         measured_s, modelled_s = max(self.loads_s[load]), float(self._takes_s(exchanges).max())
         alone_s = LARGE_BYTES / max(self.bound_Bps)
         return (measured_s - modelled_s) / max(alone_s, 1e-12)
 
     def _fit_capacity(self, links: Sequence[str], load: tuple[str, ...]) -> None:
-        """Give the links the capacity with which the model takes as long as the experiment.
+        """Set the capacity of the links so that the model takes as long as the experiment.
 
         The capacity is infinite if the experiment shows no sharing.
         """
@@ -254,11 +253,11 @@ class _Fit:
         for direction, load in (("up", "out"), ("down", "in")):
             names = [f"{direction} {host}" for host in hosts]
             for name in names:
-                self.capacity_Bps[name] = alone_Bps  # two nodes alone show no more than this
+                self.capacity_Bps[name] = alone_Bps  # two nodes alone cannot show more than this
             self._fit_capacity(names, (load, c))
 
     def _fit_back(self, c: str) -> None:
-        """Fit what a flow takes of the other direction of its nodes' links, from two opposite messages."""
+        """Fit what a flow takes of the opposite direction of its nodes' links, from two opposite messages."""
         if ("both", c) not in self.loads_s:
             return
 
@@ -272,7 +271,7 @@ class _Fit:
             self.back[c] = 0.0
 
     def _fit_self(self, c: str) -> None:
-        """Decide whether a message of a node to itself uses the node's links, from another message that leaves it."""
+        """Decide whether a message of a node to itself uses the node's links, by sending another message from it."""
         if ("self", c) not in self.loads_s:
             return
         distances = {}
@@ -283,7 +282,7 @@ class _Fit:
         self.self_shares[c] = distances[True] <= distances[False]
 
     def _fit_penalties(self) -> None:
-        """Fit how messages on different paths share a link: from the observed ratios, elsewhere from the prior.
+        """Fit how messages on different paths share a link: from observed ratios, or from the prior if there are none.
 
         Each ratio relates two unknowns; a cluster without an observed ratio keeps its prior.
         """
@@ -316,10 +315,10 @@ class _Fit:
     def _penalty_ratio(
         self, near: int, far: int, exchanges: Sequence[Exchange], times_s: Sequence[float]
     ) -> float | None:
-        """Return the penalty of the far row over that of the near one, from a node that sends messages on both.
+        """Return the penalty of the far row divided by that of the near row, from a node that sends messages on both.
 
-        The ratio follows from how much later the near message ends than the other.  None if the two do not compete for
-        the node's link, because a range of ratios then gives the same times.
+        The ratio follows from how much later one message ends than the other.  None if the two do not compete for the
+        node's link: a range of ratios then gives the same times.
         """
         measured_s = times_s[0] - times_s[1]
         near_penalty, before = self.penalty[near], self.penalty[far]
@@ -337,7 +336,7 @@ class _Fit:
             self.penalty[far] = before
 
     def _cautions(self) -> Iterator[str]:
-        """Yield what the experiments with many messages inside a cluster show and the network found does not."""
+        """Yield effects that experiments with many messages inside a cluster show and the fitted network does not."""
         for c, inside in self.structures.items():
             if inside.unresolved():
                 yield f"{c}: of {inside.unresolved()} pairs of switches it is unknown which links their messages cross"
@@ -348,7 +347,7 @@ class _Fit:
                 )
 
     def _unexplained(self) -> Iterator[Unexplained]:
-        """Yield the clusters in which messages between all nodes at once take longer than the links found say."""
+        """Yield the clusters in which simultaneous messages between all nodes take longer than by the links found."""
         for c in self.structures:
             worst = 0.0
             for check in self.survey.crossing.checks.get(c, []):
@@ -363,7 +362,7 @@ class _Fit:
         if c not in self.structures:
             self._fit_capacity(inside, ("ring", c))
         self._fit_capacity(outside, ("outside", c))
-        # Both are one shared link, unless messages inside the cluster were measured to get more.
+        # One link carries both, unless messages inside the cluster were measured to be faster.
         if self.capacity_Bps[inside[0]] == np.inf and self.capacity_Bps[outside[0]] < np.inf:
             shared = self.capacity_Bps[outside[0]]
             self.capacity_Bps[inside[0]] = shared
@@ -395,7 +394,7 @@ def _timing(survey: Survey, bound_Bps: Sequence[float]) -> Timing:
 
 def _root(function: Callable[[float], float], low: float, high: float, *, rising: bool = True) -> float:
     """Return the argument at which a rising (or falling) function is zero, or the nearer end of the interval."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from scipy.optimize import brentq
 
     sign = 1.0 if rising else -1.0

@@ -1,6 +1,6 @@
 """The messages of common collectives for all members of a communicator at once.
 
-They are those that predictor.network.collectives gives for one member.
+They equal those of predictor.network.collectives for one member.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _NUMBER_BYTES = 4  # of a new communicator, which its first member broadcasts
 
 
 class _Stage(NamedTuple):
-    """Operations that a member begins together, in this order, and then waits for."""
+    """Operations that a member begins in this order and then waits for together."""
 
     member: np.ndarray
     kind: Kind

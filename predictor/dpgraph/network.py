@@ -1,4 +1,4 @@
-"""The parameters of a network, which are read from a platform file or measured."""
+"""The parameters of a network, read from a platform file or measured."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DETACHED_BELOW_BYTES = 65536  # smpi/send-is-detached-thresh
 class Protocol:
     """The sizes that decide whether a sender waits for its receiver and whether a message waits for its receive."""
 
-    detached_below_bytes: float = DETACHED_BELOW_BYTES  # a smaller message is buffered: its sender goes on at once
+    detached_below_bytes: float = DETACHED_BELOW_BYTES  # a smaller message is buffered: its sender does not block
     eager_below_bytes: float = 0  # a smaller message moves before its receive is posted
     envelope_bytes: float = 16  # added to the size of every message
 
@@ -38,32 +38,32 @@ class Timing:
 
 @dataclass(frozen=True)
 class Unexplained:
-    """A cluster whose links, as they were found, do not explain all sharing."""
+    """A cluster in which the links found do not explain all sharing."""
 
     cluster: str
     hosts: frozenset[str]
-    excess_rel: float  # by which messages between all its nodes at once take longer than the links say
+    excess_rel: float  # excess time of simultaneous messages between all its nodes over the time by the links
 
 
 @dataclass(frozen=True)
 class NetworkModel:
-    """The ways between the hosts that a program uses, and the capacities of their links."""
+    """The paths between the hosts of a program, and the capacities of their links."""
 
     ways: Mapping[tuple[str, str], DirectedPath]  # by source and destination host
     capacity_Bps: Mapping[str, float]  # by link
     timing: Timing
     protocol: Protocol = field(default_factory=Protocol)
-    # By pair of hosts: the pair whose messages were measured in its place.  Empty: see predictor.network.unmeasured.
+    # By pair of hosts: the pair measured in its place.  Empty: see predictor.network.unmeasured.
     measured_as: Mapping[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
-    cautions: tuple[str, ...] = ()  # what the measurements say that the network does not represent
-    unexplained: tuple[Unexplained, ...] = ()  # the same, as far as it depends on the program whether it matters
-    polling: Polling = field(default_factory=Polling)  # a measurement does not tell it
-    # Of what a rank moves by itself, without an envelope: to and from disks.  A SLEEP whose argument is OWN + i moves
-    # as many bytes as its value over way i.
+    cautions: tuple[str, ...] = ()  # effects that the measurements show and the model does not represent
+    unexplained: tuple[Unexplained, ...] = ()  # the same, where the program decides whether they matter
+    polling: Polling = field(default_factory=Polling)  # measurements do not show it
+    # Paths for data that a rank moves to and from disks, without an envelope.  A SLEEP with argument OWN + i moves #
+    # `value` bytes over path i.
     own_ways: tuple[DirectedPath, ...] = ()
 
     def slower_inside(self, cluster: Unexplained, pairs: Iterable[tuple[str, str]]) -> NetworkModel:
-        """Return the network of some pairs of hosts, with messages inside a cluster as slow as measured ones may be."""
+        """Return the network of some pairs of hosts, messages in a cluster slowed down by its unexplained excess."""
         slower = 1 + cluster.excess_rel
         ways = {pair: self.ways[pair] for pair in pairs}
         inside = {pair for pair in ways if set(pair) <= cluster.hosts}
@@ -76,14 +76,14 @@ class NetworkModel:
         return replace(self, ways=made, capacity_Bps=capacity_Bps)
 
     def without_contention(self) -> NetworkModel:
-        """Return the same network with links that are never shared."""
+        """Return the same network with unlimited link capacities."""
         return replace(self, ways={pair: replace(way, links={}) for pair, way in self.ways.items()})
 
     def carry(self, program: Program, placement: tuple[str, ...]) -> tuple[Messages, Paths]:
         """Return the program's messages on this network, and its paths.
 
         Raises:
-            KeyError: A pair of hosts that exchange messages has no way.
+            KeyError: A pair of hosts that exchange messages has no path.
         """
         kinds = program.kinds
         path_of_pair, timing_classes, paths = self.paths_of(program.pairs, program.nranks, placement)
@@ -94,7 +94,7 @@ class NetworkModel:
         timing_class = timing_classes[path]
         buffered = (size_bytes < self.protocol.detached_below_bytes) | (kinds.mode == Mode.BUFFERED)
         synchronous = kinds.mode == Mode.SYNCHRONOUS
-        one_sided = np.isin(kinds.mode, (Mode.PUT, Mode.GET))  # these move at once; a wait is for their end
+        one_sided = np.isin(kinds.mode, (Mode.PUT, Mode.GET))  # these start at once; the rank waits for their end
         messages = np.zeros(len(size_bytes), MESSAGE)
         messages["amount_bytes"] = amount_bytes
         messages["latency_s"] = self.timing.latency_s[timing_class, segment]
@@ -118,11 +118,11 @@ class NetworkModel:
         return path_of_pair, classes, self._paths([*ways, *self.own_ways])
 
     def own_flows(self, program: Program, paths: Paths) -> tuple[np.ndarray, np.ndarray]:
-        """Return which instructions move bytes over ways of their own, and a MESSAGE for each of them.
+        """Return which instructions move bytes over ``own_ways``, and a MESSAGE for each of them.
 
         Args:
             program: The program.
-            paths: The paths of ``carry``, of which the last are these ways.
+            paths: The paths of ``carry``; the last ones are ``own_ways``.
         """
         which = (program.code == SLEEP) & (program.argument >= OWN)
         flows = np.zeros(np.count_nonzero(which), MESSAGE)

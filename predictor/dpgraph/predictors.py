@@ -36,14 +36,14 @@ if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
     from predictor.dpgraph.network import NetworkModel
     from predictor.dpgraph.program import Sections
 
-_MATTERS_REL = 0.02  # by which paths that were not measured may change the time without a word
-MANY_PAIRS = 1 << 14  # of hosts, from which on their ways are kept as arrays
+_MATTERS_REL = 0.02  # relative: unmeasured paths that change the time by less cause no caution
+MANY_PAIRS = 1 << 14  # of hosts, from which on their paths are kept as arrays
 RECORDED_ITERATIONS = 3  # where all are alike
 _FARMS = "apps.recording.farms:answers_in_turn"  # of an add-on
-FARM = "calibrated with programs whose ranks do not serve whoever comes first"
+FARM = "calibrated with programs whose ranks do not serve requests in order of arrival"
 POLLS = "calibrated with programs that do not ask whether messages have come (MPI_Test, MPI_Iprobe)"
 OF_THE_FILE = (
-    "this is the time on the platform as its file describes it: how far the file is from a machine is not known"
+    "this is the time on the platform as its file describes it; how well the file describes a real machine is not known"
 )
 RoutesOf = Callable[[Sequence[tuple[str, str]]], Sequence[Route]]
 
@@ -71,7 +71,7 @@ class _Surroundings:
 
     hosts: frozenset[str]  # hosts of all targets on the platform
     options: Mapping[str, str] | None  # declared options; None: the network was measured
-    given: Mapping[str, str]  # options of SimGrid that the user gives, where it measured the network
+    given: Mapping[str, str]  # SimGrid options given by the user, if the network was measured
     measurements: tuple[Measurement, ...]
     evidence: tuple[str, ...]
     cost: Cost
@@ -90,12 +90,12 @@ class GraphModel:
 
         Args:
             target: The target.
-            slowdown: By cluster, f_max / f of nodes that compute at another frequency (predictor/clock).
+            slowdown: By cluster, f_max / f of nodes at a reduced frequency (predictor/clock).
 
         Raises:
             OutOfRange: The measured times of messages do not lie on lines.
         """
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         from predictor.dpgraph.bottleneck import bottleneck, link_loads_s
         from predictor.dpgraph.evaluate import estimate
         from predictor.dpgraph.unexplained import unexplained
@@ -124,12 +124,12 @@ class GraphModel:
         each_s = sections.flops(target.iterations) * s_per_flop + sections.elapsed_s(target.iterations, Elapse.ON_CORE)
         compute_s = sections.time_s(each_s + sections.elapsed_s(target.iterations, Elapse.ASLEEP))
         loads_s = {}
-        if around.options is not None:  # measured links have no names that a user knows
+        if around.options is not None:  # measured links have no names known to the user
             evaluated = sections.looped(made.iterations) if sections.iterations else sections.program()
             loads_s = link_loads_s(evaluated, network, target.placement, target.iterations, made.iterations)
         hidden: tuple[str, ...] = ()
         if around.options is None:
-            hidden = told_apart(
+            hidden = with_effect(
                 _unmeasured(target, sections, network), made.time_s, lambda: self._by_file(target, estimated)
             )
         ends = sections.host_pairs(target.placement) if network.unexplained else ()
@@ -149,8 +149,8 @@ class GraphModel:
         )
 
     def _by_file(self, target: Target, estimated: Callable[[NetworkModel], Estimate]) -> float:
-        """Return the time on the network that the platform file describes, for cautions alone; NaN: not known."""
-        # Imported here for a quick start: it is slow to import.
+        """Return the time on the network of the platform file, for cautions only; NaN: not known."""
+        # Imported here because it is slow to import.
         from predictor.dpgraph.known import known_network
 
         routes = routes_between(target.platform, sorted(self.sections(target).host_pairs(target.placement)))
@@ -168,7 +168,7 @@ class GraphModel:
         return self.programs[target.problem, target.nranks].recording
 
     def measures(self, target: Target) -> bool:
-        """Return whether the target's network was measured; else it is read from the platform file."""
+        """Return whether the target's network was measured rather than read from the platform file."""
         return self.surroundings[target.platform.content_hash].options is None
 
     def network(self, target: Target, routes: RoutesOf | None = None) -> NetworkModel:
@@ -176,7 +176,8 @@ class GraphModel:
 
         Args:
             target: The target.
-            routes: Gives the routes of pairs of hosts, where the network is read; None: those of the platform file.
+            routes: Returns the routes of pairs of hosts if the network is read from a file; None: those of the platform
+                file.
 
         Raises:
             OutOfRange: As ``predict``.
@@ -184,11 +185,11 @@ class GraphModel:
         around = self.surroundings[target.platform.content_hash]
         if around.options is None:
             measured = _measured(target.platform, around.hosts, around.measurements)
-            # Imported here for a quick start: it is slow to import.
+            # Imported here because it is slow to import.
             from predictor.dpgraph.known import polling
 
             return replace(measured, polling=polling({**dict(target.platform.options), **around.given}))
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.dpgraph.known import known_network, known_table
 
         asked = sorted(self.sections(target).host_pairs(target.placement))
@@ -200,29 +201,29 @@ class GraphModel:
 
 
 def _flags(program: _Program, options: Mapping[str, str] | None, network: NetworkModel) -> tuple[str, ...]:
-    """Return the cautions; ``options``: those that are declared, or None if the network was measured."""
+    """Return the cautions.  ``options``: the declared options; None if the network was measured."""
     recording = program.recording
     varies = ("computation times were measured and vary from run to run",) if recording.timed else ()
     windows = ("ranks may wait for each other at a window of one-sided calls: left out",)
     said = (*varies, *recording.cautions, *(windows if recording.waits_at_windows else ()))
     if options is None:
         return said + network.cautions
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.dpgraph.known import declared_cautions
 
     return said + declared_cautions(options)
 
 
 def _unmeasured(target: Target, sections: Sections, network: NetworkModel) -> tuple[str, ...]:
-    """Return the cautions about what the measurements do not show."""
-    # Imported here for a quick start: it is slow to import.
+    """Return the cautions about effects that the measurements do not show."""
+    # Imported here because it is slow to import.
     from predictor.network.unmeasured import unmeasured
 
     return unmeasured(target.platform, target.placement, sections.partners, network.measured_as)
 
 
-def told_apart(hidden: tuple[str, ...], time_s: float, by_file: Callable[[], float]) -> tuple[str, ...]:
-    """Return the cautions about what the measurements do not show with what it does to the run; none if it does little.
+def with_effect(hidden: tuple[str, ...], time_s: float, by_file: Callable[[], float]) -> tuple[str, ...]:
+    """Add to the cautions how much the unmeasured effects change the run; drop the cautions if they change it little.
 
     Args:
         hidden: The cautions.
@@ -244,13 +245,10 @@ def _is_farm(target: Target, recording: Recording) -> bool:
     return target.problem.program is not None and is_there(_FARMS) and bool(provided(_FARMS)(recording))
 
 
-def _others(looks: int) -> tuple[str, ...]:
-    if not looks:
+def _others(polls: int) -> tuple[str, ...]:
+    if not polls:
         return ()
-    return (
-        f"{looks} of the program's looks for messages find others than in its recording: what it does then is that of "
-        "the recording",
-    )
+    return (f"{polls} of the program's polls find other messages than recorded; it then continues as in the recording",)
 
 
 def _unknown_from_totals(target: Target) -> frozenset[str]:
@@ -301,7 +299,7 @@ class GraphPredictor:
         return asked
 
     def further(self, targets: Sequence[Target], evidence: Sequence[Evidence]) -> list[EvidenceRequest]:
-        """Return the requests for the next measurement of each network that is not known well enough."""
+        """Return the requests for the next measurement of each network that needs more."""
         if not self.measures:
             return []
         asked = []
@@ -323,7 +321,7 @@ class GraphPredictor:
         return GraphModel(self.name, programs, surroundings)
 
     def _plan(self, target: Target, results: Sequence[Measurement]) -> EvidenceRequest | None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.network.survey import next_plan
 
         plan = next_plan(target.platform, target.placement, results)
@@ -358,7 +356,7 @@ def _surroundings(target: Target, evidence: Sequence[Evidence]) -> _Surroundings
 
 @lru_cache(maxsize=8)
 def _sections(recording: Recording) -> Sections:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.dpgraph.program import Sections
 
     return Sections(recording)
@@ -366,7 +364,7 @@ def _sections(recording: Recording) -> Sections:
 
 @lru_cache(maxsize=8)
 def _measured(platform: Platform, hosts: frozenset[str], results: tuple[Measurement, ...]) -> NetworkModel:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.dpgraph.measured import measured_network
 
     return measured_network(platform, sorted(hosts), results)

@@ -15,10 +15,10 @@ from predictor.dpgraph.expanding import Flat, expanded, flat, ranges
 from predictor.dpgraph.instructions import (
     BACK,
     COMPUTE,
-    LOOK,
     MARK,
     NO_CHOICES,
-    NO_LOOKS,
+    NO_POLLS,
+    POLL,
     PROBE,
     RECV,
     SEND,
@@ -29,12 +29,12 @@ from predictor.dpgraph.instructions import (
     Loop,
     Polls,
 )
-from predictor.dpgraph.looks import BACK_EVENT, OneLook, has_looks, looks_at, with_loops
+from predictor.dpgraph.polls import BACK_EVENT, Poll, has_polls, polls_of, with_loops
 
-OPEN = -1_000_000  # communicator of messages whose ends meet while a graph is evaluated (Choices); no other is so low
+OPEN = -1_000_000  # communicator of open messages (Choices), lower than any other
 _PROGRAMS_KEPT = 4
-_LOOPED_KEPT = 16  # they share most of their arrays
-LEAST_FOR_LOOP = 3  # iterations: the first, the one that is repeated, and the last
+_LOOPED_KEPT = 16  # looped programs share most of their arrays
+LEAST_FOR_LOOP = 3  # iterations: the first, the repeated one, and the last
 
 
 class Kinds(NamedTuple):
@@ -60,10 +60,10 @@ class Program:
     destination: np.ndarray  # i4, by message
     size_bytes: np.ndarray  # i8, by message
     mode: np.ndarray  # u1, by message: apps.recording.events.Mode
-    loop: Loop | None = None  # the instructions that are repeated
-    # i8, by instruction: the path of calls that leads to it, as in EVENT; without a loop
+    loop: Loop | None = None  # the repeated instructions
+    # i8, by instruction: the call path that leads to it, as in EVENT; only without a loop
     site: np.ndarray | None = None
-    looks: Polls = NO_LOOKS
+    polls: Polls = NO_POLLS
     choices: Choices = NO_CHOICES
 
     @property
@@ -78,7 +78,7 @@ class Program:
 
     @cached_property
     def timed(self) -> np.ndarray:
-        """Indices of the SLEEPs that pass on a core."""
+        """Indices of the SLEEPs that occupy a core."""
         return np.flatnonzero((self.code == SLEEP) & (self.argument == Elapse.ON_CORE))
 
     @cached_property
@@ -88,7 +88,7 @@ class Program:
 
     @cached_property
     def kinds(self) -> Kinds:
-        """Kinds of messages, which agree in their pair, size and mode."""
+        """The message kinds; messages of one kind have the same pair, size and mode."""
         order = np.lexsort((self.mode, self.size_bytes, self._pair))
         columns = [column[order] for column in (self._pair, self.size_bytes, self.mode)]
         begins = np.ones(len(order), bool)
@@ -101,7 +101,7 @@ class Program:
 
     @cached_property
     def marks(self) -> np.ndarray:
-        """The marks of each rank, in order, as ranks x marks; behind a rank's last one, -1."""
+        """The marks of each rank, in order, as ranks x marks; after a rank's last one, -1."""
         at = np.flatnonzero(self.code == MARK)
         border = np.searchsorted(at, self.first)[:, None]
         begin, end = border[:-1], border[1:]
@@ -123,8 +123,8 @@ class Program:
 class Sections:
     """The recorded iterations of a program, from which programs of more iterations are made.
 
-    Events after the end of the timed section are left out, unless the section of one rank counts: the others may send
-    it messages in theirs that it receives afterwards.
+    Events after the end of the timed section are left out, unless only one rank is timed: it may receive messages that
+        the others send after theirs.
 
     Raises:
         UserError: The ranks mark different numbers of iterations.
@@ -133,25 +133,25 @@ class Sections:
     def __init__(self, recording: Recording):
         self.timed_rank = recording.timed_rank
         events = expanded(recording)
-        self._looks: list[list[OneLook]] = []
-        if has_looks(recording):
-            looking = with_loops(events.ranks(), recording.counts)
-            events, self._looks = flat([folded.events for folded in looking]), [folded.looks for folded in looking]
-        self._all = until_stop(events) if self.timed_rank is None else events  # looks behind the end are not used
+        self._polls: list[list[Poll]] = []
+        if has_polls(recording):
+            polling = with_loops(events.ranks(), recording.counts)
+            events, self._polls = flat([folded.events for folded in polling]), [folded.polls for folded in polling]
+        self._all = until_stop(events) if self.timed_rank is None else events  # polls after the end are not used
         ends = np.flatnonzero((self._all.events["kind"] == Kind.MARK) & (self._all.events["op"] == Mark.ITERATION)) + 1
         counts = np.diff(np.searchsorted(ends, self._all.first, side="right"))
         if counts.min() < counts.max():
             problem = f"its ranks mark different numbers of iterations ({counts.min()} to {counts.max()})"
             raise UserError("recording", problem, "Mark each iteration on every rank")
         self.iterations = int(counts[0])  # number of recorded iterations; 0: the program has none
-        self._ends = ends.reshape(len(counts), self.iterations)  # event behind each iteration, ranks x iterations
+        self._ends = ends.reshape(len(counts), self.iterations)  # event after each iteration, ranks x iterations
         self._programs: dict[int, Program] = {}
         self._looped: dict[int, Program] = {}
 
     @property
     def polls(self) -> bool:
-        """True if ranks ask whether messages have come."""
-        return bool(self._looks)
+        """True if ranks poll for messages."""
+        return bool(self._polls)
 
     def program(self, iterations: int | None = None) -> Program:
         """Return the program with a number of iterations; None: the recorded number.
@@ -171,21 +171,21 @@ class Sections:
 
     def _made(self, iterations: int) -> Program:
         if iterations == self.iterations:
-            program, place = matched(self._all, self._looks)
-            if not self._looks:
+            program, place = matched(self._all, self._polls)
+            if not self._polls:
                 return program
-            looks = looks_at(self._all.ranks(), self._looks, place, code=program.code, argument=program.argument)
-            return replace(program, looks=looks)
+            polls = polls_of(self._all.ranks(), self._polls, place, code=program.code, argument=program.argument)
+            return replace(program, polls=polls)
         if self.iterations < 3 or iterations < 3:
             problem = f"{self.iterations} iterations were recorded, {iterations} are needed"
             raise UserError("recording", problem, "Record at least three iterations, or as many as are needed")
         return matched(self._unrolled(iterations)[0])[0]
 
     def looped(self, iterations: int) -> Program:
-        """Return the program with a number of iterations, of which those that are copies are a loop.
+        """Return the program with a number of iterations, the repeated ones as a loop.
 
-        The program does the same as ``program``, but takes little memory however many iterations there are.  Where
-        messages go from one iteration to the next, or are not waited for, no iteration is in a loop.
+        It does the same as the result of ``program``, but its memory does not grow with the iterations.  If messages
+        cross iterations, or no rank waits for them, there is no loop.
 
         Raises:
             UserError: As ``program``.
@@ -202,13 +202,13 @@ class Sections:
 
     @cached_property
     def _once(self) -> Program | None:
-        """The program whose loop is executed once; None: its iterations cannot be a loop."""
+        """The program whose loop is executed once; None: its iterations cannot form a loop."""
         unrolled, ends = self._unrolled(LEAST_FOR_LOOP)
         program, place = matched(unrolled)
         return looped_once(program, place[ends[:, 0]], place[ends[:, 1]])
 
     def time_s(self, elapsed_s: np.ndarray) -> float:
-        """Return the time of the program, s, from that of each rank: the longest, or that of the rank that counts."""
+        """Return the time of the program, s, from that of each rank: the longest, or that of the timed rank."""
         return float(elapsed_s.max() if self.timed_rank is None else elapsed_s[self.timed_rank])
 
     def flops(self, iterations: int) -> np.ndarray:
@@ -216,12 +216,12 @@ class Sections:
         return self._amount(iterations, _computes(self._all.events))
 
     def elapsed_s(self, iterations: int, how: Elapse) -> np.ndarray:
-        """Return the seconds of each rank that pass in this way, the same on every host, in the timed section."""
+        """Return the seconds of each rank spent in this way in the timed section; they are the same on every host."""
         return self._amount(iterations, _elapses(self._all.events, how))
 
     @cached_property
     def pairs(self) -> np.ndarray:
-        """Pairs of ranks of which the first sends to the second, ascending, as pairs x 2."""
+        """Pairs of ranks whose first sends to the second, ascending, as pairs x 2."""
         events, nranks = self._all.events, len(self._all.first) - 1
         rank, peer = self._all.rank, events["peer"].astype(np.int64)
         sent = events["kind"] == Kind.SEND
@@ -231,11 +231,11 @@ class Sections:
 
     @property
     def partners(self) -> set[tuple[int, int]]:
-        """Pairs of ranks of which the first sends to the second."""
+        """Pairs of ranks whose first sends to the second."""
         return set(zip(*self.pairs.T.tolist(), strict=True))
 
     def host_pairs(self, placement: Sequence[str]) -> list[tuple[str, str]]:
-        """Return the pairs of hosts between which messages go, each in both directions."""
+        """Return the pairs of hosts that exchange messages, each in both directions."""
         names = list(dict.fromkeys(placement))
         number = {name: at for at, name in enumerate(names)}
         host = np.array([number[name] for name in placement])
@@ -261,7 +261,7 @@ class Sections:
         return total + more * added(self._ends[:, 0], self._ends[:, 1]) if more else total
 
     def _unrolled(self, iterations: int) -> tuple[Flat, np.ndarray]:
-        """Return the events of a number of iterations, and the event behind each iteration, ranks x iterations."""
+        """Return the events of a number of iterations, and the event after each iteration, ranks x iterations."""
         if iterations == self.iterations:
             return self._all, self._ends
         events, first, ends = self._all.events, self._all.first, self._ends
@@ -285,10 +285,10 @@ class Sections:
 
 
 def first_mark(given: Flat, mark: Mark, otherwise: np.ndarray) -> np.ndarray:
-    """Return the event of the first such mark of each rank, or what stands for it on a rank that has none."""
+    """Return the event of the first such mark of each rank, or a default for ranks without it."""
     found = otherwise.copy()
     at = np.flatnonzero((given.events["kind"] == Kind.MARK) & (given.events["op"] == mark))[::-1]
-    found[np.searchsorted(given.first, at, side="right") - 1] = at  # the first one of a rank comes last
+    found[np.searchsorted(given.first, at, side="right") - 1] = at  # the first mark of a rank is written last
     return found
 
 
@@ -314,7 +314,7 @@ def _elapses(events: np.ndarray, how: Elapse) -> np.ndarray:
 def looped_once(program: Program, first: np.ndarray, last: np.ndarray) -> Program | None:
     """Return the program with the instructions from ``first`` to ``last`` of each rank as a loop that is executed once.
 
-    The messages of the loop get the highest numbers.  None: they are not its own, or it does not wait for all of them.
+    The messages of the loop get the highest numbers.  None: they are also used outside it, or not all are waited for.
     """
     inside = np.zeros(len(program.code) + 1, np.int8)
     np.add.at(inside, first, 1)
@@ -337,11 +337,11 @@ def looped_once(program: Program, first: np.ndarray, last: np.ndarray) -> Progra
     return replace(program, argument=argument, loop=loop, **changed)
 
 
-def matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Program, np.ndarray]:
+def matched(given: Flat, polls: Sequence[Sequence[Poll]] = ()) -> tuple[Program, np.ndarray]:
     """Return the program of these events, and the number of instructions before each event.
 
-    The n-th receive of a pair, tag and communicator gets its n-th send.  A message that a rank gets out of another's
-    window is sent and received by the rank that gets it.  Open receives get the numbers behind all messages.
+    The n-th receive of a pair, tag and communicator matches its n-th send.  For a get from another rank's window, the
+    calling rank both sends and receives the message.  Open receives are numbered after all messages.
     """
     events, first = given
     rank, kind = given.rank, events["kind"]
@@ -349,7 +349,7 @@ def matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Progr
     sends, probes = np.flatnonzero((kind == Kind.SEND) | fetched), np.flatnonzero(kind == Kind.PROBE)
     receives = np.flatnonzero((kind == Kind.RECV) & ~fetched)
     message = np.full(len(events), -1, np.int64)
-    alone = (events["mode"] == Mode.PUT) & (events["tag"] == Tag.LOCKED)  # nobody receives it
+    alone = (events["mode"] == Mode.PUT) & (events["tag"] == Tag.LOCKED)  # no rank receives it
     is_open = events["comm"] == OPEN
     open_receives = receives[is_open[receives]]
     ordered_sends = np.flatnonzero((kind == Kind.SEND) & ~alone & ~is_open)
@@ -362,7 +362,7 @@ def matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Progr
     message[sends] = np.arange(len(sends))
     message[ordered_receives] = message[ordered_sends]
     message[open_receives] = len(sends) + np.arange(len(open_receives))
-    for at in probes:  # a probe stands for the message of the next matching receive
+    for at in probes:  # a probe finds the message of the next matching receive
         same = receives[(receives > at) & (rank[receives] == rank[at])]
         same = same[
             (events["peer"][same] == events["peer"][at])
@@ -383,9 +383,9 @@ def matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Progr
     message[waits] = message[post_of_wait]
     code[waits] = np.where(kind[post_of_wait] == Kind.SEND, WAIT_SENT, WAIT_RECEIVED)
     argument = np.where((kind == Kind.MARK) | (kind == Kind.ELAPSE), events["op"], message)
-    if looks:
-        base = np.cumsum([0, *map(len, looks)])
-        argument = np.where(kind == Kind.LOOK, events["request"] + base[rank], argument)
+    if polls:
+        base = np.cumsum([0, *map(len, polls)])
+        argument = np.where(kind == Kind.POLL, events["request"] + base[rank], argument)
         argument = np.where(kind == BACK_EVENT, events["request"], argument)
     keep = ~((kind == Kind.PROBE) & (message < 0)) & ~((kind == Kind.COMPUTE) & (events["amount"] == 0))
     timed = (kind == Kind.COMPUTE) | (kind == Kind.ELAPSE)
@@ -405,13 +405,13 @@ def matched(given: Flat, looks: Sequence[Sequence[OneLook]] = ()) -> tuple[Progr
 
 
 CODES: dict[int, int] = {
-    Kind.SEND: SEND, Kind.RECV: RECV, Kind.PROBE: PROBE, Kind.MARK: MARK, Kind.ELAPSE: SLEEP, Kind.LOOK: LOOK
+    Kind.SEND: SEND, Kind.RECV: RECV, Kind.PROBE: PROBE, Kind.MARK: MARK, Kind.ELAPSE: SLEEP, Kind.POLL: POLL
 }  # fmt: skip
 CODES[BACK_EVENT] = BACK
 
 
 def _order(events: np.ndarray, at: np.ndarray, source: np.ndarray, destination: np.ndarray) -> np.ndarray:
-    """Return the order by pair, communicator and tag, within which the order of the program is kept."""
+    """Return the order by pair, communicator and tag; within them, program order is kept."""
     return np.lexsort((events["tag"][at], events["comm"][at], destination, source))
 
 
@@ -437,5 +437,5 @@ def find(wanted: np.ndarray, keys: np.ndarray) -> np.ndarray:
     order = np.argsort(keys, kind="stable")
     at = np.searchsorted(keys[order], wanted)
     if len(wanted) and (at.max(initial=0) >= len(keys) or (keys[order][at] != wanted).any()):
-        raise UserError("recording", "it waits for an operation that it has not begun", "Record the program again")
+        raise UserError("recording", "it waits for an operation that it did not begin", "Record the program again")
     return order[at]

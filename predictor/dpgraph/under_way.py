@@ -1,7 +1,7 @@
-"""Messages on their way from one iteration to the next: whether they arrive as regularly as the iterations end.
+"""Tests whether messages between iterations arrive as regularly as the iterations end.
 
-Iterations that end alike prove nothing while messages pile up in the network, as where receives are posted long before
-they are waited for.  A program whose messages all arrive in their iteration (``Sections.looped``) has none of these.
+Equal iteration times prove nothing while messages pile up in the network, for example if receives are posted long
+before the program waits for them.  If all messages arrive within their iteration (``Sections.looped``), none pile up.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from predictor.dpgraph.fluid import PRECISION_S
 from predictor.dpgraph.instructions import MARK, SEND
 from predictor.dpgraph.program import Program
 
-_ROUNDING_S = 4 * PRECISION_S  # events this close may come in any order, in each of two periods
+_ROUNDING_S = 4 * PRECISION_S  # the order of events this close is arbitrary, in each of two periods
 
 
 def arrivals_drift_rel(program: Program, run: Execution, period: Period) -> float:
-    """Return by how much longer the period gets if messages go on to arrive later and later.
+    """Return how much the period grows if messages keep arriving later and later.
 
-    It is relative to the period; infinity where too few messages have arrived to show it.
+    Relative to the period; infinity if too few messages have arrived to show it.
 
     Args:
         program: The program, without a loop; its iterations between the first and the last send the same messages.
@@ -36,7 +36,7 @@ def arrivals_drift_rel(program: Program, run: Execution, period: Period) -> floa
     if len(sent) <= lag:
         return float("inf")
     ends_s = run.marks_s[run.marks == Mark.ITERATION].reshape(len(run.marks), -1)
-    # What follows the last but one iteration has no part in these.
+    # Messages that arrive after the last but one iteration are not representative.
     known = arrived_s[lag:] <= ends_s[:, -2].min()
     if not known.any(axis=0).all():
         return float("inf")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator
 
 from predictor.dpgraph.network import NetworkModel
 
-LEAST_REL = 0.05  # by which the time of a program may be longer without a word
+LEAST_REL = 0.05  # relative: no caution if the time may be longer by less than this
 
 
 def unexplained(
@@ -15,14 +15,14 @@ def unexplained(
     time_s: float,
     time_on: Callable[[NetworkModel], float],
 ) -> Iterator[str]:
-    """Yield a caution for each cluster in which a program may take longer because of such sharing.
+    """Yield a caution for each cluster whose unexplained sharing may slow the program down.
 
-    Messages between all nodes of a cluster at once take longer there than the links found say.  A program whose
-    messages inside the cluster were all that much slower would take the longest time that this may mean.
+    Simultaneous messages between all nodes of such a cluster take longer than by the links found.  The upper bound
+    assumes that all messages of the program inside the cluster are slowed down as much.
 
     Args:
         network: The measured network.
-        pairs: Hosts of which the first sends to the second.
+        pairs: Pairs of hosts; the first sends to the second.
         time_s: The time of the program on it.
         time_on: Returns the time of the program on another network.
     """
@@ -37,7 +37,7 @@ def unexplained(
 
 
 def unexplained_anywhere(network: NetworkModel) -> tuple[str, ...]:
-    """Return the same cautions for whatever program."""
+    """Return the same cautions without a program."""
     return tuple(
         f"{cluster.cluster}: the links found inside it do not explain all sharing: messages between all its nodes at "
         f"once take {100 * cluster.excess_rel:.0f} % longer"

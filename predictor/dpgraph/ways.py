@@ -1,4 +1,4 @@
-"""The ways between many pairs of hosts as arrays."""
+"""The paths between many pairs of hosts as arrays."""
 
 from __future__ import annotations
 
@@ -18,17 +18,17 @@ class DirectedPath:
 
     timing_class: int  # row of Timing
     bound_Bps: float  # upper bound of one flow's rate
-    penalty: float  # flows that share a link get rates in proportion to 1 / penalty
+    penalty: float  # flows share a link in proportion to 1 / penalty
     links: Mapping[str, float]  # bytes of each link that one byte of the flow uses
 
 
 class Ways(Mapping[tuple[str, str], DirectedPath]):
-    """The ways of many pairs, each of which is made when it is asked for.
+    """The paths of many pairs, each built when it is first used.
 
     Args:
-        pairs: Source and destination of each way.
-        timing_class: Row of Timing, by way.
-        paths: Bounds, penalties and crossed links of the ways, and the capacities of the links.
+        pairs: Source and destination of each path.
+        timing_class: Row of Timing, by path.
+        paths: Bounds, penalties and crossed links of the paths, and the capacities of the links.
         names: The names of the links.
     """
 

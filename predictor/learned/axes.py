@@ -15,7 +15,7 @@ from predictor.learned.models import Numeric
 from predictor.learned.partners import Offset, Transposed
 from predictor.learned.structure import Structure
 
-_OF_AXIS = re.compile(r"(?<![A-Za-z])(?:lo|hi|nb|l[pcdm]|k[lh]|r[fl]|[cdpesuvg])(\d)")  # of the names of features
+_OF_AXIS = re.compile(r"(?<![A-Za-z])(?:lo|hi|nb|l[pcdm]|k[lh]|r[fln]|[cdpesuvg])(\d)")  # of the names of features
 _OF_ALL = re.compile(r"inner|[VATH][+-][+-]|c0=c1")
 GRID = "grid of ranks"  # in Notes.assumed
 

@@ -15,18 +15,21 @@ _REAL = 50.0  # bits of a coefficient that is no small fraction
 _FEATURES = {"P": 3.0, "1/P": 4.0, "lg P": 4.0, "lg p0": 4.0, "lg p1": 4.0, "lg p2": 4.0}
 _SHARES = {"e": 3.0, "E": 7.0, "F": 5.0, "C": 7.0, "W": 6.0, "V": 8.0, "s": 6.0, "u": 4.0, "v": 7.0, "g": 5.0, "N": 4.0}
 _KNOWN = 4.0  # bits of a known number as a factor
-_ANOTHER = 6.0  # bits of a product of shares of different numbers
+_ANOTHER = 6.0  # bits of a product of shares of different numbers, and of different kinds
 _DERIVED = 6.0  # bits of a number that is not known, but near a known one
 
 
 def coefficient_bits(value: float, numbers: Sequence[int] = ()) -> float:
-    """Return the length of a coefficient: of its numerator and denominator, perhaps times a known number.
+    """Return the length of a coefficient: of its numerator and denominator, perhaps times or over a known number.
 
     >>> coefficient_bits(1.0), coefficient_bits(0.5), coefficient_bits(0.123456789), coefficient_bits(4100.0, [4100])
     (2.0, 4.0, 50.0, 6.0)
+    >>> coefficient_bits(1 / 64, [64])
+    6.0
     """
-    multiples = (coefficient_bits(value / n) + _KNOWN for n in numbers if value % n == 0 and value)
-    return min([_bits(value), *multiples])
+    multiples = (_bits(value / n) + _KNOWN for n in numbers if value % n == 0 and value)
+    parts = (_bits(value * n) + _KNOWN for n in numbers if 0 < abs(value) < 1)
+    return min([_bits(value), *multiples, *parts])
 
 
 @lru_cache(maxsize=1 << 16)
@@ -60,9 +63,10 @@ def formula_bits(formula: Formula, space: Space) -> float:
     """Return the length of a formula."""
     bits = coefficient_bits(formula.constant, space.numbers) if formula.constant else 0.0
     for factor, names in formula.terms:
-        unlike = {name.split(":")[1] for name in names if ":" in name}
+        shares = [name.partition(":") for name in names if ":" in name]
         bits += coefficient_bits(factor, space.numbers) + sum(feature_bits(name, space) for name in names)
-        bits += _ANOTHER * max(0, len(unlike) - 1)
+        for unlike in ({number for _, _, number in shares}, {kind[0] + kind[2:] for kind, _, _ in shares}):
+            bits += _ANOTHER * max(0, len(unlike) - 1)
     return bits
 
 

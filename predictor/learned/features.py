@@ -49,6 +49,7 @@ from predictor.learned.rows import Rows
 NO_SIZES: Mapping[int, Sequence[int]] = MappingProxyType({})
 _LEAST_NUMBER = 4  # smaller known numbers explain too much by chance
 _LARGEST_POWER = 40
+_MOST_BLOCKS = 3  # pairs of known numbers of which one may be the size of blocks
 _LOOP = re.compile(r"(2\^-?)?([ijtn])(\d+)$")
 _MOVING = re.compile(r"([ew])\((?:c(\d)([+-]))?([ij])(\d+)([+-]1)?\):(\d+)$")
 _NEXT = ("", "+1", "-1")
@@ -100,15 +101,17 @@ class Space:
 
     @cached_property
     def derived(self) -> tuple[int, ...]:
-        """Numbers beside the known ones: without or with edges, and halves."""
+        """Numbers beside the known ones: without or with edges, halves, and numbers of blocks of another known size."""
         made: dict[int, None] = {}
-        near = [(n, by, 1) for n in self.numbers for by in (-1, -2, 1, 2)]
-        for n, by, parts in (*near, *((n, 0, 2) for n in self.numbers)):
-            other = n // parts + by
+        near = [(n, 1, 1, by) for n in self.numbers for by in (-1, -2, 1, 2)]
+        blocks = [(n, size, 1, 0) for n in self.numbers for size in self.numbers if n > size]
+        halves = [(n, 1, 2, 0) for n in self.numbers]
+        for n, size, parts, by in (*near, *halves, *(blocks if len(blocks) <= _MOST_BLOCKS else ())):
+            other = -(-n // size) // parts + by
             if other >= _LEAST_NUMBER and other not in self.numbers and other not in made:
                 made[other] = None
                 for sizes in self.recorded.values():
-                    sizes[other] = sizes.get(n, n) // parts + by
+                    sizes[other] = -(-sizes.get(n, n) // sizes.get(size, size)) // parts + by
         return tuple(made)
 
     def place(self, rows: Rows, ranks: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:

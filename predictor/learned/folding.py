@@ -91,7 +91,12 @@ class FoldedSections(Sections):
 
     def __init__(self, once: Program, timed_rank: int | None, amounts: Mapping[Elapse | None, _Amounts]):
         self.iterations, self.timed_rank = 1, timed_rank
-        self._repeated, self._amounts, self._looks = once, amounts, []
+        self._repeated, self._amounts = once, amounts
+
+    @property
+    def polls(self) -> bool:
+        """False: a program that polls has no iteration that stands for all."""
+        return False
 
     def looped(self, iterations: int) -> Program:
         """Return the program with a number of iterations, all of them a loop."""
@@ -180,7 +185,7 @@ class _Collected:
         flat = until_stop(flat) if self.timed_rank is None else flat
         events, first = flat.events, flat.first[ranks.start : ranks.stop + 1]
         if (
-            np.isin(events["kind"], (Kind.PROBE, Kind.LOOK)).any()
+            np.isin(events["kind"], (Kind.PROBE, Kind.POLL)).any()
             or np.isin(events["mode"], (Mode.PUT, Mode.GET)).any()
         ):
             return False

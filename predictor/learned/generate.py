@@ -239,7 +239,7 @@ class _Walk:
             part["request"] = evaluate(learned.waited, self.structure.space, rows, self.notes)
             part["op"] = learned.waits_among
             self._completed(learned.waits_for, rows.rank)
-        elif symbol.kind == Kind.LOOK:
+        elif symbol.kind == Kind.POLL:
             self._look(leaf, learned, rows, part)
         elif learned.size is not None:
             part["amount"] = evaluate(learned.size, self.structure.space, rows, self.notes)
@@ -370,7 +370,7 @@ class _Walk:
                 counts[one_rank - base].append(row)
         for at in (at for at, rows in enumerate(counts) if rows):
             part = events[bounds[at] : bounds[at + 1]]
-            looks = part["kind"] == Kind.LOOK
+            looks = part["kind"] == Kind.POLL
             where = looks | ((part["kind"] == Kind.COLLECTIVE) & (part["request"] >= 0))
             for look, numbers in zip(np.flatnonzero(looks[where]).tolist(), looked_at[at], strict=True):
                 counts[at][look] = numbers
@@ -445,6 +445,6 @@ def _operations(
                 raise CannotContinue("more operations would be waited for than were begun", f"rank {rank}")
             numbers[at] = alike[numbers[at]]
             still.remove(numbers[at])
-        elif kind == Kind.LOOK:
+        elif kind == Kind.POLL:
             looked_at.append(np.array(still, np.int64))
     return np.array(numbers, np.int64), looked_at

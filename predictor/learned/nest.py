@@ -51,10 +51,11 @@ def loop_nest(
     if iteration is not None:  # no other loop crosses the end of a marked iteration
         parts = [part for row in rows for part in np.split(row, np.flatnonzero(row == iteration[1]) + 1) if len(part)]
         rows = [np.frombuffer(row, np.int64) for row in {part.tobytes() for part in parts}]
-    intervals: set[Interval] = set()
+    steps: list[set[Interval]] = []
     for row in rows:
         back = np.flatnonzero(row[1:] <= row[:-1])
-        intervals |= set(zip(row[back + 1].tolist(), row[back].tolist(), strict=True))
+        steps.append(set(zip(row[back + 1].tolist(), row[back].tolist(), strict=True)))
+    intervals = _without_shortened(steps)
     if by_call:
         intervals = _of_whole_calls(intervals, position, symbols)
     intervals = possible = _laminar(intervals)
@@ -91,6 +92,24 @@ def _marked_loop(position: np.ndarray, symbols: Sequence[Symbol]) -> Interval | 
         if symbol.section == body and not symbol.is_mark(Mark.START, Mark.FIRST_ITERATION)
     ]
     return min(inside), int(position[ends[0]])
+
+
+def _without_shortened(steps: Sequence[Collection[Interval]]) -> set[Interval]:
+    """Return all intervals but those that are a loop whose start or end some ranks leave out.
+
+    In a wave front with a barrier behind the lines of each sweep the first rank goes back from the barrier to a send,
+    in an interval that overlaps that of the lines.  Ranks that have the whole loop have its lines, but not the former.
+
+    Args:
+        steps: The intervals of each trace.
+    """
+    every = set().union(*steps)
+    for a, b in [(a, b) for a in every for b in every if a[0] < b[0] <= a[1] < b[1] and (a[0], b[1]) in every]:
+        whole = [some for some in steps if (a[0], b[1]) in some]
+        with_a, with_b = (any(part in some for some in whole) for part in (a, b))
+        if with_a != with_b:
+            every = every - {b if with_a else a}
+    return every
 
 
 def _laminar(intervals: set[Interval]) -> set[Interval]:

@@ -43,6 +43,8 @@ if TYPE_CHECKING:  # these modules import NumPy, which takes long to import
 # computer that times them (docs/validation/extrapolation.md).
 _TIMED = 2.0
 _MOST_NAMED = 3  # calls that a caution names
+_OWN = "what was learned is exact, or has a range of its own"
+_NO_RANGE = "how wrong it is if what is assumed or not confirmed does not hold is not known"
 
 
 @dataclass(frozen=True)
@@ -97,11 +99,13 @@ class LearnedModel:
         """Return the time of the program that is expected on the target's ranks.
 
         Raises:
-            OutOfRange: A call follows no rule that leads there, or there are too few smaller numbers of ranks.
+            OutOfRange: A call follows no rule that leads there, there are too few smaller numbers of ranks, or the
+                network has options that the evaluation does not follow.
         """
         # Imported here for a quick start: it is slow to import.
         from predictor.learned.naming import with_places
 
+        self._check_options(target)
         structure, evidence = self._structure(target)
         made = self._made(target, structure, lean=0)
         notes, prediction = made.notes, self._evaluated(target, made, evidence)
@@ -116,7 +120,9 @@ class LearnedModel:
         exact = not structure.unconfirmed and not (notes.differs or notes.fitted or notes.assumed)
         calls = _certainties(target, structure, notes)
         timed_s = prediction.parts.get("compute_s", 0.0) if made.recording.measured else 0.0
-        low_s, high_s = (None, None) if exact else _range_s(times_s, target.nranks, structure, timed_s)
+        # Answers differ where formulas do or something was fitted; how wrong an assumption may be, nothing tells.
+        known = not exact and (len(times_s) > 1 or timed_s > 0)
+        low_s, high_s = _range_s(times_s, target.nranks, structure, timed_s) if known else (None, None)
         return replace(
             prediction,
             low_s=low_s,
@@ -127,7 +133,7 @@ class LearnedModel:
                 _remark(structure, calls, exact=exact),
                 *_advice(calls, structure),
             ),
-            no_interval=prediction.no_interval or "what was learned is exact, or has a range of its own",
+            no_interval=prediction.no_interval or (_OWN if exact or known else _NO_RANGE),
             calls=calls,
         )
 
@@ -152,13 +158,33 @@ class LearnedModel:
         return self._fitted(target, self._made(target, structure, lean=0, fold=False), evidence)
 
     def settles(self, target: Target) -> bool:
-        """Return whether what was learned is exact, as far as the recordings tell, and leads to the target."""
+        """Return whether what was learned is exact, as far as the recordings tell, and leads to the target.
+
+        Also true where no further recording would lead to an answer.
+        """
+        try:
+            self._check_options(target)
+        except OutOfRange:
+            return True
         try:
             structure, _ = self._structure(target)
             notes = self._made(target, structure, lean=0).notes
         except OutOfRange:
             return False
         return not structure.unconfirmed and not (notes.differs or notes.assumed)
+
+    def _check_options(self, target: Target) -> None:
+        """Refuse options of a declared network that are not followed, before anything is learned.
+
+        Raises:
+            OutOfRange: There is such an option.
+        """
+        # Imported here for a quick start: it is slow to import.
+        from predictor.dpgraph.known import known_network
+
+        for piece in self.networks:
+            if piece.request.kind == "declared" and piece.request.target.platform == target.platform:
+                known_network((), dict(piece.declared.options))
 
     def _structure(self, target: Target) -> tuple[Structure, list[Evidence]]:
         where = f"{self.name}, {target.problem.on(target.nranks)}"

@@ -26,6 +26,8 @@ _SHORT = 24.0  # bits: no longer formula is looked for beside one so short
 _NEARLY = 10.0  # bits: formulas so much longer than the shortest one are kept too
 _MOST_KEPT = 8
 _FEW_VALUES = 3  # different ones
+_ROUNDING = 1e-13  # part of the largest value
+_LEAST_WEIGHED = 1e-4  # part of the largest value down to which values count by their relative errors
 
 
 class Search:
@@ -174,8 +176,8 @@ class Search:
         return multiples(Chosen([names[at] for at in shares], which), matrix[:, shares][:, which].prod(axis=2), values)
 
     def _linear(self, rows: Rows, values: np.ndarray, few: Rows, wanted: np.ndarray) -> Linear | None:
-        """Return a combination of edges, surfaces and volumes of a share of one known number."""
-        for terms in self._bases():
+        """Return a combination of edges, surfaces and volumes of a share of one known number, or of block columns."""
+        for terms in self._bases(rows):
             model = _combination(terms, self.space, few, wanted)
             if model is not None:
                 got, determined = model.values(self.space, rows)
@@ -183,11 +185,17 @@ class Search:
                     return model
         return None
 
-    def _bases(self) -> Iterator[tuple[Term, ...]]:
+    def _bases(self, rows: Rows) -> Iterator[tuple[Term, ...]]:
         edges = ("nb",) if self.space.axes == 3 else ("lo", "hi")
         for n in self.space.numbers:
             by_axis = [[(), (f"e{a}:{n}",), *((f"{edge}{a}",) for edge in edges)] for a in range(self.space.axes)]
             yield tuple(tuple(itertools.chain(*parts)) for parts in itertools.product(*by_axis))
+        for root in trees.roots(rows)[1:] if not rows.levels else ():
+            if root[0] == "m":  # rows below the panel times own columns right of it, with a column more on the first
+                for a in range(self.space.axes):
+                    own = ((), (f"rn{a}@{root}",)), ((), (f"j{root[1:]}",)), ((), (f"lo{a}",))
+                    yield tuple(tuple(itertools.chain(*parts)) for parts in itertools.product(*own))
+                yield (), ("P",), ("r",), ("P", f"j{root[1:]}")  # blocks above a rank's own one
 
 
 @cache
@@ -213,12 +221,15 @@ def _combination(terms: tuple[Term, ...], space: Space, rows: Rows, values: np.n
     matrix = matrix_of(terms, space, rows)
     scale = np.maximum(np.abs(matrix).max(axis=0), 1e-300)
     unlike = np.unique(np.column_stack([matrix, values]), axis=0)
-    left, strengths, right = np.linalg.svd(unlike[:, :-1] / scale, full_matrices=False)
+    wanted = unlike[:, -1]
+    weight = 1 / np.maximum(np.abs(wanted), _LEAST_WEIGHED * np.abs(wanted).max())  # small values are as precise
+    left, strengths, right = np.linalg.svd(unlike[:, :-1] / scale * weight[:, None], full_matrices=False)
     rank = int((strengths > 1e-9 * strengths[0]).sum())
     if len(unlike) < rank + 2:
         return None
-    coefficients = right[:rank].T @ ((left[:, :rank].T @ unlike[:, -1]) / strengths[:rank])
-    off = np.abs(unlike[:, :-1] / scale @ coefficients - unlike[:, -1]).max()
+    coefficients = right[:rank].T @ ((left[:, :rank].T @ (wanted * weight)) / strengths[:rank])
+    coefficients[np.abs(coefficients) <= _ROUNDING * np.abs(wanted).max()] = 0.0
+    off = np.abs(unlike[:, :-1] / scale @ coefficients - wanted).max()
     if off > 10 * EXACT * np.abs(values).max():
         return None
     return Linear(terms, scale, coefficients, right[:rank].T)

@@ -9,6 +9,8 @@ Features:
     Number of places along axis 0 to which the rank sends in the tree.
 ``rf0@m1``, ``rl0@m1``
     The place along axis 0, and the places that follow it.
+``rn0@m1``
+    In how many turns behind this one the rank is the root: the block-cyclic columns that it has right of the panel.
 """
 
 from __future__ import annotations
@@ -20,7 +22,7 @@ import numpy as np
 
 from predictor.learned.rows import Rows
 
-TREE = re.compile(r"(kl|kh|rf|rl)(\d)@(0|[mo]\d+)$")
+TREE = re.compile(r"(kl|kh|rf|rl|rn)(\d)@(0|[mo]\d+)$")
 KINDS = "lh"
 
 
@@ -51,6 +53,11 @@ def value(name: str, rows: Rows, c: np.ndarray, sides: np.ndarray) -> np.ndarray
     match = TREE.match(name)
     assert match is not None
     axis = int(match[2])
+    if match[1] == "rn":
+        loop = int(match[3][1:])
+        last, now = rows.turns[:, loop] - 1, rows.index[:, loop]
+        times: np.ndarray = (last - c[axis]) // sides[axis] - (now - c[axis]) // sides[axis]
+        return times
     place = from_root(match[3], rows, c[axis], sides[axis])
     if match[1] in ("rf", "rl"):
         counted: np.ndarray = place if match[1] == "rf" else sides[axis] - 1 - place

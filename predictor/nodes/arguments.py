@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
+from apps.options.machines import machine_from_request, machines_platform
 from apps.options.programs import parse_parameters
+from apps.options.settings import settings_from_request
 from apps.programs.kernel import sized_names
 from apps.programs.problem import Problem
 from apps.runs.plan import Plan
@@ -23,7 +25,6 @@ from predictor.allocation.branch_and_bound import branch_and_bound
 from predictor.allocation.configuration import Limits
 from predictor.allocation.objectives import TIME, Objective, cost, edp, energy
 from predictor.allocation.search import ChosenConfiguration, cheapest_within, check_slack
-from predictor.allocation.sizes import kernel_sizes, names_with_sizes
 from predictor.allocation.space import Space
 from predictor.evidence.broker import Broker
 from predictor.evidence.plan import planned
@@ -35,8 +36,13 @@ from predictor.nodes.limits import default_limits
 from predictor.nodes.names import BOUNDED_FORMS, FORMS, OBJECTIVES, SEARCHES, UNPREDICTABLE
 from predictor.nodes.options import SearchOptions
 from predictor.nodes.probes import PROBES, Probing, check_probes
+from predictor.nodes.sizes import SIZE, classes_as_sizes, sized_program, usual_construction
 from predictor.nodes.study import Study
+from predictor.nodes.sustained import asked_shares, base_efficiency, sustained_platform
+from predictor.nodes.watts import powered_platform
+from predictor.npt.chosen_terms import ChosenTerms, declared_terms
 from predictor.npt.predictor import NptPredictor
+from predictor.npt.tables import names_with_equations
 from predictor.options import problems_from_request
 from predictor.registry import predictor
 
@@ -63,7 +69,7 @@ def plan_from_request(request: SearchOptions, study: Study, settings: Settings, 
     if request.predictor in FORMS and request.measurements is not None:
         return Plan(truths=tuple(map(settings.spec, targets)) if truths else ())
     if request.predictor in FORMS:
-        sizes = construction_from_request(request)
+        sizes = construction_from_request(request, study)
         runs = (study.target(configuration, size) for configuration, size in study.homogeneous(sizes))
         alone = [settings.spec(target) for target in runs]
         truth = [spec for spec in map(settings.spec, targets) if truths and spec not in alone]
@@ -87,15 +93,30 @@ def study_from_request(request: SearchOptions) -> Study:
     fixed = _fixed_problem(request)
     if fixed is None and request.size is None:
         raise UserError("--size", "not given", "Give the N that configurations are to be chosen for")
-    app, platform = given(request.app) if fixed is None else fixed.name, platform_from_request(request)
+    machine = machine_from_request(request)
+    platform = platform_from_request(request) if machine is None else machines_platform(request, machine)
+    app = given(request.app) if fixed is None else fixed.name
+    platform = platform if request.watts is None else powered_platform(platform, request.watts)
+    shares = asked_shares(request.efficiency, app, platform)
+    platform = sustained_platform(platform, shares, Problem(app) if fixed is None else fixed)
     limits = limits_from_request(request, app, platform)
-    return Study(app, platform, limits, parse_parameters(request.param) if fixed is None else {}, fixed)
+    at_size = None if fixed is None or request.size is None else sized_program(request)
+    return Study(app, platform, limits, parse_parameters(request.param) if fixed is None else {}, fixed, at_size)
+
+
+def search_settings(request: SearchOptions) -> Settings:
+    """Return the settings of runs; the platform of the study has the shares of single clusters already."""
+    machine = machine_from_request(request)
+    base = replace(request, efficiency=base_efficiency(request.efficiency))
+    return settings_from_request(base, machine, request.repeats)
 
 
 def _fixed_problem(request: SearchOptions) -> Problem | None:
     """Return the problem of a class or of the user's own program; None: a kernel with a free size."""
     if request.program is None and request.problem_class is None and request.app in sized_names():
         return None
+    if request.program is not None and request.size is not None:
+        return sized_program(request)(request.size)
     return problems_from_request(request)[0]
 
 
@@ -111,16 +132,21 @@ def with_models(request: _Options, study: Study) -> tuple[_Options, Study, str]:
         UserError: The models are of kernels with a free size, and the program is none.
     """
     chosen = chosen_models(request, study)
-    if chosen.name in FORMS and study.fixed is not None:
-        problem = f"its models need runs at several sizes, which {study.fixed} has not"
-        raise UserError(f"--predictor {chosen.name}", problem, "Give --size, or leave --predictor out")
+    if chosen.name in FORMS and study.fixed is not None and study.at_size is None:
+        classes = classes_as_sizes(study.fixed)
+        if classes is None:
+            problem = f"its models need runs at several sizes, which {study.fixed} has not"
+            remedy = f"Write {SIZE} into --program-args and give --size, or leave --predictor out"
+            raise UserError(f"--predictor {chosen.name}", problem, remedy)
+        size, at_size = classes
+        request, study = replace(request, size=size), replace(study, at_size=at_size)
     request = replace(request, predictor=chosen.name)
     return request, study.within(limits_from_request(request, study.app, study.platform)), chosen.why
 
 
 def limits_from_request(request: SearchOptions, app: str, platform: Platform) -> Limits:
     """Return the limits of --nodes and --processes, or their defaults."""
-    by_cores = request.predictor is not None and request.predictor not in FORMS
+    by_cores = request.machine is not None or (request.predictor is not None and request.predictor not in FORMS)
     usual = default_limits(app, platform, request.scenario, by_cores=by_cores)
     return Limits(
         usual.pes if request.nodes is None else numbers(request.nodes, "--nodes", int),
@@ -140,21 +166,37 @@ def numbers(text: str, option: str, kind: type[_Number]) -> tuple[_Number, ...]:
         raise UserError(f"{option} {text}", "not numbers", "Write them with commas, such as 4,4,4") from None
 
 
-def construction_from_request(request: SearchOptions) -> tuple[int, ...]:
+def construction_from_request(request: SearchOptions, study: Study) -> tuple[int, ...]:
     """Return the sizes that are measured.
 
     Raises:
-        UserError: A size is given more than once, or no sizes are given and the program is not of the paper's.
+        UserError: A size is given more than once, or none is given and the problem has no smaller ones.
     """
     if request.construction is not None:
         sizes = numbers(request.construction, "--construction", int)
         check_distinct(sizes, "--construction")
         return sizes
-    known = kernel_sizes(request.app or "")
-    if known is None:
-        names = ", ".join(names_with_sizes())
-        raise UserError("--construction", f"{request.app} is not of the paper's benchmarks ({names})", "Name sizes")
-    return known.construction
+    size = asked_size(request)
+    return usual_construction(study.app, study.problem(size), size)
+
+
+def terms_from_request(request: SearchOptions, study: Study) -> ChosenTerms | None:
+    """Return the terms of the models: those of --terms, else the kernel's; None: the measured runs decide.
+
+    Raises:
+        UserError: A term is not known, or does not go with the form of the models.
+    """
+    if request.terms is not None:
+        if request.predictor != "npt":
+            problem = f"gives the terms of the models npt, not {request.predictor}"
+            raise UserError("--terms", problem, "Leave it out, or give --predictor npt")
+        return declared_terms([name.strip() for name in request.terms.split(",")])
+    if study.app in names_with_equations() and (study.fixed is None or study.fixed.program is None):
+        return ChosenTerms(study.equations, "")
+    if request.predictor != "npt":
+        problem = f"the terms of {study.app} are not known, and only those of npt are chosen by the runs"
+        raise UserError(f"--predictor {request.predictor}", problem, "Use --predictor npt")
+    return None
 
 
 def check_distinct(sizes: Sequence[int], where: str) -> None:
@@ -228,10 +270,14 @@ def check_choice_arguments(request: SearchOptions, study: Study) -> None:
     if request.bootstrap is not None and not 0 <= request.bootstrap <= MOST_RESAMPLINGS:
         remedy = f"Give 0 to {MOST_RESAMPLINGS}, 0 for no bootstrap"
         raise UserError(f"--bootstrap {request.bootstrap}", "not a number of resamplings", remedy)
+    if request.machine is not None and request.noise:
+        raise UserError(f"--noise {request.noise:g}", "a machine has its own", "Leave it out with --machine")
     if request.measurements is None:
-        if request.unpredictable is not None:
-            raise UserError("--unpredictable", "goes with --measurements", "Leave it out")
+        if request.unpredictable is not None and request.machine is None:
+            raise UserError("--unpredictable", "goes with --measurements or --machine", "Leave it out")
         return
+    if request.machine is not None:
+        raise UserError("--machine", "does not go with --measurements, which are there already", "Drop one")
     if request.unpredictable is not None and request.unpredictable not in UNPREDICTABLE:
         known = known_names(request.unpredictable, UNPREDICTABLE)
         raise UserError(f"--unpredictable {request.unpredictable}", "no such word", known)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 from apps.options.dry_run import print_plan
 from apps.options.runner import runner_from_request
-from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from platforms.command.request import given
 from platforms.errors import UserError
@@ -40,18 +39,23 @@ from predictor.nodes.arguments import (
     probing_from_request,
     refuse_model_arguments,
     search_from_request,
+    search_settings,
     study_from_request,
+    terms_from_request,
     with_models,
 )
-from predictor.nodes.drivers import Driver, Gathered, NptDriver, NptSettings, measure, npt_driver
+from predictor.nodes.break_even import BreakEven, break_even
+from predictor.nodes.drivers import Driver, Gathered, Measured, NptDriver, NptSettings, measure, npt_driver
 from predictor.nodes.graph_driver import GraphDriver
 from predictor.nodes.graph_groups import PREDICTOR as GRAPH
 from predictor.nodes.names import FORMS
 from predictor.nodes.options import NodesRequest, SearchOptions
-from predictor.nodes.own_measurements import alone, read_measured
+from predictor.nodes.own_measurements import alone, read_measured, write_measured
 from predictor.nodes.predictor_driver import PredictorDriver, brokers
 from predictor.nodes.probes import Probed, Probing, choose_by_probes, comparison_text
+from predictor.nodes.rank_orders import RankOrders, ordered
 from predictor.nodes.study import Study
+from predictor.npt.chosen_terms import ChosenTerms, chosen_terms
 from predictor.npt.predictability import FINE, REFUSED, checks
 from predictor.registry import predictor
 
@@ -77,6 +81,7 @@ class Found:
     probability: float | None = None  # share of resampled measurements by which the choice is the best
     searched: str | None = None  # how many configurations were examined, if not simply all
     others: Alternatives | None = None  # None: the search does not estimate all configurations
+    paid: BreakEven | None = None  # None: nothing was measured, or all nodes have no estimate
 
 
 def search(
@@ -109,7 +114,11 @@ def search(
     if resamplings and isinstance(driver, NptDriver):
         probability = driver.probability_best(space, size, choice.configuration, resamplings)
     found = None if estimates is None else alternatives(space, estimates, how.prices)
-    return Found(choice, space.count, search_s, gather_s, probed, probes, probability, searched, found)
+    spent_s = driver.gathered.measured_s + probes.measured_s
+    paid = None
+    if estimates is not None and how.objective is TIME and how.slack is None:
+        paid = break_even(space, estimates, study.platform, choice.time_s, spent_s)
+    return Found(choice, space.count, search_s, gather_s, probed, probes, probability, searched, found, paid)
 
 
 def driver_from_request(
@@ -132,11 +141,23 @@ def driver_from_request(
     models = npt_settings_from_request(request)
     if request.measurements is not None:
         return own_driver(request, study, models)
-    runs = list(study.homogeneous(construction_from_request(request)))
-    models.check(study.equations, runs)
+    known = terms_from_request(request, study)
+    runs = list(study.homogeneous(construction_from_request(request, study)))
+    if known is not None:
+        models.check(known.equations, runs)
     study.check_iterations((size, configuration.total) for configuration, size in runs)
     # As in the paper, homogeneous runs are made at all sizes, also those for which configurations are chosen.
-    return npt_driver(measure(study, runs, gathering(())), study.equations, models, near=asked_size(request))
+    measured = measure(study, runs, gathering(()))
+    if request.machine is not None:
+        return judged_driver(request, study, models, measured, where=f"--machine {request.machine}")
+    return _fitted(measured, known, models, near=asked_size(request))
+
+
+def _fitted(measured: Measured, known: ChosenTerms | None, models: NptSettings, *, near: float) -> NptDriver:
+    """Return a driver by measured runs; without known terms they decide these too, with the noise of the settings."""
+    if known is None:
+        known = chosen_terms(models.noise.of(measured.measurements))
+    return replace(npt_driver(measured, known.equations, models, near=near), terms=known.why)
 
 
 def own_driver(request: SearchOptions, study: Study, models: NptSettings) -> NptDriver:
@@ -146,18 +167,28 @@ def own_driver(request: SearchOptions, study: Study, models: NptSettings) -> Npt
         UserError: The file is wrong, its runs do not suffice, or they are not predictable.
     """
     measured = read_measured(given(request.measurements), study.app, study.limits.sub_clusters)
-    single = alone(measured)
-    if not len(single.measurements):
+    if not len(alone(measured).measurements):
         raise UserError(given(request.measurements), "no run on a single cluster", "Measure each cluster alone")
+    return judged_driver(request, study, models, measured, where=given(request.measurements))
+
+
+def judged_driver(
+    request: SearchOptions, study: Study, models: NptSettings, measured: Measured, *, where: str
+) -> NptDriver:
+    """Return a driver by measurements of real machines; say how predictable they are.
+
+    Raises:
+        UserError: The runs do not suffice, or they are not predictable.
+    """
+    single = alone(measured)
+    known = terms_from_request(request, study)
     judging = replace(models, weights="relative", outliers="reject")
-    judged = checks(
-        measured.measurements, npt_driver(single, study.equations, judging, near=asked_size(request)).models
-    )
+    judged = checks(measured.measurements, _fitted(single, known, judging, near=asked_size(request)).models)
     failed = [check for check in judged if check.verdict == REFUSED]
     if failed and request.unpredictable != "caution":
         remedy = "Find the cause and measure again, or give --unpredictable caution"
-        raise UserError(f"{request.measurements}, {failed[0].name}", f"not predictable: {failed[0].text}", remedy)
-    driver = npt_driver(single, study.equations, models, near=asked_size(request))
+        raise UserError(f"{where}, {failed[0].name}", f"not predictable: {failed[0].text}", remedy)
+    driver = _fitted(single, known, models, near=asked_size(request))
     return replace(driver, cautions=tuple(f"predictability, {check}" for check in judged if check.verdict != FINE))
 
 
@@ -173,10 +204,16 @@ def run(request: NodesRequest) -> int:
         raise UserError(f"--then {request.then}", "below zero", "Give 0 or more")
     how = search_from_request(request, study.platform)
     study.space(size)  # raises errors in the limits before anything runs
-    if request.write_hostfile is not None:
-        check_writable("--write-hostfile", request.write_hostfile)
+    for name, path in (
+        ("--write-hostfile", request.write_hostfile),
+        ("--write-measurements", request.write_measurements),
+    ):
+        if path is not None:
+            check_writable(name, path)
+    if request.write_measurements is not None and (request.predictor not in FORMS or request.measurements):
+        raise UserError("--write-measurements", f"{request.predictor} measures no runs", "Give --predictor npt")
     check_choice_arguments(request, study)
-    settings = settings_from_request(request)
+    settings = search_settings(request)
     general = objective_cautions(request, study.platform)
     said = Cautions()
     said.say(*general)
@@ -187,10 +224,19 @@ def run(request: NodesRequest) -> int:
         probing = probing_from_request(request, study, brokers(settings, runner)(()))
         again = partial(search, driver, size=size, how=how, probing=probing, resamplings=request.bootstrap or 0)
         outcomes, ended = _in_turn(study, again, searches=1 + request.then)
+        placements, orders = _placements(study, outcomes), None
+        if request.rank_order:
+            target = replace(study.target(outcomes[0].choice.configuration, size), placement=placements[0])
+            orders = ordered(target, brokers(settings, runner)(()))
+            placements = [orders.best.placement, *placements[1:]]
+    why = "; ".join(filter(None, (why, driver.terms if isinstance(driver, NptDriver) else "")))
     spent = driver.gathered.cost + sum((outcome.probes.cost for outcome in outcomes), Cost())
-    results = Results(request, study, how, outcomes, _placements(study, outcomes), spent, ended, why)
+    spent = spent if orders is None else spent + orders.cost
+    results = Results(request, study, how, outcomes, placements, spent, ended, why, orders)
     everything = {**results.to_json(), "cautions": [*general, *runner.cautions.lines()]}
     print(json.dumps(everything) if request.json else results.text())
+    if request.write_measurements is not None and isinstance(driver, NptDriver):
+        write_measured(request.write_measurements, driver.runs)
     if request.write_hostfile is not None:
         write_host_file(request.write_hostfile, results.placements[0])
     return 0
@@ -221,6 +267,11 @@ def _placements(study: Study, outcomes: Sequence[Found]) -> list[Placement]:
         placements.append(configured(study.platform, shares, skip=taken))
         taken = [before + pes for before, (pes, _) in zip(taken, shares, strict=True)]
     return placements
+
+
+def of_size(request: SearchOptions) -> str:
+    """Return the size of a program of the user's own, which its name does not have."""
+    return f", N = {request.size}" if request.program is not None and request.size is not None else ""
 
 
 def driver_name(request: SearchOptions) -> str:
@@ -274,7 +325,7 @@ def settings_to_json(request: SearchOptions, study: Study, how: Search) -> dict[
         "glitches": settings.glitch_k,
         "outliers": settings.outliers,
         "bootstrap": request.bootstrap or None,
-        "construction": None if request.measurements else list(construction_from_request(request)),
+        "construction": None if request.measurements else list(construction_from_request(request, study)),
         "measurements": request.measurements,
         "noise": settings.noise.sigma,
         "seed": settings.noise.seed if settings.noise.sigma else None,
@@ -293,6 +344,7 @@ class Results:
     cost: Cost  # of all evidence
     ended: str | None  # why there were fewer searches than asked for
     why: str = ""  # why these models drive the search; empty: the user has named them
+    orders: RankOrders | None = None  # of the ranks of the first choice; None: not asked for
 
     def to_json(self) -> dict[str, Any]:
         """Return the results as JSON values."""
@@ -309,6 +361,7 @@ class Results:
                 "gather_s": outcome.gather_s,
                 "probed": [{**asdict(probe), "configuration": str(probe.configuration)} for probe in outcome.probed],
                 "probability_best": outcome.probability,
+                "break_even": None if outcome.paid is None else asdict(outcome.paid),
                 "flags": list(outcome.choice.flags),
                 "searched": outcome.searched,
                 **({} if outcome.others is None else outcome.others.to_json()),
@@ -323,6 +376,7 @@ class Results:
             "then": choices[1:],
             "ended": self.ended,
             "predictor_chosen_because": self.why or None,
+            "rank_orders": None if self.orders is None else {one.name: one.time_s for one in self.orders.orders},
             "evidence": asdict(self.cost),
         }
 
@@ -331,7 +385,7 @@ class Results:
         study = self.study
         problem = study.problem(asked_size(self.request))
         lines = [
-            f"{problem} on {study.platform.name}, by {driver_name(self.request)}",
+            f"{problem}{of_size(self.request)} on {study.platform.name}, by {driver_name(self.request)}",
             *([self.why] if self.why else []),
         ]
         for number, (outcome, placement) in enumerate(zip(self.outcomes, self.placements, strict=True)):
@@ -348,8 +402,10 @@ class Results:
             how = "" if outcome.searched is None else f" ({outcome.searched})"
             lines.append(f"    of {outcome.configurations} configurations{how}, in {duration(outcome.search_s)}")
             lines += [f"    {line}" for line in said_of(outcome, self.request)]
+            lines += [f"    {self.orders}"] if self.orders is not None and not number else []
             lines += [f"    caution: {flag}" for flag in choice.flags]
-            others = [] if outcome.others is None else outcome.others.lines(choice.time_s, wide=self.request.wide)
+            best_s = choice.time_s if self.how.objective is TIME else 0.0  # else the second best is not by time
+            others = [] if outcome.others is None else outcome.others.lines(best_s, wide=self.request.wide)
             lines += [f"    {line}" if line else "" for line in others]
             lines += [
                 "",
@@ -358,7 +414,11 @@ class Results:
             ]
         if self.ended is not None:
             lines.append(f"then nothing: {self.ended}")
-        how = "measured" if self.request.measurements else f"simulated in {self.cost.wall_s:.3g} s"
+        how = (
+            "measured"
+            if self.request.measurements or self.request.machine
+            else f"simulated in {self.cost.wall_s:.3g} s"
+        )
         lines.append(f"evidence costs {self.cost.node_s:.4g} node-seconds, {how}")
         return "\n".join(folded_lines(lines))
 
@@ -377,6 +437,7 @@ def _hosts_text(placement: Placement) -> str:
 def said_of(outcome: Found, request: SearchOptions) -> list[str]:
     """Return sentences about the probes and the bootstrap of a search, where it had any."""
     said = [comparison_text(outcome.probed)] if outcome.probed else []
+    said += [str(outcome.paid)] if outcome.paid is not None else []
     if outcome.probability is not None:
         share = "no model" if math.isnan(outcome.probability) else f"{100 * outcome.probability:.0f} %"
         said.append(f"the best by the models of {share} of {request.bootstrap} resamplings of the measurements")

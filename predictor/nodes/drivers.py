@@ -10,13 +10,14 @@ from typing import Protocol
 
 import numpy as np
 
+from apps.results.record import RunRecord
 from platforms.errors import UserError
 from platforms.wording import number_of
 from predictor.allocation.configuration import Configuration
 from predictor.allocation.objectives import TIME, Objective
 from predictor.allocation.search import ChosenConfiguration, exhaustive
 from predictor.allocation.space import Space
-from predictor.base import Cost, EvidenceRequest, OutOfRange
+from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange
 from predictor.evidence.broker import Broker
 from predictor.nodes.names import GLITCH_FACTOR, GLITCH_SHARE, OUTLIERS
 from predictor.nodes.noise import check_noise, perturb
@@ -30,6 +31,7 @@ from predictor.npt.glitches import check_k
 from predictor.npt.measurements import Measurement, Measurements
 from predictor.npt.models import FORMS, NptModels
 from predictor.npt.nearness import WIDTHS
+from predictor.npt.smaller import time_of_iterations_s
 
 
 @dataclass(frozen=True)
@@ -257,12 +259,32 @@ def measure(study: Study, runs: Sequence[tuple[Configuration, int]], broker: Bro
     """Measure these configurations and sizes by runs, and charge their cost."""
     started = time.perf_counter()
     evidence = broker.gather([EvidenceRequest("run", study.target(*run)) for run in runs])
-    measurements = Measurements.of(
-        Measurement(configuration, size, run.record.time_s, run.record.flops)
-        for (configuration, size), run in zip(runs, evidence, strict=True)
-    )
-    costs = tuple(piece.cost for piece in evidence)
+    rows = [
+        (Measurement(*run, scale * time_s, piece.record.flops or None), Cost(piece.cost.node_s / len(times_s)))
+        for run, piece in zip(runs, evidence, strict=True)
+        for scale, times_s in [(_scale(study, piece), _repeats_s(piece.record))]
+        for time_s in times_s
+    ]
+    measurements = Measurements.of(row for row, _ in rows)
+    costs = tuple(cost for _, cost in rows)
+    simulated_s = sum(piece.cost.wall_s for piece in evidence)
+    costs = (replace(costs[0], wall_s=simulated_s), *costs[1:])
     return Measured(measurements, costs, measurements.time_s, time.perf_counter() - started)
+
+
+def _repeats_s(record: RunRecord) -> tuple[float, ...]:
+    """Return the times of a run: on a real machine one of each repeat."""
+    return (record.time_s,) if record.measured is None else tuple(record.measured.repeats_s)
+
+
+def _scale(study: Study, piece: Evidence) -> float:
+    """Return the time with the asked problem's number of iterations over that of the run; classes differ in it."""
+    ran = piece.request.target
+    if study.fixed is None or study.fixed.program is not None:
+        return 1.0
+    return (
+        time_of_iterations_s(piece.record, ran.iterations, study.fixed.iterations_on(ran.nranks)) / piece.record.time_s
+    )
 
 
 @dataclass(frozen=True, eq=False)
@@ -275,6 +297,7 @@ class NptDriver:
     runs: Measurements  # those that the models were fitted to, with their noise
     refit: Callable[[Measurements], NptModels]  # fits models to other times of these runs in the same way
     cautions: tuple[str, ...] = ()  # about the runs
+    terms: str = ""  # a sentence about the terms of the models, where they are not those of the kernel
 
     def estimate(self, space: Space, size: int) -> Estimates:
         """Estimate every configuration of the space at N = ``size``."""

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from apps.options.dry_run import DryRunOption
+from apps.options.machines import MachineOptions
 from apps.options.programs import ProgramOptions
 from apps.options.runner import RunnerOptions
-from apps.options.settings import SettingsOptions
 from platforms.command.common import JsonOption, WideOption
 from platforms.command.parser import any_case
 from platforms.command.request import option
-from platforms.options import PlatformOptions
 from predictor.nodes.names import FORMS, GLITCH_FACTOR, GLITCH_SHARE, OBJECTIVES, OUTLIERS, SEARCHES
 from predictor.registry import PREDICTORS, SELF_CHECKS, help_text
 
@@ -22,10 +21,23 @@ FIRST_OPTIONS = (  # in the short help
 
 
 @dataclass(frozen=True, kw_only=True)
-class SearchOptions(PlatformOptions, ProgramOptions, SettingsOptions, DryRunOption, RunnerOptions):
+class SearchOptions(MachineOptions, ProgramOptions, DryRunOption, RunnerOptions):
     """A search for the configuration of a program on a platform."""
 
     app: str | None = option(None, "NAME", "a kernel, such as hpl", parse=str.lower)
+    size: int | None = option(
+        None,
+        "N",
+        "size of a kernel, or of your own program, in whose --program-args {size} stands for it",
+    )
+    efficiency: str = option(
+        "reference",
+        "E[,CLUSTER=E,...]|FILE.csv",
+        "share of a host's speed that a kernel sustains: a number in (0, 1], reference (default: the fractions of one "
+        "real core), measured (on this machine, by gridval program speed), or platform (that of the kernel on a "
+        "platform calibrated from a machine); and the shares of clusters whose CPUs sustain another one, such as "
+        "0.09,xeon=0.053; or a file of --write-measurements, whose runs of one process tell the share of each cluster",
+    )
     nodes: str | None = option(
         None,
         "P1,P2,...",
@@ -87,7 +99,16 @@ class SearchOptions(PlatformOptions, ProgramOptions, SettingsOptions, DryRunOpti
         None, "B", "resample the measurements B times, and give the share in which the choice is the best (default: 0)"
     )
     construction: str | None = option(
-        None, "N1,N2,...", "sizes that are measured (default: the paper's for its benchmarks)"
+        None,
+        "N1,N2,...",
+        "sizes that are measured (default: the paper's for its benchmarks, the smaller classes of a kernel with "
+        "classes, else --size halved one to five times)",
+    )
+    terms: str | None = option(
+        None,
+        "T1,T2,...",
+        'terms of the models, such as "N^2/P,N,log P" (default: those of the kernel; of other programs those of a '
+        "small family by which left-out runs are predicted best)",
     )
     noise: float | None = option(
         None,
@@ -103,6 +124,11 @@ class SearchOptions(PlatformOptions, ProgramOptions, SettingsOptions, DryRunOpti
         "of the best time",
         parse=str.lower,
     )
+    watts: str | None = option(
+        None,
+        "IDLE:FULL,...",
+        "watts of an idle and of a busy node of each cluster, for energy and edp (default: those of the platform)",
+    )
     slack: float | None = option(None, "X", "for cheapest: times up to 1 + X of the best (default: 0.1)")
     prices: str | None = option(None, "C1,C2,...", "price of a node-hour of each cluster, for cost and cheapest")
     search: str = option("exhaustive", "HOW", f"{' or '.join(SEARCHES)} (default: exhaustive)", parse=str.lower)
@@ -112,5 +138,14 @@ class SearchOptions(PlatformOptions, ProgramOptions, SettingsOptions, DryRunOpti
 class NodesRequest(SearchOptions, WideOption, JsonOption):
     """A program for which nodes are chosen."""
 
+    rank_order: bool = option(
+        False, help="also choose the order of the ranks on the chosen nodes, by the graph of the program"
+    )
     then: int = option(0, "K", "search K times more, each on the nodes that remain (default: 0)")
     write_hostfile: str | None = option(None, "FILE", "write the chosen hosts, one per line in rank order")
+    write_measurements: str | None = option(
+        None,
+        "FILE.csv",
+        "write the runs to which models are fitted, one line for each repeat, for --measurements; those of an "
+        "interrupted command are kept, and --dry-run shows which are to be made",
+    )

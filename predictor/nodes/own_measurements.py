@@ -8,6 +8,7 @@ import numpy as np
 
 from platforms.errors import UserError
 from platforms.files.commented_csv import checked_rows
+from platforms.files.writing import write_text
 from predictor.allocation.configuration import Configuration
 from predictor.base import Cost
 from predictor.nodes.drivers import Measured
@@ -35,6 +36,17 @@ def read_measured(path: str, app: str, sub_clusters: int) -> Measured:
     nodes = measurements.pes.sum(axis=1)
     costs = tuple(Cost(float(cost)) for cost in nodes * measurements.time_s)
     return Measured(measurements, costs, measurements.time_s, 0.0)
+
+
+def write_measured(path: str, measurements: Measurements) -> None:
+    """Write runs as a file that ``read_measured`` reads, with their work where it is known."""
+    lines = [",".join((*COLUMNS, "work_flops"))]
+    for row in range(len(measurements)):
+        work = measurements.work_flops[row]
+        size, time_s = measurements.size[row], measurements.time_s[row]
+        known = "" if np.isnan(work) else f"{work:.17g}"
+        lines.append(f'{size:.17g},"{measurements.configuration(row)}",{time_s:.17g},{known}')
+    write_text("--write-measurements", path, "\n".join(lines) + "\n")
 
 
 def alone(measured: Measured) -> Measured:

@@ -70,11 +70,13 @@ def check_probes(count: int, where: str) -> None:
 
 
 def short(problem: Problem, nranks: int) -> Problem:
-    """Return the problem with at most ITERATIONS iterations; a program without iterations is left as it is."""
+    """Return the problem with at most ITERATIONS iterations.
+
+    A program without iterations is left as it is, and so is the user's own, whose iterations may have no dates in the
+    record: its runs are extrapolated from a few iterations where these repeat.
+    """
     if problem.program is not None:
-        iterations = problem.program.iterations
-        fewer = iterations if iterations is None else min(ITERATIONS, iterations)
-        return replace(problem, program=replace(problem.program, iterations=fewer))
+        return problem
     parameter = named_kernel(problem.name).iterations_parameter
     if parameter is None or problem.iterations_on(nranks) <= ITERATIONS:
         return problem

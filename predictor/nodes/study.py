@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from apps.errors import KernelError
@@ -27,7 +27,7 @@ class Study:
     """A program, its platform, and the limits of its configurations.
 
     A kernel with a free size is studied at several sizes N; with ``fixed``, the program is this one problem, and all
-    sizes stand for it.
+    sizes stand for it, unless ``at_size`` gives the problem of each.
 
     Raises:
         UserError: The limits exceed the platform, MOST_PROCESSES or MOST_RANKS.
@@ -38,6 +38,8 @@ class Study:
     limits: Limits
     parameters: Mapping[str, Value] = field(default_factory=dict, hash=False)  # of the problems, besides N
     fixed: Problem | None = None  # a kernel's class, or the user's own program
+    # Of classes, or of a program with an argument that is its size: the problem of N.  They are fixed too, at one N.
+    at_size: Callable[[int], Problem] | None = field(default=None, hash=False, compare=False)
 
     def __post_init__(self) -> None:
         clusters = self.platform.clusters
@@ -63,6 +65,8 @@ class Study:
 
     def problem(self, size: int) -> Problem:
         """Return the problem of size N = ``size``."""
+        if self.at_size is not None:
+            return self.at_size(size)
         if self.fixed is not None:
             return self.fixed
         return sized_problem(self.app, size, **self.parameters)

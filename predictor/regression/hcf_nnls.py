@@ -10,10 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from apps.spec.target import Target
-from platforms.model.placement import probe_placement
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.evidence.targets import requests_in_range
-from predictor.hcf import Hcf, constant_communication_time, node_compute_time, read_probe
+from predictor.hcf import Hcf, constant_communication_time, node_compute_time, probed_hosts, read_probe
 from predictor.regression.flags import extrapolation_flags
 from predictor.regression.smaller_runs import FEW, smaller_runs
 from predictor.regression.terms import fit_combination
@@ -91,7 +90,7 @@ class HcfNnls:
 
 def probe_request(target: Target) -> EvidenceRequest:
     """Return the request for HCF's probe of the target's platform."""
-    return EvidenceRequest("run", Target(target.problem, target.platform, probe_placement(target.platform)))
+    return EvidenceRequest("run", Target(target.problem, target.platform, probed_hosts(target.platform)))
 
 
 HCF_NNLS = HcfNnls("hcf:nnls")

@@ -36,7 +36,7 @@ class Row:
             return "recorded"
         if self.point is None or not self.point.calls:
             return None
-        return "exact" if self.point.low_s is None else "range"
+        return "exact" if all(call.state == "exact" for call in self.point.calls) else "range"
 
     @property
     def ranks(self) -> int:

@@ -229,9 +229,18 @@ def test_the_regime_is_that_of_the_validity_map_where_it_knows_the_program(answe
     assert answer("hcf", grid(2)).prediction.flags == ("compute share 56 %: outside HCF's regime",)
 
 
-def test_a_probe_of_one_node_carries_a_caution(answer):
+def test_a_lone_cluster_is_probed_on_two_nodes_which_communicate(broker_for, record_of):
+    # One node alone would send nothing, and the grid would seem to communicate in no time.
     platform = grid(4, (40e9,))
-    assert "one node" in answer("hcf", platform).prediction.flags[0]
+    target = Target(PROBLEM, platform, block(platform, 4))
+
+    def probe(spec):
+        assert spec.target.placement == ("c1-0", "c1-1")
+        return record_of(spec.target, 12.0, 0.0, (10.0, 9.0))
+
+    said = predict(predictor("hcf"), [target], broker_for([target], probe))[0].prediction
+    # By hand, (3) and (7): 10 s x 2 / 4 of computation, and the slower rank's 2 s x 4 / 2.
+    assert said.parts == pytest.approx({"compute_s": 5.0, "comm_s": 4.0})
 
 
 def test_a_prediction_is_charged_for_its_probe(answer):

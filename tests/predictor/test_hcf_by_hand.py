@@ -51,7 +51,7 @@ def test_the_probe_is_one_run_on_a_node_of_each_cluster():
 
 def test_a_probe_is_read_by_cluster_and_from_its_slowest_rank(fitted):
     model = fitted(HCF)
-    assert model.probe(target("a-0", "b-0")) == Probe({"a": 6.0, "b": 3.0}, 1.0, "e1", Cost(14.0, 0.5))
+    assert model.probe(target("a-0", "b-0")) == Probe({"a": 6.0, "b": 3.0}, 1.0, 2, "e1", Cost(14.0, 0.5))
     assert (model.probe(target("a-0")).Tcp_slower_s, model.probe(target("a-0")).NCT) == (6.0, 2)
 
 
@@ -108,17 +108,12 @@ def test_where_nothing_is_computed_the_loads_are_none(fitted):
 
 
 def model_of(Tcp_s, Tcm_s=1.0):
-    probe = Probe(Tcp_s, Tcm_s, "e1", Cost())
+    probe = Probe(Tcp_s, Tcm_s, len(Tcp_s), "e1", Cost())
     return HcfModel("hcf", hcf.node_compute_time, hcf.communication_time, {(PROBLEM, "ab"): probe})
 
 
 def test_cautions_word_by_word(monkeypatch):
     monkeypatch.setattr(hcf, "holds_from", lambda name, app: None)
-    alone = model_of({"a": 6.0})
-    assert alone.predict(target("a-0", "a-1")).flags == (
-        "the probe has one node and so no communication: outside HCF's regime",
-    )
-    assert alone.predict(target("a-0")).flags == ()  # one node is what was probed
     pair = model_of({"a": 6.0, "b": 3.0})
     assert pair.predict(target("a-0")).flags == (
         "the probe has more nodes (2) than the target (1): outside HCF's regime",

@@ -19,7 +19,7 @@ from platforms.errors import PlatformError
 from platforms.model.placement import block
 from platforms.read.clusters import parse_clusters, regroup
 from platforms.read.read import read_platform
-from predictor.dpgraph.predictors import told_apart
+from predictor.dpgraph.predictors import with_effect
 from predictor.network.unmeasured import unmeasured
 from predictor.registry import predictors
 from validation.run import main
@@ -138,11 +138,11 @@ def test_paths_that_one_measurement_does_not_stand_for_are_said(runner):
 
 def test_unlike_paths_are_told_with_what_they_do_to_the_run_and_only_then():
     said = ("t0 to t2 has 2 times the latency of t0 to t1 and back, measured for all such pairs",)
-    assert told_apart((), 1.0, lambda: 9.0) == ()
-    assert told_apart(said, 1.0, lambda: 1.019) == ()  # within 2 %
-    assert told_apart(said, 1.0, lambda: 1.25)[0].endswith("the run takes 25.0 % longer (dpgraph:known)")
-    assert told_apart(said, 1.0, lambda: 0.5)[0].endswith("the run takes 50.0 % shorter (dpgraph:known)")
-    assert told_apart(said, 1.0, lambda: math.nan) == said  # the model does not represent the file's links
+    assert with_effect((), 1.0, lambda: 9.0) == ()
+    assert with_effect(said, 1.0, lambda: 1.019) == ()  # within 2 %
+    assert with_effect(said, 1.0, lambda: 1.25)[0].endswith("the run takes 25.0 % longer (dpgraph:known)")
+    assert with_effect(said, 1.0, lambda: 0.5)[0].endswith("the run takes 50.0 % shorter (dpgraph:known)")
+    assert with_effect(said, 1.0, lambda: math.nan) == said  # the model does not represent the file's links
 
 
 def test_links_inside_a_fat_tree_are_measured(runner):

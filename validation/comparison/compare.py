@@ -10,10 +10,9 @@ from apps.errors import SimulationError
 from apps.results.record import RunRecord
 from apps.spec.target import Target
 from platforms.errors import UserError
-from platforms.model.placement import probe_placement
 from predictor.answers.answers import Answer
 from predictor.base import Evidence, Prediction
-from predictor.hcf import Probe, read_probe
+from predictor.hcf import Probe, probed_hosts, read_probe
 from predictor.intervals.features import features_of
 
 
@@ -236,7 +235,7 @@ def _interval(answer: Answer, truth: RunRecord) -> dict[str, Any]:
 
 def _probe(answer: Answer) -> Probe | None:
     """Return the probe, the run on one node per cluster, or None if the predictor did not ask for it."""
-    wanted = probe_placement(answer.target.platform)
+    wanted = probed_hosts(answer.target.platform)
     probes: list[Evidence] = [
         e
         for e in answer.evidence

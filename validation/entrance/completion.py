@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from platforms.command.command import Command
+from platforms.command.help_text import make_help
 from platforms.command.parser import CommandParser
 from platforms.command.request import Request, argument
 from platforms.errors import UserError
@@ -29,7 +30,7 @@ class CompletionRequest(Request):
 
 
 def _run(request: CompletionRequest) -> int:
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from argcomplete.shell_integration import shellcode
 
     print(shellcode([NAME], shell=request.shell))
@@ -37,8 +38,8 @@ def _run(request: CompletionRequest) -> int:
 
 
 def complete(line: str) -> None:
-    """Answer the shell's question how the line goes on, and end the process."""
-    # Imported here for a quick start: it is slow to import.
+    """Print the completions of the line for the shell, and end the process."""
+    # Imported here because it is slow to import.
     import argcomplete
 
     parser = CommandParser(prog=NAME)
@@ -77,6 +78,7 @@ def _add_options(
         chosen = choose(where.split())
     if isinstance(chosen, Chosen):
         commands.choices[name] = parser = chosen.parser()
+        make_help(_actions(parser))
         for action in _actions(parser):
             if known := _names(action):
                 action.completer = _completer(known)  # type: ignore[attr-defined]  # argcomplete reads it

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from apps.programs.problem import Problem, sized_problem
-from apps.spec.settings import Settings, resolve_efficiency
+from apps.spec.settings import Settings, parse_memory_bus, resolve_efficiency
 from platforms.errors import UserError, inside
 from platforms.files.checked_toml import CheckedTable, read_checked
 from platforms.grids.scenario import named_grid
@@ -22,6 +22,7 @@ from predictor.nodes.drivers import Noise, NptSettings
 from predictor.nodes.limits import default_limits
 from predictor.nodes.probes import check_probes
 from predictor.nodes.study import Study
+from predictor.nodes.sustained import parse_shares, sustained_platform
 from predictor.plugins import within
 from predictor.registry import predictor
 
@@ -32,6 +33,7 @@ _KEYS = {
     "": ("scenario", "network", "studies", "seeds"),
     "studies": (
         *("app", "construction", "evaluation", "nodes", "processes", "params", "efficiency"),
+        *("memory_bus", "bytes_per_flop"),
         *("small_below", "models", "predictors", "static"),
     ),
     "models": ("form", "fit", "weights", "drop", "glitches", "outliers", "probe", "noise", "largest"),
@@ -98,7 +100,9 @@ def read_allocation_campaign(path: str | Path) -> AllocationCampaign:
         nodes = [4, 4, 4]                   # most nodes of each cluster; default: the paper's on its cluster, else all
         processes = [2, 2, 1]               # most processes on a node of each cluster; default likewise
         params = { niter = 100 }            # parameters of the app
-        efficiency = "reference"
+        efficiency = "reference"            # or "0.09,xeon=0.053": also shares of single clusters
+        memory_bus = 3.2                    # GB/s of a node, which its processes share, or "platform"; default: none
+        bytes_per_flop = 2.1                # with memory_bus; default: the kernel's
         predictors = ["dpgraph"]            # predictors that drive the search, in addition to the models
         static = ["(4,1,0,0,0,0)"]          # configurations used for every size
         [[studies.models]]
@@ -159,14 +163,21 @@ def _study(entry: CheckedTable, platform: Platform, scenario: str, *, folder: Pa
     params = entry.value("params", {})
     if not isinstance(params, dict):
         raise UserError(entry.at("params"), f"{params!r} is not a table", "Write for example { niter = 100 }")
+    with _about(entry, "efficiency"):
+        shares = parse_shares(str(entry.value("efficiency", "reference")))
+        resolve_efficiency(shares.base, Problem(app))
+        platform = sustained_platform(platform, shares, Problem(app))
     with _about(entry, "nodes and processes"):
         study = Study(app, platform, Limits(pes, processes), params)
     evaluation = integers("evaluation", paper.evaluation if paper else None)
     if not evaluation:
         raise UserError(entry.at("evaluation"), "no sizes", "Give at least one")
-    settings = Settings(efficiency=str(entry.value("efficiency", "reference")))
-    with _about(entry, "efficiency"):
-        resolve_efficiency(settings.efficiency, Problem(app))
+    with _about(entry, "memory_bus"):
+        settings = Settings(
+            efficiency=shares.base,
+            memory_bus=parse_memory_bus(str(entry.value("memory_bus", None))) if entry.has("memory_bus") else None,
+            bytes_per_flop=entry.number("bytes_per_flop") if entry.has("bytes_per_flop") else None,
+        )
     with _about(entry, "evaluation, params"):
         for size in evaluation:
             study.space(size)

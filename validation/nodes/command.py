@@ -8,7 +8,6 @@ from typing import Any
 
 from apps.options.dry_run import print_plan
 from apps.options.runner import runner_from_request
-from apps.options.settings import settings_from_request
 from apps.results.cautions import Cautions
 from platforms.errors import UserError
 from platforms.terminal.prose import folded_lines
@@ -20,10 +19,12 @@ from predictor.nodes.arguments import (
     plan_from_request,
     probing_from_request,
     search_from_request,
+    search_settings,
     study_from_request,
     with_models,
 )
-from predictor.nodes.command import driver_from_request, driver_name, said_of, search, settings_to_json
+from predictor.nodes.command import driver_from_request, driver_name, of_size, said_of, search, settings_to_json
+from predictor.nodes.drivers import NptDriver
 from predictor.nodes.predictor_driver import brokers
 from validation.nodes.campaign import run_campaign
 from validation.nodes.errors import Judged, judge
@@ -44,10 +45,13 @@ def run(request: NodesComparisonRequest) -> int:
         return run_campaign(request)
     if request.out is not None:
         raise UserError(f"--out {request.out}", "needs a campaign file or --paper", "Leave it out, or give one")
+    if request.machine is not None:
+        problem = "every configuration would be measured to compare"
+        raise UserError(f"--machine {request.machine}", problem, "Leave out --simulate")
     request, study, why = with_models(request, study_from_request(request))
     size = asked_size(request)
     how = search_from_request(request, study.platform)
-    settings = settings_from_request(request)
+    settings = search_settings(request)
     check_choice_arguments(request, study)
     space = study.space(size)  # raises an error for impossible options before anything runs
     study.check_iterations((size, ranks) for ranks in space.ranks)
@@ -61,6 +65,7 @@ def run(request: NodesComparisonRequest) -> int:
         probing = probing_from_request(request, study, brokers(settings, runner)(()))
         outcome = search(driver, study, size, how, probing, resamplings=request.bootstrap or 0)
         truth = simulate_space(study, size, settings, runner)
+    why = "; ".join(filter(None, (why, driver.terms if isinstance(driver, NptDriver) else "")))
     judged = judge(outcome.choice, truth, how.objective, how.slack)
     spent = driver.gathered.cost + outcome.probes.cost
     if request.json:
@@ -69,7 +74,13 @@ def run(request: NodesComparisonRequest) -> int:
         notes = {"cautions": [*general, *runner.cautions.lines()]}
         print(json.dumps({**asked, **_to_json(judged), "evidence": asdict(spent), **took, **notes}))
         return 0
-    print("\n".join(folded_lines([f"{study.problem(size)} on {study.platform.name}, by {driver_name(request)}"])))
+    print(
+        "\n".join(
+            folded_lines(
+                [f"{study.problem(size)}{of_size(request)} on {study.platform.name}, by {driver_name(request)}"]
+            )
+        )
+    )
     print_lines([why] if why else [])
     print(text(judged))
     print_lines(said_of(outcome, request))

@@ -1,5 +1,5 @@
-/* Only links whose flows together could exceed the capacity matter.  All other links are left out of every solution;
- * this is exact, and most flows keep their rates. */
+/* Only links whose flows together could exceed the capacity matter.  Leaving all others out of every solution is exact,
+   and most flows keep their rates. */
 #include "change.h"
 
 #include <math.h>
@@ -19,7 +19,7 @@ static void note_sharers(Graph *graph, const Link *link)
   }
 }
 
-/* Adds all flows whose rates may change: those that share a tight link with a flow of the change, transitively. */
+/* Adds all flows whose rates may change: those connected by tight links to a flow of the change. */
 static void spread(Graph *graph)
 {
   int64_t flows = 0, links = 0;
@@ -30,7 +30,7 @@ static void spread(Graph *graph)
       links_of_path(graph, graph->flow[graph->changed[flows++].slot].path);
 }
 
-/* Moves a flow to this date and schedules its end, unless its rate is the one before. */
+/* Advances a flow to this date and schedules its end, unless its rate is unchanged. */
 static void reschedule(Graph *graph, Changed changed, double now_s)
 {
   Flow *flow = &graph->flow[changed.slot];
@@ -67,7 +67,7 @@ static void give_bounds(Graph *graph)
   }
 }
 
-/* Finds the rates of the flows that the change concerns. */
+/* Computes the rates of the flows in the change. */
 static int solve(Graph *graph)
 {
   bundles_forget_empty(graph);
@@ -81,7 +81,7 @@ static int solve(Graph *graph)
 
 int change_rates(Graph *graph, double now_s)
 {
-  for (int64_t i = 0; i < graph->reached_count; i++) { /* flows that ended may have made room on these links */
+  for (int64_t i = 0; i < graph->reached_count; i++) { /* flows that ended may have freed capacity on these links */
     Link *link = graph->reached[i];
     link->tight = links_over(link);
   }

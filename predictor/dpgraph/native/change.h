@@ -1,4 +1,4 @@
-/* The flows and links that the events of one date concern. */
+/* The flows and links affected by the events of one date. */
 #ifndef PREDICTOR_DPGRAPH_CHANGE_H
 #define PREDICTOR_DPGRAPH_CHANGE_H
 
@@ -12,7 +12,7 @@ static inline void change_note(Graph *graph, int32_t slot)
   graph->changed[graph->changed_count++] = (Changed){slot, flow->rate};
 }
 
-/* Finds all flows whose rates change, gives them their rates, and schedules their ends.  Returns DONE or BAD_INPUT. */
+/* Finds all flows whose rates change, computes their rates and schedules their ends.  Returns DONE or BAD_INPUT. */
 int change_rates(Graph *graph, double now_s);
 
 #endif

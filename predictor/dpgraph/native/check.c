@@ -6,7 +6,7 @@
 #include "rounds.h"
 #include "steps.h"
 
-/* Returns whether the parts first[i] to first[i + 1] make the whole. */
+/* Returns whether the parts first[i] to first[i + 1] cover 0 to `whole`. */
 static bool divides(const int64_t *first, int64_t parts, int64_t whole)
 {
   for (int64_t i = 0; i < parts; i++)
@@ -15,8 +15,8 @@ static bool divides(const int64_t *first, int64_t parts, int64_t whole)
   return first[0] == 0 && first[parts] == whole;
 }
 
-/* Returns whether all instructions of a part are known, and their messages are numbered from `least` to `most`; without
- * branches, because it takes time. */
+/* Returns whether all instructions of a part are known and their messages are at least `least` and below `most`.
+   Without branches, for speed. */
 static bool are_instructions(const Input *input, int64_t from, int64_t to, int64_t least, int64_t most)
 {
   const uint8_t *code = input->code;
@@ -46,8 +46,8 @@ static bool are_parts(const Input *input, int64_t fixed)
   return true;
 }
 
-/* Returns DONE if every message of the loops is waited for, so that its place is free again when all ranks have left the
- * copy; else BAD_INPUT or NO_MEMORY. */
+/* Returns DONE if every message of the loops is waited for; else BAD_INPUT or NO_MEMORY.  Only then can its place be
+   reused when all ranks have finished the copy. */
 static int check_waits(const Input *input, int64_t fixed)
 {
   int64_t missing = input->messages - fixed;
@@ -64,11 +64,11 @@ static int check_waits(const Input *input, int64_t fixed)
   return missing ? BAD_INPUT : DONE;
 }
 
-/* Returns whether the messages and paths refer to what there is. */
+/* Returns whether the messages and paths refer to existing kinds, paths and links. */
 static bool are_paths(const Input *input)
 {
   for (int64_t p = 0; p < input->paths; p++)
-    if (!(input->bound_Bps[p] * input->penalty[p] >= 0.0)) /* not a number either: no flow would get its rate */
+    if (!(input->bound_Bps[p] * input->penalty[p] >= 0.0)) /* also false for NaN: no flow would get a rate */
       return false;
   for (int64_t m = 0; m < input->messages; m++)
     if (input->kind[m] < 0 || input->kind[m] >= input->kinds)
@@ -82,16 +82,16 @@ static bool are_paths(const Input *input)
   return true;
 }
 
-/* Returns whether the steps from one instruction up to another are the same as the instructions (steps.h). */
+/* Returns whether the instructions from one index up to another are copied to steps unchanged (steps.h). */
 static bool is_plain(const Input *input, int64_t from, int64_t to)
 {
   for (int64_t i = from; i < to; i++)
-    if (input->code[i] != COMPUTE && input->code[i] != SLEEP && input->code[i] != LOOK && input->code[i] != BACK)
+    if (input->code[i] != COMPUTE && input->code[i] != SLEEP && input->code[i] != POLL && input->code[i] != BACK)
       return false;
   return true;
 }
 
-/* Returns whether looks and jumps stay within their rank, and no rank repeats a part. */
+/* Returns whether polls and jumps stay within their rank, and a rank of a program by date has no loop. */
 static bool are_jumps(const Input *input, int64_t rank)
 {
   int64_t first = input->first[rank], last = input->first[rank + 1];
@@ -99,9 +99,9 @@ static bool are_jumps(const Input *input, int64_t rank)
     int64_t operand = input->argument[i];
     if (input->code[i] == BACK && (operand < 1 || i - operand < first || !is_plain(input, i - operand, i)))
       return false;
-    if (input->code[i] != LOOK)
+    if (input->code[i] != POLL)
       continue;
-    if (operand < 0 || operand >= input->looks)
+    if (operand < 0 || operand >= input->polls)
       return false;
     int64_t skip = input->skip[operand];
     if (skip < 1 || i + skip > last || !is_plain(input, i, i + skip))
@@ -110,12 +110,12 @@ static bool are_jumps(const Input *input, int64_t rank)
   return !by_date(input) || input->loop_first[rank] == input->loop_last[rank];
 }
 
-static bool are_looks(const Input *input)
+static bool are_polls(const Input *input)
 {
-  if (!divides(input->look_first, input->looks, input->wanted))
+  if (!divides(input->poll_first, input->polls, input->wanted))
     return false;
-  for (int64_t i = 0; i < input->looks; i++)
-    if (input->style[i] > LOOK_AGAIN)
+  for (int64_t i = 0; i < input->polls; i++)
+    if (input->style[i] > POLL_AGAIN)
       return false;
   for (int64_t i = 0; i < input->wanted; i++)
     if (input->want[i] >= 0 && ((input->want[i] & 3) > SIDE_FOUND || input->want[i] >> 2 >= input->messages))
@@ -126,7 +126,7 @@ static bool are_looks(const Input *input)
   return true;
 }
 
-/* Returns whether an open message refers to what there is. */
+/* Returns whether an open message refers to an existing pair or existing kinds. */
 static bool is_open(const Input *input, int64_t i)
 {
   switch (input->role[i]) {
@@ -166,7 +166,7 @@ int check(const Input *input, int64_t copies, int64_t fixed)
     return BAD_INPUT;
   if (!divides(input->first, input->ranks, input->instructions) ||
       !divides(input->path_first, input->paths, input->crossings) || !are_parts(input, fixed) || !are_paths(input) ||
-      !are_looks(input) || !are_choices(input))
+      !are_polls(input) || !are_choices(input))
     return BAD_INPUT;
   return check_waits(input, fixed);
 }

@@ -1,4 +1,4 @@
-/* The check of the input, which has to hold for all else to stay within its memory. */
+/* The check of the input: without it, the evaluation could leave its memory. */
 #ifndef PREDICTOR_DPGRAPH_CHECK_H
 #define PREDICTOR_DPGRAPH_CHECK_H
 

@@ -29,41 +29,41 @@ static Queue *queues(int64_t count)
 int choices_allocate(Graph *graph)
 {
   const Input *input = &graph->input;
-  Choosing *own = &graph->choosing;
-  own->labels = 1;
+  Choosing *state = &graph->choosing;
+  state->labels = 1;
   for (int64_t r = 0; r < input->ranks; r++)
-    if (input->label[r] >= own->labels)
-      own->labels = input->label[r] + 1;
-  own->sent = queues(input->ranks * own->labels);
-  own->of_pair = queues(2 * input->pairs);
-  own->before = numbers(input->open);
-  own->after = numbers(input->open);
-  own->next = numbers(input->open);
-  own->pair = numbers(input->open);
-  own->turn = calloc((size_t)input->open + 1, sizeof *own->turn);
-  own->any = numbers(input->ranks);
-  own->latest = numbers(input->ranks);
+    if (input->label[r] >= state->labels)
+      state->labels = input->label[r] + 1;
+  state->sent = queues(input->ranks * state->labels);
+  state->of_pair = queues(2 * input->pairs);
+  state->before = numbers(input->open);
+  state->after = numbers(input->open);
+  state->next = numbers(input->open);
+  state->pair = numbers(input->open);
+  state->turn = calloc((size_t)input->open + 1, sizeof *state->turn);
+  state->any = numbers(input->ranks);
+  state->latest = numbers(input->ranks);
   clear(input->took, input->open);
-  if (!own->sent || !own->of_pair || !own->before || !own->after || !own->next || !own->pair || !own->turn ||
-      !own->any || !own->latest)
+  if (!state->sent || !state->of_pair || !state->before || !state->after || !state->next || !state->pair ||
+      !state->turn || !state->any || !state->latest)
     return NO_MEMORY;
   for (int64_t i = 0; i < input->open; i++)
-    own->pair[i] = input->pair_of[i];
+    state->pair[i] = input->pair_of[i];
   return DONE;
 }
 
 void choices_free(Graph *graph)
 {
-  Choosing *own = &graph->choosing;
-  free(own->sent);
-  free(own->of_pair);
-  free(own->before);
-  free(own->after);
-  free(own->next);
-  free(own->pair);
-  free(own->turn);
-  free(own->any);
-  free(own->latest);
+  Choosing *state = &graph->choosing;
+  free(state->sent);
+  free(state->of_pair);
+  free(state->before);
+  free(state->after);
+  free(state->next);
+  free(state->pair);
+  free(state->turn);
+  free(state->any);
+  free(state->latest);
 }
 
 /* --- the two kinds of lists --- */
@@ -113,29 +113,29 @@ static Queue *sent_over(Graph *graph, int32_t pair)
 
 static void append_to_sent(Graph *graph, int32_t number)
 {
-  Choosing *own = &graph->choosing;
-  Queue *queue = sent_over(graph, own->pair[number]);
-  own->before[number] = queue->tail;
+  Choosing *state = &graph->choosing;
+  Queue *queue = sent_over(graph, state->pair[number]);
+  state->before[number] = queue->tail;
   if (queue->head == NOTHING)
     queue->head = number;
   else
-    own->after[queue->tail] = number;
+    state->after[queue->tail] = number;
   queue->tail = number;
 }
 
 static void take_from_sent(Graph *graph, int32_t number)
 {
-  Choosing *own = &graph->choosing;
-  Queue *queue = sent_over(graph, own->pair[number]);
-  int32_t before = own->before[number], after = own->after[number];
+  Choosing *state = &graph->choosing;
+  Queue *queue = sent_over(graph, state->pair[number]);
+  int32_t before = state->before[number], after = state->after[number];
   if (before == NOTHING)
     queue->head = after;
   else
-    own->after[before] = after;
+    state->after[before] = after;
   if (after == NOTHING)
     queue->tail = before;
   else
-    own->before[after] = before;
+    state->before[after] = before;
 }
 
 /* --- sends and receives --- */
@@ -182,31 +182,32 @@ static bool is_asked(const Graph *graph, int32_t receive, int32_t pair)
 
 int32_t choices_sent(Graph *graph, int32_t number)
 {
-  Choosing *own = &graph->choosing;
-  int32_t pair = own->pair[number], target = target_of(graph, pair);
+  Choosing *state = &graph->choosing;
+  int32_t pair = state->pair[number], target = target_of(graph, pair);
   int32_t receive = take_from_pair(graph, waiting_of(graph, pair));
-  if (receive == NOTHING && own->any[target] != NOTHING && is_asked(graph, own->any[target], pair)) {
-    receive = own->any[target];
-    own->any[target] = NOTHING;
+  if (receive == NOTHING && state->any[target] != NOTHING && is_asked(graph, state->any[target], pair)) {
+    receive = state->any[target];
+    state->any[target] = NOTHING;
   }
   if (receive != NOTHING) {
     take(graph, receive, number, target);
     return receive;
   }
-  own->turn[number] = own->turns++;
+  state->turn[number] = state->turns++;
   append_to_pair(graph, unreceived_of(graph, pair), number);
   append_to_sent(graph, number);
   return NOTHING;
 }
 
-/* Returns the message to a rank that was sent first, of the label that a receive from any asks for. */
+/* Returns the earliest message to a rank whose sender has the label that the receive accepts; NOTHING: none. */
 static int32_t first_sent(const Graph *graph, int32_t rank, int32_t receive)
 {
-  const Choosing *own = &graph->choosing;
+  const Choosing *state = &graph->choosing;
   int32_t asked = graph->input.asked[receive], first = NOTHING;
-  for (int64_t label = 0; label < own->labels; label++) {
-    int32_t head = own->sent[rank * own->labels + label].head;
-    if (head != NOTHING && (asked == ANY_LABEL || asked == label) && (first == NOTHING || own->turn[head] < own->turn[first]))
+  for (int64_t label = 0; label < state->labels; label++) {
+    int32_t head = state->sent[rank * state->labels + label].head;
+    if (head != NOTHING && (asked == ANY_LABEL || asked == label) &&
+        (first == NOTHING || state->turn[head] < state->turn[first]))
       first = head;
   }
   return first;
@@ -214,17 +215,17 @@ static int32_t first_sent(const Graph *graph, int32_t rank, int32_t receive)
 
 int32_t choices_received(Graph *graph, int32_t rank, int32_t number)
 {
-  Choosing *own = &graph->choosing;
+  Choosing *state = &graph->choosing;
   bool any = graph->input.role[number] == ROLE_ANY;
-  int32_t sent = any ? first_sent(graph, rank, number) : unreceived_of(graph, own->pair[number])->head;
+  int32_t sent = any ? first_sent(graph, rank, number) : unreceived_of(graph, state->pair[number])->head;
   if (sent == NOTHING) {
     if (any)
-      own->any[rank] = number;
+      state->any[rank] = number;
     else
-      append_to_pair(graph, waiting_of(graph, own->pair[number]), number);
+      append_to_pair(graph, waiting_of(graph, state->pair[number]), number);
     return NOTHING;
   }
-  take_from_pair(graph, unreceived_of(graph, own->pair[sent]));
+  take_from_pair(graph, unreceived_of(graph, state->pair[sent]));
   take_from_sent(graph, sent);
   take(graph, number, sent, rank);
   return sent;

@@ -1,8 +1,8 @@
-/* Receives from any rank, and the replies to those that they have received from.
+/* Receives from any source, and replies to the senders that they received from.
  *
- * A message is *open* if its receiver is not known beforehand, or its receiver does not know it.  Open receives have
- * numbers of their own.  A receive takes a message as soon as both are posted: of those that it may take, the one that was
- * sent first.  Messages of one pair of ranks are received in the order of their sends. */
+ * A message is *open* if the recording does not fix which receive takes it, or to whom it goes.  Open receives have
+ * numbers of their own.  A receive takes a message as soon as both are posted; among several candidates, the one sent
+ * first.  Messages between the same two ranks are received in the order of their sends. */
 #ifndef PREDICTOR_DPGRAPH_CHOICES_H
 #define PREDICTOR_DPGRAPH_CHOICES_H
 
@@ -18,13 +18,13 @@ static inline int choices_role(const Graph *graph, int32_t number)
   return number < graph->input.open ? graph->input.role[number] : ROLE_NONE;
 }
 
-/* Gives a reply its receiver and its kind; returns false if the rank has not received from any that it can reply to. */
+/* Sets the receiver and the kind of a reply; returns false if the rank has received no message it can reply to. */
 bool choices_address(Graph *graph, int32_t rank, int32_t number);
 
-/* Notes that an open message has been sent; returns the receive that takes it, NOTHING if none does yet. */
+/* Registers the send of an open message; returns the receive that takes it, or NOTHING if none is posted yet. */
 int32_t choices_sent(Graph *graph, int32_t number);
 
-/* Notes that a rank has posted an open receive; returns the message that it takes, NOTHING if there is none yet. */
+/* Registers an open receive of a rank; returns the message it takes, or NOTHING if none has been sent yet. */
 int32_t choices_received(Graph *graph, int32_t rank, int32_t number);
 
 #endif

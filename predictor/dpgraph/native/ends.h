@@ -1,4 +1,4 @@
-/* The slots of the flows, as a heap by the dates at which the flows end if their rates stay as they are. */
+/* The slots of the flows as a heap, ordered by the dates at which the flows end if their rates do not change. */
 #ifndef PREDICTOR_DPGRAPH_ENDS_H
 #define PREDICTOR_DPGRAPH_ENDS_H
 
@@ -10,7 +10,7 @@ static inline void ends_put(Heap *ends, Flow *flow, int64_t i, Event event)
   flow[event.what].place = (int32_t)i;
 }
 
-/* Puts an event at index i, or where its date requires. */
+/* Inserts an event at index i and restores the heap order. */
 static inline void ends_settle(Heap *ends, Flow *flow, int64_t i, Event settled)
 {
   Event *event = ends->event;
@@ -32,7 +32,7 @@ static inline void ends_schedule(Heap *ends, Flow *flow, int32_t slot, double da
   ends_settle(ends, flow, place, (Event){date_s, slot, NOTHING});
 }
 
-/* Takes the flow that ends first and returns its slot. */
+/* Removes the flow that ends first and returns its slot. */
 static inline int32_t ends_pop(Heap *ends, Flow *flow)
 {
   int32_t slot = ends->event[0].what;

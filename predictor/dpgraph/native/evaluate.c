@@ -5,7 +5,7 @@
 #include "change.h"
 #include "ends.h"
 #include "links.h"
-#include "looks.h"
+#include "polls.h"
 #include "ranks.h"
 #include "room.h"
 #include "rounds.h"
@@ -82,21 +82,21 @@ static int pass_date(Graph *graph, double now_s)
   return result == DONE ? change_rates(graph, now_s) : result;
 }
 
-/* As graph_run, in rounds: nothing is done before its date. */
+/* Like graph_run, but in rounds: no rank runs ahead of the network's date. */
 static int run_by_date(Graph *graph, int64_t rates)
 {
   while (rates > 0) {
     int result = rounds_run(graph);
     if (result != DONE)
       return result;
-    double network_s = next_date_s(graph), ranks_s = looks_date_s(graph);
+    double network_s = next_date_s(graph), ranks_s = polls_date_s(graph);
     double now_s = network_s < ranks_s ? network_s : ranks_s;
-    if (now_s == INFINITY || looks_forever(graph)) {
+    if (now_s == INFINITY || polls_are_stuck(graph)) {
       write_ends(graph);
       return DONE;
     }
-    now_s = graph->now_s + (now_s - graph->now_s); /* rounded as SimGrid does: of the same dates one may be earlier */
-    looks_due(graph, now_s);
+    now_s = graph->now_s + (now_s - graph->now_s); /* rounded as in SimGrid: equal dates may differ */
+    polls_due(graph, now_s);
     if (network_s <= now_s + PRECISION_S)
       result = pass_date(graph, now_s);
     if (result != DONE)
@@ -111,7 +111,7 @@ int graph_run(Graph *graph, int64_t rates)
   if (by_date(&graph->input))
     return run_by_date(graph, rates);
   while (rates > 0) {
-    /* Ranks go on until they wait; their clocks may be ahead of the network's date. */
+    /* Ranks run until they block; their clocks may be ahead of the network's date. */
     int result = ranks_run(graph);
     if (result != DONE)
       return result;

@@ -1,4 +1,5 @@
-/* The links, each with a doubly linked list of its flows, the latest first; that of a hub has bundles in place of theirs. */
+/* The links, each with a doubly linked list of its flows, the latest first; a hub lists bundles instead of their
+ * flows. */
 #ifndef PREDICTOR_DPGRAPH_LINKS_H
 #define PREDICTOR_DPGRAPH_LINKS_H
 
@@ -10,14 +11,14 @@ static inline bool links_over(const Link *link)
   return link->demand > link->limit;
 }
 
-/* Adds a link to those that the change of this date has reached. */
+/* Adds a link to those affected by this date's change. */
 static inline void links_reach(Graph *graph, Link *link)
 {
   link->seen = graph->step;
   graph->reached[graph->reached_count++] = link;
 }
 
-/* Adds entry `number`, of a flow in a slot, to the list of a link. */
+/* Adds entry `number`, which belongs to the flow in `slot`, to the list of a link. */
 static inline void links_enter(Graph *graph, Link *link, int32_t number, int32_t slot)
 {
   Entry *entry = graph->entry;
@@ -28,15 +29,15 @@ static inline void links_enter(Graph *graph, Link *link, int32_t number, int32_t
 }
 
 /* Removes an entry from the list of a link. */
-static inline void links_exit(Graph *graph, Link *link, const Entry *own)
+static inline void links_exit(Graph *graph, Link *link, const Entry *leaving)
 {
   Entry *entry = graph->entry;
-  if (own->after != NOTHING)
-    entry[own->after].before = own->before;
-  if (own->before != NOTHING)
-    entry[own->before].after = own->after;
+  if (leaving->after != NOTHING)
+    entry[leaving->after].before = leaving->before;
+  if (leaving->before != NOTHING)
+    entry[leaving->before].after = leaving->after;
   else
-    link->head = own->after;
+    link->head = leaving->after;
 }
 
 /* Adds a flow to the links of its path, where there are no bundles. */
@@ -58,11 +59,11 @@ static inline void links_join(Graph *graph, int32_t slot)
 static inline void links_leave(Graph *graph, int32_t slot, bool member)
 {
   const Path *path = graph->flow[slot].path;
-  const Entry *own = &graph->entry[slot * graph->width];
-  for (int32_t k = 0; k < path->crossings; k++, own++) {
+  const Entry *leaving = &graph->entry[slot * graph->width];
+  for (int32_t k = 0; k < path->crossings; k++, leaving++) {
     Link *link = path->crossing[k].link;
     if (!(member & link->hub))
-      links_exit(graph, link, own);
+      links_exit(graph, link, leaving);
     link->flows--;
     link->members -= member & !link->hub;
     link->demand = link->head != NOTHING ? link->demand - path->crossing[k].amount : 0.0;
@@ -72,8 +73,8 @@ static inline void links_leave(Graph *graph, int32_t slot, bool member)
   }
 }
 
-/* Adds those links of a path to the change of this date that limit their flows now or did so before; those with flows of
- * bundles do not. */
+/* Adds the links of a path that limit their flows, now or before, to the change of this date.  A link with bundled
+ * flows does not count. */
 static inline void links_of_path(Graph *graph, const Path *path)
 {
   for (int32_t k = 0; k < path->crossings; k++) {

@@ -1,10 +1,10 @@
-/* The beginning and the end of an evaluation. */
+/* Beginning and ending an evaluation. */
 #include <stdlib.h>
 
 #include "bundled.h"
 #include "check.h"
 #include "choices.h"
-#include "looks.h"
+#include "polls.h"
 #include "ranks.h"
 #include "room.h"
 #include "rounds.h"
@@ -12,7 +12,7 @@
 
 static void *array(int64_t count, size_t size)
 {
-  return calloc((size_t)count + 1, size); /* never of size 0 */
+  return calloc((size_t)count + 1, size); /* never an empty allocation, which may return NULL */
 }
 
 static int allocate(Graph *graph)
@@ -25,7 +25,7 @@ static int allocate(Graph *graph)
   graph->crossing = array(input->crossings, sizeof *graph->crossing);
   graph->link = array(input->links, sizeof *graph->link);
   graph->reached = array(input->links, sizeof *graph->reached);
-  if (by_date(input) && looks_allocate(graph) != DONE)
+  if (by_date(input) && polls_allocate(graph) != DONE)
     return NO_MEMORY;
   if (input->open > 0 && choices_allocate(graph) != DONE)
     return NO_MEMORY;
@@ -114,7 +114,7 @@ int graph_close(Graph *graph)
   free(graph->begun);
   free(graph->queue);
   free(graph->next);
-  free(graph->looking);
+  free(graph->poller);
   free(graph->taken);
   free(graph->alias);
   free(graph->differs);

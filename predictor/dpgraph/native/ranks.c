@@ -3,7 +3,7 @@
 #include <math.h>
 
 #include "choices.h"
-#include "looks.h"
+#include "polls.h"
 #include "room.h"
 #include "starts.h"
 #include "steps.h"
@@ -15,7 +15,7 @@ static inline double later(double a, double b)
   return b > a ? b : a;
 }
 
-/* A message that a rank executes a step of. */
+/* The message of a step. */
 typedef struct {
   Posted *posted;
   const Message *message;
@@ -37,7 +37,7 @@ static inline int start(Graph *graph, Subject its, double date_s)
   return DONE;
 }
 
-/* Posts the send of a message: starts it if it need not wait for its receive, and wakes a rank that probes for it. */
+/* Posts a send: starts the message if it need not wait for its receive, and wakes a rank that probes for it. */
 static inline int post_send(Graph *graph, Subject its, double now_s)
 {
   Posted *posted = its.posted;
@@ -57,7 +57,7 @@ static inline int post_send(Graph *graph, Subject its, double now_s)
   return result;
 }
 
-/* Posts the receive of a message; starts it if it has waited for its receive. */
+/* Posts the receive of a message, and starts the message if its send was waiting for it. */
 static inline int post_receive(Graph *graph, Subject its, double now_s)
 {
   Posted *posted = its.posted;
@@ -69,7 +69,7 @@ static inline int post_receive(Graph *graph, Subject its, double now_s)
   return DONE;
 }
 
-/* Returns the date that a rank waits for; if it is not known, notes that the rank waits and returns infinity. */
+/* Returns the date a rank waits for; if it is not known yet, registers the rank as waiting and returns infinity. */
 static inline double awaited_s(Posted *posted, int code, int32_t rank)
 {
   if (code == PROBE) {
@@ -95,11 +95,11 @@ static int mark(Graph *graph, int32_t number, double now_s)
   return DONE;
 }
 
-/* Asks for memory before it is used; any address will do.  A macro, because GCC drops a function that does only this. */
+/* Prefetches memory; the address need not be valid.  A macro, because GCC removes a function that does nothing else. */
 #define FETCH(array, index) \
   __builtin_prefetch((const void *)((uintptr_t)(array) + (uintptr_t)(index) * sizeof *(array)))
 
-/* Executes the steps of a rank until it waits, or this part of its steps ends. */
+/* Executes the steps of a rank until it blocks or this part of its steps ends. */
 static int run(Graph *graph, int32_t number)
 {
   const uint32_t *step_of = graph->step_of;
@@ -140,7 +140,7 @@ static int run(Graph *graph, int32_t number)
     if (waits || result != DONE)
       break;
   }
-  /* The rank goes on with this, which would else come late from slow memory. */
+  /* Prefetches the data of the rank's next steps: they would arrive late from main memory. */
   int64_t end = i + AHEAD < stop ? i + AHEAD : stop;
   for (int64_t ahead = i + 1; ahead < end; ahead++)
     FETCH(graph->posted, base + step_operand(step_of[ahead]));
@@ -150,7 +150,7 @@ static int run(Graph *graph, int32_t number)
   return result;
 }
 
-/* Notes that a rank has left a copy of the loop; when all have, the place of its messages is free. */
+/* Counts a rank that has finished a copy of the loop; when all have, the row of its messages is free again. */
 static void leave(Graph *graph, int64_t copy)
 {
   int64_t row = copy & (graph->window - 1);
@@ -162,7 +162,7 @@ static void leave(Graph *graph, int64_t copy)
   room_clear(graph, from, from + graph->input.messages - graph->fixed);
 }
 
-/* Lets a rank go on to the next copy of its loop, or behind the loop.  Returns DONE or NO_MEMORY. */
+/* Moves a rank to the next copy of its loop, or past the loop.  Returns DONE or NO_MEMORY. */
 static int go_on(Graph *graph, int32_t number)
 {
   Rank *rank = &graph->rank[number];
@@ -199,7 +199,7 @@ int ranks_run(Graph *graph)
   return result;
 }
 
-/* Lets an open receive take a message.  Returns DONE or NO_MEMORY. */
+/* Matches an open receive with a message.  Returns DONE, NO_MEMORY or BAD_INPUT. */
 static int meet(Graph *graph, int32_t receive, int32_t sent, double now_s)
 {
   Posted *posted = &graph->posted[sent];
@@ -239,7 +239,7 @@ static int receive(Graph *graph, int32_t rank, int32_t number, double now_s)
   return sent == NOTHING ? DONE : meet(graph, number, sent, now_s);
 }
 
-/* Returns the message that a rank waits for with a number of its own; NOTHING if it is not known, and the rank waits. */
+/* Returns the message that a receive has taken; if none yet, registers the rank as waiting and returns NOTHING. */
 static int32_t received_as(Graph *graph, int32_t rank, int32_t number)
 {
   int role = choices_role(graph, number);
@@ -265,8 +265,8 @@ int ranks_act(Graph *graph, int32_t number, double now_s)
     uint32_t step = graph->step_of[rank->at], operand = step_operand(step);
     int code = step_code(step), result = DONE;
     switch (code) {
-      case LOOK:
-        if (looks_begin(graph, number, operand))
+      case POLL:
+        if (polls_begin(graph, number, operand))
           return DONE;
         rank->at += graph->input.skip[operand];
         continue;
@@ -285,7 +285,7 @@ int ranks_act(Graph *graph, int32_t number, double now_s)
         rank->at++;
         if (takes_s <= 0.0)
           continue;
-        looks_pause(graph, number, takes_s, code == SLEEP);
+        polls_pause(graph, number, takes_s, code == SLEEP);
         return DONE;
       }
       case SEND:
@@ -301,7 +301,7 @@ int ranks_act(Graph *graph, int32_t number, double now_s)
       }
     }
     rank->at++;
-    looks_queue(graph, number);
+    polls_queue(graph, number);
     return result;
   }
 }

@@ -4,16 +4,16 @@
 
 #include "state.h"
 
-/* Lets all ranks that were woken go on until they wait or end.  Returns DONE, NO_MEMORY or BAD_INPUT. */
+/* Runs all woken ranks until they block or end.  Returns DONE, NO_MEMORY or BAD_INPUT. */
 int ranks_run(Graph *graph);
 
-/* Lets a rank act once at this date, where ranks look for messages: until its next call of the simulator. */
+/* Runs a rank at this date until its next call of the simulator; for programs that poll. */
 int ranks_act(Graph *graph, int32_t rank, double now_s);
 
-/* Lets the message at a place arrive, and wakes the ranks that wait for it. */
+/* Marks the message at a place as arrived, and wakes the ranks that wait for it. */
 void ranks_arrive(Graph *graph, int32_t place, double now_s);
 
-/* Lets a rank that waits go on behind the instruction at which it waits, at this date at the earliest. */
+/* Wakes a rank that is blocked at an instruction: it continues after it, at this date at the earliest. */
 static inline void ranks_wake(Graph *graph, int32_t rank, double date_s)
 {
   if (graph->rank[rank].clock_s < date_s)

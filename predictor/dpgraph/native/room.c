@@ -5,7 +5,7 @@
 
 enum { FIRST_SLOTS = 64, FIRST_STARTS = 64, FIRST_COPIES = 2 };
 
-/* Makes `array` as long as `count` items.  True unless there is no memory. */
+/* Resizes `array` to `count` items.  False if memory runs out. */
 #define RESIZED(array, count) ((grown = realloc(array, (size_t)(count) * sizeof *(array))) && ((array) = grown))
 
 int room_for_flows(Graph *graph)
@@ -42,7 +42,7 @@ void room_clear(Graph *graph, int64_t from, int64_t to)
     graph->posted[place] = (Posted){NEVER, NEVER, NEVER, NOBODY, NOBODY};
 }
 
-/* Returns where a message is when the window has grown from `window` rows. */
+/* Returns the new place of a message after the window has grown from `window` rows. */
 static int32_t moved(const Graph *graph, int32_t place, int64_t window)
 {
   int64_t row_length = graph->input.messages - graph->fixed, within = place - graph->fixed;
@@ -52,7 +52,7 @@ static int32_t moved(const Graph *graph, int32_t place, int64_t window)
   return (int32_t)(room_row(graph, copy) + within % row_length);
 }
 
-/* Moves the rows of the copies from the places that they have with `window` rows, all of them at once. */
+/* Moves the rows of all copies from their places in a window of `window` rows to those in the grown one. */
 static int move_rows(Graph *graph, int64_t window)
 {
   int64_t row_length = graph->input.messages - graph->fixed;

@@ -1,15 +1,15 @@
-/* Room for flows, for messages that start, and for copies of loops, which grows with the number of them at the same time. */
+/* Memory for flows, starting messages and copies of loops, which grows with the number that exist at the same time. */
 #ifndef PREDICTOR_DPGRAPH_ROOM_H
 #define PREDICTOR_DPGRAPH_ROOM_H
 
 #include "state.h"
 
-/* Double the room.  They return DONE or NO_MEMORY. */
+/* Each doubles its memory and returns DONE or NO_MEMORY. */
 int room_for_flows(Graph *graph);
 int room_for_starts(Graph *graph);
 int room_for_copies(Graph *graph);
 
-/* Makes messages new from one place up to another. */
+/* Resets the messages from one place up to another. */
 void room_clear(Graph *graph, int64_t from, int64_t to);
 
 /* Returns the first place of a row of messages. */
@@ -18,7 +18,7 @@ static inline int64_t room_row(const Graph *graph, int64_t copy)
   return graph->fixed + (copy & (graph->window - 1)) * (graph->input.messages - graph->fixed);
 }
 
-/* Returns a slot for a flow; NOTHING if there is no memory. */
+/* Returns a free slot for a flow; NOTHING if memory runs out. */
 static inline int32_t room_take_slot(Graph *graph)
 {
   if (graph->free_count > 0)

@@ -1,13 +1,13 @@
 #include "rounds.h"
 
-#include "looks.h"
+#include "polls.h"
 #include "ranks.h"
 
-/* Lets the ranks act that a message has woken. */
+/* Queues the ranks that messages have woken. */
 static void queue_woken(Graph *graph)
 {
   for (int64_t i = 0; i < graph->woken_count; i++)
-    looks_queue(graph, graph->woken[i]);
+    polls_queue(graph, graph->woken[i]);
   graph->woken_count = 0;
 }
 
@@ -21,12 +21,12 @@ int rounds_run(Graph *graph)
     graph->queue = queue;
     graph->queued = 0;
     for (int64_t i = 0; i < count; i++) {
-      int result = looks_step(graph, queue[i]) ? ranks_act(graph, queue[i], graph->now_s) : DONE;
+      int result = polls_step(graph, queue[i]) ? ranks_act(graph, queue[i], graph->now_s) : DONE;
       if (result != DONE)
         return result;
       queue_woken(graph);
     }
   }
-  looks_note_pauses(graph);
+  polls_note_pauses(graph);
   return DONE;
 }

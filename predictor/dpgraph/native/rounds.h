@@ -1,5 +1,5 @@
-/* The rounds in which ranks act at one date, where any of them look for messages (looks.h) or receive from any rank
- * (choices.h): nothing is done before its date. */
+/* The rounds in which ranks act at one date.  Programs that poll (polls.h) or receive from any source (choices.h) need
+   them: no rank may run ahead of the network's date. */
 #ifndef PREDICTOR_DPGRAPH_ROUNDS_H
 #define PREDICTOR_DPGRAPH_ROUNDS_H
 
@@ -7,10 +7,10 @@
 
 static inline bool by_date(const Input *input)
 {
-  return input->looks > 0 || input->open > 0;
+  return input->polls > 0 || input->open > 0;
 }
 
-/* Lets all ranks act that can do so at this date.  Returns DONE, NO_MEMORY or BAD_INPUT. */
+/* Runs all ranks that can act at this date.  Returns DONE, NO_MEMORY or BAD_INPUT. */
 int rounds_run(Graph *graph);
 
 #endif

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-/* Takes the rate of a flow from its links. */
+/* Subtracts the rate of a flow from the remaining capacity of its links. */
 static void take_from_links(const Flow *flow)
 {
   const Path *path = flow->path;
@@ -23,7 +23,7 @@ static void take_from_links(const Flow *flow)
 /* The flows that have no rate yet. */
 typedef struct {
   int64_t count;
-  double least_wish, most_wish; /* least_wish may be that of a flow that has its rate by now; so may most_wish */
+  double least_wish, most_wish; /* may be outdated: the flow with this wish may have its rate already */
 } Left;
 
 /* Marks the flows as without a rate. */
@@ -64,10 +64,10 @@ static Link *tightest(const Graph *graph, double *least)
   return found;
 }
 
-/* Gives the flows whose wishes are within the limit their bounds. */
+/* Sets the flows whose wishes are within the limit to their bounds. */
 static void grant_wishes(Graph *graph, double limit, Left *left)
 {
-  bool last = left->most_wish <= limit; /* then nobody asks for what the links have left */
+  bool last = left->most_wish <= limit; /* then no flow needs what remains on the links */
   left->least_wish = INFINITY;
   for (int64_t i = 0; i < graph->changed_count; i++) {
     Flow *flow = &graph->flow[graph->changed[i].slot];
@@ -85,7 +85,7 @@ static void grant_wishes(Graph *graph, double limit, Left *left)
   }
 }
 
-/* Gives the flows of a link that have no rate yet their shares of it. */
+/* Sets the flows of a link that have no rate yet to their shares of it. */
 static void divide(Graph *graph, Link *link, double fair, Left *left)
 {
   for (int32_t i = link->head; i != NOTHING; i = graph->entry[i].after) {

@@ -4,7 +4,7 @@
 
 #include "state.h"
 
-/* Finds the rates of the flows of a change.  Returns DONE, or BAD_INPUT if there are none. */
+/* Computes the rates of the flows of a change.  Returns DONE, or BAD_INPUT if no rates solve it. */
 int share(Graph *graph);
 
 #endif

@@ -1,10 +1,10 @@
-/* The messages that are delayed by their latency, as a heap by the dates at which their flows begin. */
+/* Messages waiting for their latency to pass, as a heap by the dates at which their flows begin. */
 #ifndef PREDICTOR_DPGRAPH_STARTS_H
 #define PREDICTOR_DPGRAPH_STARTS_H
 
 #include "heap.h"
 
-/* Adds a message of a kind; there has to be room. */
+/* Adds a message of a kind; the heap must have room for it. */
 static inline void starts_push(Heap *starts, double date_s, int32_t message, int32_t kind)
 {
   Event *event = starts->event;
@@ -19,7 +19,7 @@ static inline void starts_push(Heap *starts, double date_s, int32_t message, int
   event[i] = (Event){date_s, message, kind};
 }
 
-/* Takes the first message and returns it. */
+/* Removes the first message and returns it. */
 static inline Event starts_pop(Heap *starts)
 {
   Event *event = starts->event;

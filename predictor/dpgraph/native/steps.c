@@ -4,7 +4,7 @@
 
 #include "rounds.h"
 
-/* The steps that have been made. */
+/* The number of steps and values made so far. */
 typedef struct {
   int64_t steps, values;
 } Made;

@@ -123,7 +123,7 @@ def test_ranks_that_wait_for_each_other_are_said():
     network = NetworkModel(
         {**network.ways, ("h1", "h0"): network.ways["h0", "h1"]}, network.capacity_Bps, PLAIN, network.protocol
     )
-    with pytest.raises(UserError, match="waits for ever"):
+    with pytest.raises(UserError, match="waits forever"):
         ends(network, send(1, 300, 0) + receive(1, 1), send(0, 300, 0) + receive(0, 1))
 
 

@@ -99,9 +99,9 @@ def test_the_message_of_c_is_that_of_python():
 
 def test_the_constants_of_c_are_those_of_python():
     graph, structural = constants(GRAPH_H), constants(STRUCTURAL_H)
-    names = "COMPUTE SEND RECV WAIT_SENT WAIT_RECEIVED PROBE MARK SLEEP LOOK BACK".split()
+    names = "COMPUTE SEND RECV WAIT_SENT WAIT_RECEIVED PROBE MARK SLEEP POLL BACK".split()
     assert [graph[name] for name in names] == [getattr(instructions, name) for name in names]
-    styles, sides = "LOOK_EACH LOOK_ANY LOOK_FOR LOOK_AGAIN".split(), "SIDE_SENT SIDE_RECEIVED SIDE_FOUND".split()
+    styles, sides = "POLL_EACH POLL_ANY POLL_FOR POLL_AGAIN".split(), "SIDE_SENT SIDE_RECEIVED SIDE_FOUND".split()
     names = [name.partition("_")[2] for name in (*styles, *sides)]
     assert [graph[name] for name in (*styles, *sides)] == [getattr(instructions, name) for name in names]
     roles = {"NONE": "CLOSED", "SEND": "SENDS", "REPLY": "REPLIES", "RECEIVE": "RECEIVES", "ANY": "RECEIVES_ANY"}

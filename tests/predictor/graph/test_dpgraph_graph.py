@@ -23,8 +23,8 @@ from predictor.graph.graph import (
     execution_time_s,
     graph_of,
     process_times_s,
-    timed_section,
 )
+from predictor.graph.section import timed_section
 from predictor.sends.components import MessageComponents
 
 
@@ -228,7 +228,7 @@ def test_few_programs_are_kept_and_those_made_again_are_the_same():
 
 def test_who_waits_for_what_was_never_begun_is_refused():
     wait = [(Kind.WAIT, 0, 0, 0, -1, 0, 7, 0, 0, 0, 0)]
-    with pytest.raises(UserError, match="it waits for an operation that it has not begun"):
+    with pytest.raises(UserError, match="it waits for an operation that it did not begin"):
         graph_of(recording([compute(1), wait]))
 
 

@@ -208,11 +208,11 @@ def test_messages_to_oneself_are_not_counted():
     assert (work.self_bytes, dict(work.processes[0].messages)) == (80, {})
 
 
-def test_seconds_and_looks_that_the_sums_leave_out_are_cautioned():
+def test_seconds_and_polls_that_the_sums_leave_out_are_cautioned():
     rows = [
         (Kind.ELAPSE, 0, Elapse.ASLEEP, -1, -1, -1, -1, 0, 1.5, 0, 0),
         (Kind.ELAPSE, 0, Elapse.ON_CORE, -1, -1, -1, -1, 0, 0.5, 0, 0),
-        (Kind.LOOK, 0, 0, -1, -1, -1, 0, 1, 0, 0, 0),
+        (Kind.POLL, 0, 0, -1, -1, -1, 0, 1, 0, 0, 0),
     ]
 
     def said(*ranks):
@@ -221,7 +221,7 @@ def test_seconds_and_looks_that_the_sums_leave_out_are_cautioned():
 
     assert "up to 2 s of a rank" in said(rows[:2], rows[:1])
     assert "MPI_Test" not in said(rows[:2], rows[:1])
-    assert said([], rows[2:]).startswith("looks for messages (MPI_Test")
+    assert said([], rows[2:]).startswith("polls for messages (MPI_Test")
     assert said([], []) == ""
 
 

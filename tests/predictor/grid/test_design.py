@@ -376,7 +376,7 @@ def test_any_predictor_can_be_asked(design, runner):
     path = design(SLOW, FAST, gigabit, EP, budget=2600, clusters="most = 2\nleast = 2\nsizes = [1, 2]")
     found = searched(path, runner, model="hcf")
     # A grid of one node per cluster is HCF's probe itself, so its prediction would need a run of the target.
-    reason = "the evidence asked for is a run of the target itself"
+    reason = "the requested evidence is a run of the target itself"
     assert all(reason in text for text in found.unanswered)
     assert found.unanswered.total() == 3  # slow and slow, slow and fast, fast and fast
     assert str(found.best[0].candidate) == "2 fast + 2 fast"
@@ -384,9 +384,9 @@ def test_any_predictor_can_be_asked(design, runner):
 
 
 def test_what_a_predictor_distrusts_is_passed_on(design, capsys):
-    path = design(SLOW, '[[networks]]\nname = "gigabit"\n', CG, clusters="most = 1\nsizes = [2]")
+    path = design(SLOW, '[[networks]]\nname = "gigabit"\n', CG, clusters="most = 1\nsizes = [4]")
     assert main([str(path), "--predictor", "hcf"]) == 0
     out = capsys.readouterr().out
-    assert "caution: grid 1, 2 slow: cg S: the probe has one node and so no communication" in out
+    assert "caution: grid 1, 4 slow: cg S: compute share" in out
     assert main([str(path), "--predictor", "hcf", "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["best"][0]["flags"]

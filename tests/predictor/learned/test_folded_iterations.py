@@ -57,6 +57,7 @@ def test_one_iteration_stands_for_all_where_they_are_alike():
             assert sections.flops(iterations).tolist() == pytest.approx(full.flops(iterations).tolist())
         assert sections.pairs.tolist() == full.pairs.tolist()
         assert sections.looped(1).nmessages < 0.4 * full.program().nmessages
+        assert not sections.polls and not full.polls
 
 
 def test_a_folded_iteration_that_does_not_fit_into_memory_is_refused_before_it_is_expected(monkeypatch):

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from apps.programs.problem import problem
-from apps.recording.events import EVENT, FROM_ANY, Kind, Mark, Recording
+from apps.recording.events import EVENT, FROM_ANY, Kind, Mark, Op, Recording
 from predictor.learned import naming
 from predictor.learned.any_source import by_source
 from predictor.learned.errors import CannotContinue
@@ -73,6 +73,24 @@ def pipeline(rank):
 
 def test_a_pipeline_begins_again_on_ranks_that_do_not_show_it():
     check_exact(pipeline, (4, 6, 9), 20)
+
+
+def wave_front(rank):
+    for _ in range(3):
+        for _ in range(4):
+            before, behind = ([end for end in neighbours(rank) if end[0] % 2 == way] for way in (0, 1))
+            for way, there in before:
+                rank.add(Kind.WAIT, 11 + way, request=rank.start(Kind.RECV, 10 + way, there, way, 80))
+            rank.add(Kind.COMPUTE, 0, amount=1000.0)
+            for way, there in behind:
+                rank.add(Kind.WAIT, 21 + way, request=rank.start(Kind.SEND, 20 + way, there, way - 1, 80))
+        rank.add(Kind.COLLECTIVE, 30, op=Op.BARRIER, comm=0)
+
+
+@pytest.mark.parametrize("axes", [1, 2])
+def test_a_wave_front_has_its_lines_where_a_barrier_ends_each_sweep(axes):
+    # The first rank goes back from the barrier to its send, beside the lines that other ranks begin with a receive.
+    check_exact(wave_front, (4, 9, 12, 16), 36, axes)
 
 
 def test_the_lines_of_a_pipeline_are_a_loop_where_a_barrier_comes_once_for_all_of_them():
@@ -221,7 +239,7 @@ def with_looks(rank):
         begun = []
         for way, there in neighbours(rank):
             begun += [rank.start(kind, 10 + 2 * way + kind, there, 1, 8) for kind in (Kind.SEND, Kind.RECV)]
-        rank.add(Kind.LOOK, 20, tag=5, request=len(rank.looked), size=len(begun))
+        rank.add(Kind.POLL, 20, tag=5, request=len(rank.looked), size=len(begun))
         rank.looked += begun
         found = begun[0::2] if mixed(step, rank.rank, rank.nranks) % 3 or len(begun) < 4 else [*begun[:3]]
         found += [] if set(begun[0::2]) <= set(found) else begun[2::2]
@@ -246,7 +264,7 @@ def test_what_looks_find_leads_nowhere_if_all_is_waited_for_behind_them():
 def test_a_look_that_finds_all_decides_what_comes_next():
     recording = recorded(with_looks, 4)
     events = recording.events[1].copy()
-    events["mode"][events["kind"] == Kind.LOOK] = 1
+    events["mode"][events["kind"] == Kind.POLL] = 1
     with pytest.raises(CannotContinue, match="its course depends on what it finds"):
         without_finds(events, recording.counts[1])
 

@@ -7,12 +7,13 @@ import pytest
 
 from apps.recording.events import EVENT, Kind, Recording
 from predictor.learned import trees
+from predictor.learned.bits import formula_bits
 from predictor.learned.branches import Branches
 from predictor.learned.errors import CannotContinue
 from predictor.learned.features import Space
-from predictor.learned.grids import as_in_smpi, most_cubic, rivals
+from predictor.learned.grids import as_in_smpi, most_cubic, of_least_surface, rivals
 from predictor.learned.matching import check_matched, difference
-from predictor.learned.models import Notes, evaluate
+from predictor.learned.models import Formula, Notes, evaluate
 from predictor.learned.rows import Rows, keys_of
 from predictor.learned.scatter import scatter_of
 
@@ -35,6 +36,20 @@ def test_smpi_divides_differently_where_an_odd_square_is_left():
     assert (most_cubic(18, 2), as_in_smpi(18, 2)) == ((6, 3), (9, 2))
     assert rivals("2-D, long side slow", [4, 8, 12]) == ["2-D, as MPI_Dims_create of SMPI"]
     assert not rivals("2-D, long side slow", [4, 8, 12, 18])
+
+
+def test_hpcg_divides_by_prime_factors():
+    # Along z, y and x, as ComputeOptimalShapeXYZ of HPCG 3.1 prints them.
+    sides = {2: (1, 1, 2), 4: (1, 2, 2), 12: (2, 3, 2), 16: (2, 2, 4), 18: (3, 3, 2), 30: (5, 3, 2), 36: (3, 3, 4)}
+    sides |= {45: (3, 5, 3), 54: (6, 3, 3), 60: (5, 3, 4), 72: (6, 3, 4), 108: (6, 6, 3), 128: (4, 4, 8)}
+    assert {nranks: of_least_surface(nranks) for nranks in sides} == sides
+
+
+def test_shares_of_one_kind_are_likelier_than_a_mixture_that_is_the_same_on_all_recordings():
+    space = Space("3-D, long side slow", [62, 64])  # the inner points of Himeno, and all
+    alike = Formula(((34.0, ("e0:62", "e1:62", "e2:62")),))
+    for other in ("u2:64", "e2-1:64", "s2:62"):
+        assert formula_bits(Formula(((34.0, ("e0:62", "e1:62", other)),)), space) > formula_bits(alike, space) + 8
 
 
 def learned_number(values_of, counts, held_out, numbers, grid="line"):
@@ -60,6 +75,29 @@ def test_the_ends_of_a_line_are_cases():
     found, space = learned_number(cost, (4, 6, 9), 9, [])
     assert found.confirmed
     assert evaluate(found.model, space, rows_of(12), Notes()) == pytest.approx([5.0, *[7.0] * 10, 5.0])
+
+
+def in_turns(turns, *counts):
+    """Return rows of ranks that have a loop of so many turns."""
+    base = rows_of(*counts)
+    index = np.tile(np.arange(turns), len(base))[:, None]
+    every = np.repeat(np.arange(len(base)), turns)
+    return Rows(base.nranks[every], base.rank[every], index, np.full_like(index, turns), index)
+
+
+def test_the_update_behind_a_panel_is_for_the_own_columns_right_of_it():
+    # Of 24 panels the rank of the j-th is j modulo P; counted one by one.  Rank 0 has a column more.
+    def update(rows):
+        panels = [[j for j in range(24) if j % p == r] for p, r in zip(rows.nranks, rows.rank, strict=True)]
+        right = [sum(j > now for j in own) for own, now in zip(panels, rows.index[:, 0], strict=True)]
+        below = 23 - rows.index[:, 0]
+        return (1e9 / 3 * below + 1e8 / 7) * (np.array(right) + (rows.rank == 0))
+
+    space, seen = Space("line", []), in_turns(24, 3, 4, 5, 6)
+    found = Branches(space, 6).number(seen, update(seen))
+    assert found.confirmed
+    there = in_turns(24, 12)
+    np.testing.assert_allclose(evaluate(found.model, space, there, Notes()), update(there), rtol=1e-9, atol=0)
 
 
 def test_a_number_without_a_rule_has_no_model():

@@ -7,11 +7,10 @@ import pytest
 from validation.entrance.main import main
 
 _CALL = "{name} {when} at walltime {at_s:.9f}, cputime 0.02 seconds in thread 0."
-_MESSAGE = ("int count=10000", "MPI_Datatype datatype=14 (MPI_DOUBLE)", "int tag=7", "MPI_Comm comm=2 (MPI_COMM_WORLD)")
 
 
-def ring(folder, nranks):
-    """Write the texts of ranks that pass 80 kB around a ring, each after 0.1 s; return that of rank 0."""
+def ring(folder, nranks, count=20000, pause_s=0.1):
+    """Write the texts of ranks that pass integers around a ring, each after a pause; return that of rank 0."""
     folder.mkdir()
     for rank in range(nranks):
         lines, at_s = [], 100.0
@@ -23,11 +22,17 @@ def ring(folder, nranks):
             lines.append(_CALL.format(name=name, when="returning", at_s=at_s))
 
         call("MPI_Init", "int argc=1", 'string argv[1]=["./ring"]')
-        receive = ("MPI_Recv", *_MESSAGE, f"int source={(rank - 1) % nranks}", "MPI_Status status=<IGNORED>")
+        message = (
+            f"int count={count}",
+            "MPI_Datatype datatype=9 (MPI_INT)",
+            "int tag=7",
+            "MPI_Comm comm=2 (MPI_COMM_WORLD)",
+        )
+        receive = ("MPI_Recv", *message, f"int source={(rank - 1) % nranks}", "MPI_Status status=<IGNORED>")
         if rank:
             call(*receive)
-        at_s += 0.1
-        call("MPI_Send", *_MESSAGE, f"int dest={(rank + 1) % nranks}")
+        at_s += pause_s
+        call("MPI_Send", *message, f"int dest={(rank + 1) % nranks}")
         if not rank:
             call(*receive)
         call("MPI_Finalize")
@@ -49,6 +54,27 @@ def test_recordings_of_the_user_are_learned_and_continued(capsys, tmp_path):
     assert learned["time_s"] == pytest.approx(recorded["time_s"], rel=1e-9)
     assert learned["low_s"] is None and {call["state"] for call in learned["calls"]} == {"exact"}
     assert learned["cost"]["node_s"] == 0
+
+
+def test_an_answer_that_is_assumed_has_no_range(capsys, tmp_path):
+    # A message has 960 / P bytes, which is a multiple of 8 on all numbers of ranks but the target's.
+    few = ",".join(ring(tmp_path / f"on{nranks}", nranks, 240 // nranks, 0) for nranks in (3, 5, 6))
+    words = ["--recording", few, "--known", "n=240"]
+    learned = predicted(capsys, *words, "--predictor", "learned:known", "--ranks", "16")
+    assert {call["state"] for call in learned["calls"]} == {"exact", "assumed"}
+    assert learned["low_s"] is None and learned["high_s"] is None
+    assert "is not known" in learned["no_interval"]
+
+
+def test_a_platform_with_other_collectives_is_refused_before_anything_is_learned(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("predictor.learned.predictor._learned", None)
+    few = ",".join(ring(tmp_path / f"on{nranks}", nranks) for nranks in (3, 5, 6))
+    words = ["--recording", few, "--recorded-gflops", "10", "--scenario", "grid4x4", "--ranks", "12"]
+    calibrated = ["--cfg", "smpi/coll-selector:ompi", "--predictor", "learned:known"]
+    assert main(["predict", *words, *calibrated]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "smpi/coll-selector:ompi: the graph predictor does not model this option" in said
+    assert "use dpgraph or learned, which measure the network" in said
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from apps.programs.problem import problem, sized_problem
 from platforms.errors import UserError
 from platforms.grids.scenario import named_grid
 from platforms.model.placement import configured
@@ -18,8 +19,8 @@ from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.sizes import kernel_sizes
 from predictor.base import OutOfRange, Prediction
 from predictor.nodes import command
-from predictor.nodes.arguments import construction_from_request
 from predictor.nodes.cli import main
+from predictor.nodes.sizes import usual_construction
 from predictor.nodes.study import Study
 
 SCENARIO = """
@@ -389,9 +390,12 @@ def test_a_real_choice(tmp_path, capsys):
 
 
 def test_the_papers_benchmarks_have_their_sizes_of_construction():
-    assert construction_from_request(SimpleNamespace(construction=None, app="hpl")) == kernel_sizes("hpl").construction
-    with pytest.raises(UserError, match="--construction: cg is not of the paper's benchmarks"):
-        construction_from_request(SimpleNamespace(construction=None, app="cg"))
+    assert usual_construction("hpl", sized_problem("hpl", 9600), 9600) == kernel_sizes("hpl").construction
+    # Of other programs N is halved, and of kernels with classes the smaller ones are taken: S, W and A of CG.
+    assert usual_construction("dot", sized_problem("dot", 6400), 6400) == (200, 400, 800, 1600, 3200)
+    assert usual_construction("cg", problem("cg", "B"), 75_000) == (1400, 7000, 14_000)
+    with pytest.raises(UserError, match="--construction: 1 size below cg W to measure"):
+        usual_construction("cg", problem("cg", "W"), 7000)
 
 
 def test_probes_are_a_few_iterations_of_the_three_best_of_distinct_ranks(pretend, capsys):

@@ -14,6 +14,7 @@ from predictor.base import Cost, Evidence, OutOfRange
 from predictor.registry import predictor
 from predictor.regression.fits import FIT_AMDAHL, FIT_LOG, FIT_LOGLINEAR
 from predictor.regression.flags import extrapolation_flags, time_flags
+from predictor.regression.hcf_growth import HCF_GROWTH, growth_exponent
 from predictor.regression.hcf_nnls import HCF_NNLS, probe_request
 from predictor.regression.lines import LogLine, PowerLaw, fit_log_line, fit_power_law
 from predictor.regression.smaller_runs import FEW, part, sizes, smaller_runs
@@ -250,3 +251,26 @@ def test_hcf_nnls_refuses_several_ranks_on_a_node_in_these_words():
         "Use one rank per node, or another predictor."
     )
     assert HCF_NNLS.requests([target]) == []
+
+
+def test_communication_grows_by_the_exponent_of_two_probes(answered):
+    # Clusters of 40 and 50 Gflop/s, 80 Gflop in all.  Communication is 3 s on 2 nodes and 6 s on 4, so it grows as
+    # equation (7) says: 24 s on 16.  Of sqrt P it is 3, 3 sqrt 2 and, on 16, 3 sqrt 8.
+    target = whole(8, 8)
+
+    def compute_s(ranks):
+        return tuple(80 / ranks / (40 if rank < ranks // 2 else 50) for rank in range(ranks))
+
+    for comm_s, expected_s in ((lambda P: 1.5 * P, 24.0), (lambda P: 3 * (P / 2) ** 0.5, 3 * 8**0.5)):
+        found = answered(HCF_GROWTH, target, lambda P, comm_s=comm_s: 80 / P / 40 + comm_s(P), compute_s).predict(
+            target
+        )
+        assert found.parts == pytest.approx({"compute_s": 80 / 16 / 40, "comm_s": expected_s})
+        assert found.flags == ("16 nodes are 4 times those of the larger probe",)
+    assert growth_exponent(first_s=8.0, second_s=1.0, nodes=(2, 4)) == pytest.approx(-3)
+    assert [request.target.nodes for request in HCF_GROWTH.probes(target)] == [2, 4]
+    # Four nodes are the larger probe itself.
+    with pytest.raises(OutOfRange) as error:
+        HCF_GROWTH.probes(whole(2, 2))
+    assert "probes on 2 and 4 nodes tell no growth up to the target" in str(error.value)
+    assert HCF_GROWTH.further([target], []) == []

@@ -72,7 +72,7 @@ class StillDesk(Desk):
         self.asked.append((task, values))
         return {
             "show": {"text": "holds 16 hosts", "xml": "<platform/>", "hosts": 16, "svg": "<svg/>"},
-            "count": {"runs": 3, "predictions": 6, "plan": ["3 runs: 1 in the store"]},
+            "count": {"runs": 3, "predictions": 6, "plan": ["3 runs: 1 in the store"], "estimate": None},
             "expand": {"cases": [["grid4x2", "gigabit", "cg", "S", p, "block", "reference", "h"] for p in (2, 4, 8)]},
         }[task]
 
@@ -82,6 +82,9 @@ class StillDesk(Desk):
             data = {"tick_s": 1e-3, "span": 2, "activities": [], "mixes": [], "rows": [{"name": "</script>"}]}
             return {"title": "cg S", "iteration": 4, "recorded": 5, "span_s": 0.002, "clusters": ["a"],
                     "rows": [["rank 0 on a-0", 1, 0.001, 0.001, 0.0]], "data": data}  # fmt: skip
+        if task == "graph":
+            return {"title": "cg S", "iterations": 3, "what": "time", "predicted_s": 1.0, "simulated_s": 2.0,
+                    "cautions": [], "rows": [["MPI", "cg.c:66 <b>", 1.0, 2.0, 4.0, 8.0]]}  # fmt: skip
         return {}
 
 
@@ -108,6 +111,25 @@ def send(client):
         return client.post(path, data={"form_token": token, **(data or {})}, **options)
 
     return sent
+
+
+@pytest.fixture
+def person(client):
+    """Return a function that gives the browser of a person with an account, and a function that sends its forms."""
+
+    def made(role, name):
+        accounts = client.app.state.accounts
+        accounts.add_user(name, role, "correct horse battery")
+        session = accounts.begin(role, "127.0.0.1", user=name)
+        browser = TestClient(client.app, base_url=HERE, follow_redirects=False, cookies={"workbench_8765": session})
+
+        def post(path, **fields):
+            token = client.app.state.tokens.form(session)
+            return browser.post(path, data={"form_token": token, **fields}, headers={"origin": HERE})
+
+        return browser, post
+
+    return made
 
 
 @pytest.fixture

@@ -319,7 +319,8 @@ def test_the_lines_of_all_errors_are_marked_and_the_button_leads_from_one_to_the
     driver = visit("/applications/wrong.toml")
     marked = "Array.from(document.querySelectorAll('.wrong-line'), (one) => one.textContent)"
     until(driver, f"{marked}.length > 0")
-    assert driver.execute_script(f"return {marked}") == wrong and len(wrong) == 3
+    lines = driver.find_element("id", "bar").get_attribute("data-lines")
+    assert lines.split() == wrong and len(wrong) == 3
     button = driver.find_element("id", "to-line")
     for number, line in enumerate([*wrong, wrong[0]]):
         assert button.text == f"Go to line {line}, with an error, {number % 3 + 1} of 3"
@@ -328,6 +329,7 @@ def test_the_lines_of_all_errors_are_marked_and_the_button_leads_from_one_to_the
             "const t = document.getElementById('text'); return t.value.slice(0, t.selectionStart).split('\\n').length"
         )
         assert driver.execute_script(chosen) == int(line)
+        assert line in driver.execute_script(f"return {marked}")  # of the lines in view
     logged = driver.get_log("browser")
     assert all("507" in one["message"] for one in logged)  # of the full disk of the test before
 

@@ -8,6 +8,7 @@ import pytest
 
 from platforms.errors import UserError
 from validation.workbench.dispatch.dispatcher import Dispatcher
+from validation.workbench.queue.logs import MOST_LOG, keep_log, log_of, runs_with_logs
 from validation.workbench.queue.results import PAGE, ResultsView, one_result
 from validation.workbench.queue.states import Queue
 from validation.workbench.queue.tables import Tables
@@ -170,11 +171,17 @@ class FakeWorker:
     def __init__(self, row, ends=None):
         self.row, self.ends, self.made = row, ends, 0
 
+    pid = 4711
+
+    def said(self):
+        return ["warning: <script>alert(1)</script>"]
+
     def value(self, task):
         return {"most": 2}
 
     def ask(self, task, *, text, cases, hashes):
         for case in cases:
+            yield {"case": case, "log": f"[    0.10 s] hcf predicts case {case}"}
             if self.made == self.ends:
                 raise WorkerEnded("the worker process has ended (signal 11)")
             self.made += 1
@@ -199,6 +206,38 @@ def test_the_dispatcher_makes_all_runs(project, queue, cases, row, monkeypatch):
     suite = queue.add("one", "Ann", cases(5))
     dispatched(project, queue, FakeWorker(row), monkeypatch)
     assert counts(queue, suite) == {"done": 5}
+    log = log_of(queue.tables, queue.runs(suite)[4]["id"])
+    assert "process 4711" in log and "hcf predicts case 4" in log and "hcf predicts case 3" not in log
+    (end,) = queue.ends()
+    assert (end["suite"], end["name"], end["owner"], end["state"], end["counts"]) == (suite, "one", "Ann", "done", {
+        "done": 5})  # fmt: skip
+
+
+def test_logs_are_limited_and_leave_with_their_suite(queue, cases, row, monkeypatch):
+    first, second = queue.add("one", "Ann", cases(1)), queue.add("two", "Ann", cases(2))
+    keep_log(queue.tables, first, 1, ["x" * 3000] * 100, failed=False)
+    assert len(log_of(queue.tables, 1)) < MOST_LOG + 100 and "[...]" in log_of(queue.tables, 1)
+    keep_log(queue.tables, first, 1, ["\x1b[2J\u202e"], failed=False)
+    assert log_of(queue.tables, 1).isprintable()
+    monkeypatch.setattr("validation.workbench.queue.logs.MOST_OF_SUITE", 10)
+    keep_log(queue.tables, second, 2, ["done, at length"], failed=False)
+    keep_log(queue.tables, second, 3, ["failed, at length"], failed=True)
+    assert log_of(queue.tables, 2) is None and log_of(queue.tables, 3) == "failed, at length"
+    assert runs_with_logs(queue.tables, [1, 2, 3]) == {1, 3}
+    queue.remove(second)
+    assert log_of(queue.tables, 3) is None
+
+
+def test_a_suite_ends_again_when_its_failed_runs_were_tried_again_or_it_is_cancelled(queue, cases, row):
+    suite = queue.add("one", "Ann", cases(2))
+    for run in queue.take(2).runs.values():
+        queue.finish(run, [], "no route")
+    queue.cancel(suite)  # nothing waits: it does not end again
+    assert [end["state"] for end in queue.ends()] == ["failed"]
+    queue.retry(suite)
+    queue.cancel(suite)
+    assert [end["state"] for end in queue.ends()] == ["cancelled", "failed"]
+    assert [end["counts"] for end in queue.ends(after=1)] == [{"cancelled": 2}]
 
 
 def test_the_run_of_a_worker_that_ends_fails_with_the_reason(project, queue, cases, row, monkeypatch):

@@ -15,6 +15,8 @@ from validation.workbench.project.suite_files import SuiteForm, check_files, rea
 from validation.workbench.queue.results import ResultsView
 from validation.workbench.queue.suites import QueuedCase
 from validation.workbench.work import showing
+from validation.workbench.work.campaigns import campaign_of, content_of
+from validation.workbench.work.graphs import graph
 from validation.workbench.work.tables import parquet
 
 SUITE = 'scenarios = ["grid4x2"]\napps = ["cg"]\nclasses = ["S"]\npredictors = ["hcf", "npt"]\n'
@@ -77,7 +79,8 @@ def test_wrong_or_foreign_files_of_measured_times_are_told(client, project, done
 
 
 def test_a_suite_is_removed_after_a_question(client, send, desk, done):
-    desk.record(1)
+    desk.record("timeline", 1)
+    desk.record("graph", 1)
     (desk.project.private / "reports").mkdir()
     desk.reports.path(done).write_text("x")
     text = client.get("/queue/1/remove").text
@@ -116,6 +119,33 @@ def test_the_timeline_is_recorded_once_and_then_shown(client, send, desk, done):
     assert text.count("</script>") == text.count("<script")  # the data cannot end their element
     answer = client.get("/timeline.js")
     assert answer.headers["content-type"].startswith("text/javascript") and "class Timeline" in answer.text
+
+
+def test_the_graph_is_recorded_once_and_then_shown(client, send, desk, done):
+    assert 'href="/results/2/graph"' in client.get("/results/2").text
+    assert "not recorded yet" in client.get("/results/2/graph").text
+    for _ in range(2):
+        assert send("/results/2/graph").headers["location"] == "/results/2/graph"
+    assert [task for task, _ in desk.asked] == ["graph"]
+    text = client.get("/results/2/graph").text
+    assert "cg.c:66 &lt;b&gt;" in text and "-50.00" in text  # the graph says 1 s, and the simulation 2 s
+    assert client.post("/results/2/graph", headers={"origin": "http://evil.example"}).status_code == 403
+
+
+def test_the_graph_of_a_run_has_the_time_of_its_simulation_by_place(tmp_path):
+    (tmp_path / "suites").mkdir()
+    text = 'scenarios = ["grid4x2"]\napps = ["ep"]\nclasses = ["S"]\nranks = [4]\npredictors = ["hcf"]\n'
+    known = content_of(campaign_of(tmp_path, text).cases[0].target)
+    made = next(graph(tmp_path, text, 0, known))
+    path_s = sum(row[3] for row in made["rows"])
+    assert path_s == pytest.approx(made["simulated_s"], rel=0.01)  # the critical path is the run time, but for clocks
+    assert sum(row[2] for row in made["rows"]) == pytest.approx(made["predicted_s"], rel=1e-6)
+    places = {row[1] for row in made["rows"]}
+    assert any(place.startswith("ep.c:") for place in places)
+    computed = [row for row in made["rows"] if row[0] == "computation"]
+    assert [row[4] for row in computed] == pytest.approx([row[5] for row in computed])  # both count the same operations
+    with pytest.raises(UserError, match="has changed since"):
+        next(graph(tmp_path, text, 0, "another hash"))
 
 
 def test_there_is_no_report_before_all_runs_are_done(client, send, desk, cases):
@@ -190,6 +220,8 @@ def test_a_waiting_program_does_not_run_on_a_server_that_no_longer_allows_progra
     dispatcher = Dispatcher(project, desk.queue, lambda number: OWN)
 
     class Refusing:
+        pid, said = None, list
+
         def ask(self, *words, **values):
             raise AssertionError("the worker was asked")
 

@@ -61,6 +61,11 @@ class Worker:
     def __init__(self, row):
         self._row = row
 
+    pid = None
+
+    def said(self):
+        return []
+
     def value(self, task):
         return {"most": 1}
 

@@ -4,6 +4,7 @@ import csv
 import io
 import re
 from html import unescape
+from pathlib import Path
 
 import pytest
 
@@ -88,8 +89,8 @@ def test_the_usual_columns_are_not_named_in_an_address(filled):
 
 @pytest.mark.parametrize(
     "query",
-    ["column=nothing", "column=app'--", "sort=v:x", f"q={'x' * (MOST_TEXT + 1)}", "mark=x", "marked=all", "run=-1",
-     "&".join(f"mark={number}" for number in range(1, MOST_MARKS + 2))],
+    ["column=nothing", "column=app'--", "sort=v:x", f"q={'x' * (MOST_TEXT + 1)}", f"q={'+x' * 13}", "mark=x",
+     "marked=all", "run=-1", "&".join(f"mark={number}" for number in range(1, MOST_MARKS + 2))],
 )  # fmt: skip
 def test_what_is_not_known_in_an_address_is_refused_in_one_line(client, filled, query):
     answer = client.get(f"/results?{query}")
@@ -150,6 +151,14 @@ def test_numbers_have_one_spelling():
     assert [number_text(value) for value in (2e10, 20000000000, 1.5e-6, 12800, 1500.0, 0.04, -0.5, 10**15 + 1)] == [
         "2e10", "2e10", "1.5e-6", "12,800", "1,500", "0.04", "-0.5", "1,000,000,000,000,001"
     ]  # fmt: skip
+
+
+def test_no_page_spells_numbers_and_units_in_its_own_way():
+    room = Path(number_text.__code__.co_filename).parents[1]
+    own = re.compile(r"""\{:,[^"']*\}.{0,2}\.format|:,?\.\d+g|\bWh\b|\u00b5s|\u03bcs""")
+    files = [*room.glob("web/templates/*.html"), *room.glob("pages/*.py"), *room.glob("web/*.py")]
+    wrong = {str(path): own.findall(path.read_text("utf-8")) for path in files}
+    assert {path: found for path, found in wrong.items() if found} == {}
 
 
 def test_a_time_names_its_zone():

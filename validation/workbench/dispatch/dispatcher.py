@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from platforms.errors import UserError
+from validation.workbench.dispatch.places import Doing, Place, shown_places
 from validation.workbench.project.folder import Project
 from validation.workbench.project.suite_files import check_files
+from validation.workbench.queue.logs import keep_log
 from validation.workbench.queue.states import Queue
 from validation.workbench.queue.suites import Job
 from validation.workbench.work.process import Worker, WorkerEnded
@@ -19,6 +22,7 @@ from validation.workbench.work.process import Worker, WorkerEnded
 _Value = TypeVar("_Value")
 _LOOK_S = 5.0  # longest time between two looks at the queue
 _PAUSE_S = 2.0  # after a worker that could not begin
+_TOLD_S = 2.0  # interval between two signs of what the places do, which pages answer with a request each
 
 
 class Dispatcher:
@@ -36,8 +40,10 @@ class Dispatcher:
         self._project, self._queue, self._text_of = project, queue, text_of
         self._stopped = threading.Event()
         self._lock, self._beginning, self._begun = threading.Lock(), threading.Lock(), False
-        self._at_work: dict[int, tuple[int, Worker]] = {}  # suite and worker by number of the place
+        self._at_work: dict[int, Place] = {}  # by number of the place
+        self.has_begun = False  # a worker process has made a run
         self.far_places: int | None = None  # of the scheduler, as far as it is known
+        self._told_s = 0.0
         self.trouble = ""  # why no run can be made, such as a scheduler that does not answer
         places = 1 if project.scheduler is not None else project.jobs
         self._threads = [
@@ -45,10 +51,10 @@ class Dispatcher:
             for place in range(places)
         ]
 
-    def at_work(self) -> list[int | None]:
-        """Return for each place the suite whose runs are made there; None: it is idle."""
+    def at_work(self) -> list[Doing | None]:
+        """Return for each place what it works on; None: it is idle."""
         with self._lock:
-            return [suite[0] if (suite := self._at_work.get(place)) else None for place in range(len(self._threads))]
+            return shown_places(self._at_work, len(self._threads))
 
     def start(self) -> None:
         """Begin with the runs that wait; those that ran when the last server ended wait again."""
@@ -73,7 +79,7 @@ class Dispatcher:
 
     def _end(self, chosen: Callable[[int], bool]) -> None:
         with self._lock:
-            workers = [worker for suite, worker in self._at_work.values() if chosen(suite)]
+            workers = [place.worker for place in self._at_work.values() if chosen(place.job.suite)]
         enders = [threading.Thread(target=worker.stop) for worker in workers]
         for ender in enders:
             ender.start()
@@ -122,9 +128,10 @@ class Dispatcher:
             self.trouble = text
             self._queue.changes.add()
 
-    def _make(self, place: int, worker: Worker, job: Job) -> None:
+    def _make(self, number: int, worker: Worker, job: Job) -> None:
+        place = Place(job, worker)
         with self._lock:
-            self._at_work[place] = job.suite, worker
+            self._at_work[number] = place
         left = dict(job.runs)
         try:
             text = self._text_of(job.suite)
@@ -132,8 +139,11 @@ class Dispatcher:
             numbers = list(job.runs)
             hashes = [job.hashes[number] for number in numbers]
             for answer in worker.ask("run", text=text, cases=numbers, hashes=hashes):
-                run = left.pop(answer["case"])
-                self._kept(partial(self._queue.finish, run, answer["results"], answer["reason"]))
+                if "log" in answer:
+                    self._hear(place, answer)
+                    continue
+                self.has_begun = True
+                self._finish(place, number, left.pop(answer["case"]), answer["results"], answer["reason"])
             reason = "the suite as it was queued has no such run any more. Queue it again."
         except UserError as err:
             reason = str(err)
@@ -143,6 +153,22 @@ class Dispatcher:
                 return  # what is left waits again
         finally:
             with self._lock:
-                self._at_work.pop(place, None)
+                self._at_work.pop(number, None)
         for run in left.values():  # a run that was cancelled stays so
-            self._kept(partial(self._queue.finish, run, [], reason))
+            self._finish(place, number, run, [], reason)
+
+    def _hear(self, place: Place, answer: dict[str, Any]) -> None:
+        """Take a line of a log, and let pages show what the place does now, but not too often."""
+        with self._lock:
+            place.hear(answer["case"], answer["log"])
+        if time.monotonic() - self._told_s >= _TOLD_S:
+            self._told_s = time.monotonic()
+            self._queue.changes.add()
+
+    def _finish(self, place: Place, number: int, run: int, results: list[dict[str, Any]], reason: str) -> None:
+        """Keep the results and the log of a run."""
+        with self._lock:
+            lines = place.log_of(run, reason, number)
+        if self._kept(partial(self._queue.finish, run, results, reason)):
+            keep = partial(keep_log, self._queue.tables, place.job.suite, run, lines, failed=bool(reason))
+            self._kept(keep)

@@ -10,7 +10,8 @@ from importlib.resources import files
 from typing import Any
 
 from platforms.errors import UserError
-from platforms.files.toml_places import Path, places_of
+from platforms.files.toml_places import Path
+from validation.workbench.editing.reading import read_places
 from validation.workbench.editing.steps import EXAMPLES
 from validation.workbench.editing.toml_edit import TextEdit
 
@@ -153,7 +154,7 @@ class ApplicationEdit(TextEdit):
         return first, after.end()
 
     def _span(self, path: Path) -> tuple[int, int]:
-        span = places_of(self.text).values.get(path)
+        span = read_places(self.text).values.get(path)
         if span is None:
             raise UserError("step", "it is not written as a value of a list", "Change the text")
         return span

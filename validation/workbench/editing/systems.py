@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from platforms.errors import UserError
@@ -83,6 +83,14 @@ class SystemEdit:
             self._rename_in_links(part, value)
         return part.path
 
+    def set_values(self, parts: Sequence[Part], key: str, value: object) -> None:
+        """Give a key of several parts a value; None removes it."""
+        if "." in key or any(part.kind == "disk" for part in parts) or key == "name":
+            for part in parts:
+                self.set_value(part, key, value)
+            return
+        self._edit.set_keys([(part.path, key, value) for part in parts])
+
     def add(self, part: Part, kind: str) -> Path:
         """Add a new part of a kind to a part, and return its path.
 
@@ -110,28 +118,56 @@ class SystemEdit:
             self._add_lan(made)
         return made
 
-    def remove(self, part: Part) -> Path:
-        """Remove a part, and return the path of the part that it was in."""
-        if part.kind == "disk":
-            self._set_disks(part, part.path[-1], None)
-        elif not part.path or isinstance(part.path[-1], str):
-            raise UserError(part.title, "a system needs its top level", "Remove parts of it")
-        else:
-            self._edit.remove_table(part.path)
-        return part.path[:-2]
+    def place_for(self, part: Part, kind: str) -> Part:
+        """Return the part that gets a new part of a kind, if somebody adds it while this part is chosen.
 
-    def copy(self, part: Part) -> Path:
-        """Add a copy of a part beside it, with a name of its own, and return its path."""
+        It is this part or the nearest one around it that can have such a part, else the first one within it.
+
+        Raises:
+            UserError: There is none.
+        """
+        around = [other for other in self.tree.all_parts() if is_within(part.path, other.path)]
+        for other in [*reversed(around), *part.all_parts()]:
+            if other.kind in ADDED.get(kind, ()):
+                return other
+        problem = f"nothing here can have a {ADDED_TITLES.get(kind, kind)}"
+        raise UserError(part.title, problem, "Choose another part first")
+
+    def remove(self, parts: Sequence[Part]) -> Path:
+        """Remove parts, and return the path of the part that the first one was in."""
+        for part in parts:
+            if part.kind != "disk" and (not part.path or isinstance(part.path[-1], str)):
+                raise UserError(part.title, "a system needs its top level", "Remove parts of it")
+        parts = [part for part in parts if not any(_is_inside(part, other) for other in parts)]
+        for disk in reversed([part for part in parts if part.kind == "disk"]):
+            self._set_disks(disk, disk.path[-1], None)
+        self._edit.remove_tables([part.path for part in parts if part.kind != "disk"])
+        return parts[0].path[:-2]
+
+    def copy(self, parts: Sequence[Part]) -> list[Path]:
+        """Add a copy of each part beside it, with a name of its own, and return their paths."""
+        made: list[Path] = []
+        for part in sorted(parts, key=lambda part: _order(part.path), reverse=True):  # those before it stay in place
+            path = self._copy(part)
+            made = [path, *(_after_insertion(other, path) for other in made)]
+        return made
+
+    def _copy(self, part: Part) -> Path:
         if part.kind == "disk":
             raise UserError(part.title, "a node has a disk of a name once", "Add another disk")
         if not part.path or isinstance(part.path[-1], str):
             raise UserError(part.title, "a system has one top level", "Copy a part of it")
         made = self._edit.copy_table(part.path)
         if part.kind != "link":
-            self._edit.set_key(made, "name", self._free_name(part.name))
-            for inner in tree_of(self._edit.values).all_parts():
-                if inner.path != made and is_within(inner.path, made) and inner.kind in ("node", "lan", "wan"):
-                    self._edit.set_key(inner.path, "name", self._free_name(inner.name))
+            now = list(tree_of(self._edit.values).all_parts())
+            taken = {other.name for other in now}
+            names = []
+            for inner in now:
+                if inner.path == made or (is_within(inner.path, made) and inner.kind in ("node", "lan", "wan")):
+                    name = _free(taken, part.name if inner.path == made else inner.name)
+                    taken.add(name)
+                    names.append((inner.path, "name", name))
+            self._edit.set_keys(names)
         return made
 
     def shift(self, part: Part, *, up: bool) -> Path:
@@ -146,39 +182,26 @@ class SystemEdit:
         self._edit.swap_with_next((*part.path[:-1], min(number, there)))
         return (*part.path[:-1], there)
 
-    def targets(self, part: Part) -> list[Part]:
-        """Return the parts with which a part can be connected: what it can be moved into, and ends of new links."""
-        kinds = _MOVES.get(part.kind, ())
-        inside = [other for other in self.tree.all_parts() if is_within(other.path, part.path)]
-        reachable = [other for other in self.tree.all_parts() if other.kind in kinds and other not in inside]
-        reachable = [other for other in reachable if other.path != part.path[:-2]]
-        above = self._wan_of(part)
-        return (
-            reachable
-            if above is None
-            else reachable + [other for other in above.parts if other.kind != "link" and other != part]
-        )
-
-    def connect(self, part: Part, target: Part) -> Path:
-        """Connect two parts, and return the path of what was changed.
+    def connect(self, parts: Sequence[Part], target: Part) -> Path:
+        """Connect parts with another one, and return the path of what was changed last.
 
         Nodes move into a LAN, and a LAN or a WAN into a WAN.  Two levels of the same WAN get a link with values of its
         own; if the WAN is a star, the link from the first one to the hub.
         """
-        if target not in self.targets(part):
-            raise UserError(part.title, f"it cannot be connected with {target.title}", "Choose another part")
-        above = self._wan_of(part)
-        if above is not None and target in above.parts:
-            return self._edit.add_table(above.path, "links", self._link(above, part.name, target.name))
-        kind = "node" if part.kind == "node" else part.kind
-        if isinstance(part.path[-1], str):
-            raise UserError(part.title, "it is the top level", "Connect another part")
-        return self._edit.move_table(part.path, target.path, kind)
-
-    def _wan_of(self, part: Part) -> Part | None:
-        if part.kind not in ("lan", "wan"):
-            return None
-        return next((wan for wan in self.tree.all_parts() if wan.kind == "wan" and part in wan.parts), None)
+        path: Path = ()
+        there = target.path
+        for part in sorted(parts, key=lambda part: _order(part.path), reverse=True):
+            if target not in targets_of(self.tree, part):
+                raise UserError(part.title, f"it cannot be connected with {target.title}", "Choose another part")
+            above = _wan_of(self.tree, part)
+            if above is not None and target in above.parts:
+                path = self._edit.add_table(above.path, "links", self._link(above, part.name, target.name))
+                continue
+            if isinstance(part.path[-1], str):
+                raise UserError(part.title, "it is the top level", "Connect another part")
+            path = self._edit.move_table(part.path, there, part.kind)
+            there = path[:-2]
+        return path
 
     def _link(self, above: Part, first: str, second: str) -> dict[str, Any]:
         ends: dict[str, Any] = {"between": [first, second]} if above.values.get("shape") == "mesh" else {"to": first}
@@ -235,7 +258,7 @@ class SystemEdit:
         self._edit.set_key(node, "disks", disks or None)
 
     def _rename_in_links(self, part: Part, name: str) -> None:
-        above = self._wan_of(part)
+        above = _wan_of(self.tree, part)
         for link in above.parts if above is not None else ():
             if link.kind != "link":
                 continue
@@ -247,6 +270,43 @@ class SystemEdit:
 
     def _free_name(self, name: str) -> str:
         return _free({part.name for part in tree_of(self._edit.values).all_parts()}, name)
+
+
+def targets_of(tree: Part, part: Part) -> list[Part]:
+    """Return the parts with which a part can be connected: what it can be moved into, and ends of new links."""
+    kinds, above = _MOVES.get(part.kind, ()), _wan_of(tree, part)
+    reachable = [
+        other for other in tree.all_parts()
+        if other.kind in kinds and not is_within(other.path, part.path) and other.path != part.path[:-2]
+    ]  # fmt: skip
+    beside = above.parts if above is not None else ()
+    return reachable + [other for other in beside if other.kind != "link" and other is not part]
+
+
+def _wan_of(tree: Part, part: Part) -> Part | None:
+    """Return the WAN that a level is in."""
+    if part.kind not in ("lan", "wan"):
+        return None
+    return next((wan for wan in tree.all_parts() if wan.kind == "wan" and part in wan.parts), None)
+
+
+def _is_inside(part: Part, other: Part) -> bool:
+    return part is not other and is_within(part.path, other.path)
+
+
+def _order(path: Path) -> tuple[tuple[int, str], ...]:
+    """Return what sorts paths as their tables are numbered."""
+    return tuple((step, "") if isinstance(step, int) else (-1, step) for step in path)
+
+
+def _after_insertion(path: Path, inserted: Path) -> Path:
+    """Return what a path becomes when an element of a list is inserted."""
+    size = len(inserted)
+    same_list, new = path[: size - 1] == inserted[:-1] and len(path) >= size, inserted[-1]
+    here = path[size - 1] if same_list else None
+    if isinstance(here, int) and isinstance(new, int) and here >= new:
+        return (*path[: size - 1], here + 1, *path[size:])
+    return path
 
 
 def _free(taken: set[str], name: str) -> str:

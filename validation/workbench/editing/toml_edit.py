@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import copy
 import re
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import tomlkit
@@ -17,6 +16,7 @@ import tomlkit.exceptions
 
 from platforms.errors import UserError
 from platforms.files.toml_places import Path, Places, Section, places_of
+from validation.workbench.editing.reading import copied, read_places, read_values, values_after_change
 
 _HEADER = re.compile(r"([ \t]*\[\[?)[^\n#]*?(\]\]?[ \t]*(?:#[^\n]*)?\r?\n?)", re.DOTALL)
 
@@ -29,7 +29,7 @@ class TextEdit:
     def __init__(self, text: str):
         """Begin with a text that is sound TOML."""
         self.text = text
-        self.values: dict[str, Any] = tomllib.loads(text)
+        self.values: dict[str, Any] = copied(read_values(text))
 
     def result(self) -> str:
         """Return the changed text.
@@ -38,8 +38,8 @@ class TextEdit:
             UserError: The text does not have the changed values, so that the change has to be made by hand.
         """
         try:
-            same = tomllib.loads(self.text) == self.values
-        except tomllib.TOMLDecodeError:
+            same = values_after_change(self.text) == self.values
+        except UserError:
             same = False
         if not same:
             raise UserError(self._where, self._unchangeable, "Change the text")
@@ -77,6 +77,33 @@ class TomlEdit(TextEdit):
         else:
             self.table(path)[key] = value
 
+    def set_keys(self, changes: Sequence[tuple[Path, str, object]]) -> None:
+        """Give keys of different tables values, as ``set_key`` does for each; the tables have headers of their own.
+
+        Raises:
+            UserError: A table is written within a value.
+        """
+        places = self._places()
+        ordered = [(places.section(path), path, key, value) for path, key, value in changes]
+        tables_as_values = any(places.section((*path, key)) is not None for path, key, _ in changes)
+        if (
+            tables_as_values
+            or any(section is None for section, *_ in ordered)
+            or len({c[0] for c in changes}) < len(changes)
+        ):
+            for path, key, value in changes:
+                self.set_key(path, key, value)
+            return
+        # From the end of the text, so that the places of what is still to be changed stay right.
+        for _, path, key, value in sorted(ordered, key=lambda change: change[0].body if change[0] else 0, reverse=True):
+            if value is None and key not in self.table(path):
+                continue
+            self._in_section(places, path, key, value)
+            if value is None:
+                self.table(path).pop(key, None)
+            else:
+                self.table(path)[key] = value
+
     def add_table(self, path: Path, key: str, values: Mapping[str, object]) -> Path:
         """Add a table at the end of a list of tables, and return its path."""
         self._check_written(path, key)
@@ -98,12 +125,21 @@ class TomlEdit(TextEdit):
 
     def remove_table(self, path: Path) -> None:
         """Remove a table of a list, with the tables in it and the comments directly before them."""
-        self._extent(path)
-        self._cut(self._places().under(path))
-        tables, number = self._list_of(path)
-        del tables[number]
-        if not tables:
-            del self.table(path[:-2])[str(path[-2])]
+        self.remove_tables([path])
+
+    def remove_tables(self, paths: Sequence[Path]) -> None:
+        """Remove several tables of lists, none of them within another one, as ``remove_table`` does for each."""
+        for path in paths:
+            self._extent(path)
+        places = self._places()
+        cut = {section.start: section for path in paths for section in places.under(path)}
+        self._cut([cut[start] for start in sorted(cut)])
+        in_order = sorted(paths, key=lambda path: [f"{step:9}" for step in path])
+        for path in reversed(in_order):
+            tables, number = self._list_of(path)
+            del tables[number]
+            if not tables:
+                del self.table(path[:-2])[str(path[-2])]
 
     def swap_with_next(self, path: Path) -> None:
         """Exchange a table of a list with the next one."""
@@ -152,7 +188,7 @@ class TomlEdit(TextEdit):
         self.values[above] = {**values, key: [inner]}
 
     def _places(self) -> Places:
-        return places_of(self.text)
+        return read_places(self.text)
 
     def _list_of(self, path: Path) -> tuple[list[Any], int]:
         number = path[-1]

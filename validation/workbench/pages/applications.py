@@ -13,22 +13,24 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from platforms.errors import UserError
-from platforms.files.toml_places import places_of
 from platforms.system.scheduler import POLICIES
 from predictor.blocks.names import HARDWARE, POWER_RULES, SIMGRID
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.editing import drafts
 from validation.workbench.editing.applications import EXAMPLE_FILES, ApplicationEdit, example, path_of
 from validation.workbench.editing.drafts import Draft
+from validation.workbench.editing.reading import read_places
 from validation.workbench.editing.steps import EXAMPLES, Program, mark_error, programs_of
 from validation.workbench.pages import editor
-from validation.workbench.pages.editor import draft_fields, sentence, sound_values
+from validation.workbench.pages.editor import answer, checked_soon, draft_fields, sentence, sound_values
+from validation.workbench.pages.files import shown_items
 from validation.workbench.project.folder import Project
 from validation.workbench.project.platform_files import listed, located
-from validation.workbench.web.answers import desk_of, moved, page
+from validation.workbench.web.answers import desk_of, moved, page, saved_as
 from validation.workbench.web.forms import posted, texts
 
 KIND = "applications"
+_BLOCKS = ("bar", "message", "properties", "parts", "next")
 MODELS = (SIMGRID, HARDWARE, "galera+", "galera", "kask")
 _COUNT, _SET = "n:", "v:"  # before labels and variables, in the names of fields
 
@@ -56,10 +58,12 @@ async def begin(request: Request) -> Response:
 def _list(request: Request, given: Mapping[str, str] | None = None, error: str = "", status: int = 200) -> Response:
     project = desk_of(request).project
     unsaved = drafts.unsaved(project, KIND)
-    saved = [path.name for path in sorted(project.applications.glob("*.toml")) if path.is_file()]
-    names = sorted({*saved, *unsaved})
-    return page(request, "applications.html", status=status, names=names, unsaved=unsaved, examples=EXAMPLE_FILES,
-                given=given or {}, error=error)  # fmt: skip
+    shown = shown_items(request, KIND)
+    by_name = {item.name: item for item in shown["items"]}
+    new = {name for name in unsaved if not (project.applications / name).is_file()}
+    names = sorted({*by_name, *(() if shown["archived"] or shown["tag"] else new)})
+    return page(request, "applications.html", status=status, names=names, by_name=by_name, unsaved=unsaved,
+                examples=EXAMPLE_FILES, given=given or {}, error=error, **shown)  # fmt: skip
 
 
 def show(request: Request) -> Response:
@@ -76,7 +80,7 @@ async def change(request: Request) -> Response:
 def download(request: Request) -> Response:
     """Answer with the draft as a file."""
     draft = Draft(desk_of(request).project, KIND, request.path_params["name"])
-    headers = {"content-disposition": f'attachment; filename="{draft.name}"'}
+    headers = saved_as(draft.name)
     return Response(draft.version.text, media_type="application/toml", headers=headers)
 
 
@@ -112,14 +116,14 @@ def _page(
     request: Request, draft: Draft, given: Mapping[str, str], error: str = "", status: int = 200
 ) -> Response:  # fmt: skip
     values, syntax = sound_values(draft)
-    wrong, programs, checked = [str(syntax)] if syntax else [], list[Program](), None
+    wrong, programs, is_checked = [str(syntax)] if syntax else [], list[Program](), True
     lines: list[int | None] = [syntax.line] if syntax else []
     if values is not None:
-        places = places_of(draft.version.text)
+        places = read_places(draft.version.text)
         programs = programs_of(values, places)
-        checked = _checked(desk_of(request), draft)
-        wrong = [sentence(error) for error in checked["wrong"]]
-        paths = [tuple(error[3]) for error in checked["wrong"]]
+        checked, is_checked = checked_soon(request, draft, "", lambda: _checked(desk_of(request), draft))
+        wrong = [sentence(error) for error in (checked["wrong"] if checked else ())]
+        paths = [tuple(error[3]) for error in (checked["wrong"] if checked else ())]
         lines = [
             mark_error(programs, path, said) or places.line_of(path) for path, said in zip(paths, wrong, strict=True)
         ]
@@ -128,10 +132,10 @@ def _page(
     while part and part not in chosen:
         part = part.rpartition(".")[0]
     part = part or (programs[0].id if programs else "")
-    return page(
-        request, "application.html", status=status, **draft_fields(draft, KIND, wrong, lines), sound=values is not None,
-        programs=programs, part=part, step=_step_text(draft, part), examples=list(EXAMPLES), error=error,
-        checked=checked if checked and not wrong else None,
+    return answer(
+        request, "application.html", _BLOCKS, status=status, **draft_fields(draft, KIND, wrong, lines),
+        sound=values is not None, programs=programs, part=part, part_id=part, step=_step_text(draft, part),
+        examples=list(EXAMPLES), error=error, is_checked=is_checked,
     )  # fmt: skip
 
 

@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
+import json
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from weakref import WeakValueDictionary
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import JSONResponse, RedirectResponse, Response
 
 from platforms.errors import UserError
 from platforms.files.checked_toml import TomlError, toml_values
 from validation.workbench.dispatch.desk import Desk
+from validation.workbench.editing.changes import PageState, PageStates
 from validation.workbench.editing.drafts import Draft
-from validation.workbench.web.answers import desk_of, moved, record
+from validation.workbench.editing.reading import read_values
+from validation.workbench.web.answers import blocks_of, desk_of, moved, page, record
 from validation.workbench.web.forms import posted, texts
 from validation.workbench.web.lanes import in_lane
 from validation.workbench.work.all_errors import MOST_ERRORS
 
-BY_SCRIPT = "x-editor"  # header of requests of editor.js, which takes the page's parts from the answer
+BY_SCRIPT = "x-editor"  # header of requests of editor.js, with the name of what it shows; it gets what changed
+_LONG = 20_000  # characters of a text whose check a script asks for apart
+_MOST_CHECKS = 32
+_STAYING = ("save", "save-over", "text", "place", "positions")  # operations after which the same parts are chosen
 # By draft: a change reads the draft and writes it.
 _locks: WeakValueDictionary[tuple[str, str, str], threading.Lock] = WeakValueDictionary()
 _choosing = threading.Lock()
+_states = PageStates()
+# By draft: its text, what else the check depended on, and what it said.
+_checks: OrderedDict[tuple[str, str, str], tuple[str, Hashable, dict[str, Any]]] = OrderedDict()
 
 Show = Callable[[Request, Draft, Mapping[str, str], str, int], Response]
 Change = Callable[[Draft, Mapping[str, str], int], str]  # changes the draft, and returns what is chosen then
@@ -60,7 +70,8 @@ async def change(
             record(request, f"saved {kind}/{name}")
         if fields.get("op") == "discard":
             return _gone(request, kind, draft) or moved(place(name, fields))
-        now = {**fields, "part": fields.get("part", "") if chosen in ("", "-") else chosen}
+        first, _, others = (fields.get("part", "") if chosen in ("", "-") else chosen).partition(" ")
+        now = {**fields, "part": first, "also": fields.get("also", "") if fields.get("op") in _STAYING else others}
         if BY_SCRIPT in request.headers:
             return show(request, draft, now, "", 200)
         return moved(place(name, now))
@@ -116,12 +127,73 @@ def _gone(request: Request, kind: str, draft: Draft) -> Response | None:
     return RedirectResponse(f"/{kind}", 303)
 
 
-def sound_values(draft: Draft) -> tuple[dict[str, Any] | None, TomlError | None]:
-    """Return the values of a draft's text, or None and why it is no TOML."""
+def sound_values(draft: Draft) -> tuple[Mapping[str, Any] | None, TomlError | None]:
+    """Return the values of a draft's text, which are not to be changed, or None and why it is no TOML."""
     try:
-        return toml_values(draft.version.text, draft.name), None
+        return read_values(draft.version.text), None
+    except TomlError:
+        pass
+    try:
+        toml_values(draft.version.text, draft.name)  # its error names the file
     except TomlError as err:
         return None, err
+    raise AssertionError("a text is sound or not")
+
+
+def checked_soon(
+    request: Request, draft: Draft, known: Hashable, check: Callable[[], dict[str, Any]]
+) -> tuple[dict[str, Any] | None, bool]:  # fmt: skip
+    """Return what a check of a draft says, and whether that is known for its text as it is now.
+
+    The check of a large text takes longer than a user waits for a change: a script gets what was known before, and asks
+    for the check then.
+
+    Args:
+        request: The request; its field or parameter ``check`` asks for the check.
+        draft: The draft.
+        known: What the check depends on besides the text.
+        check: Checks the draft.
+    """
+    key = (str(desk_of(request).project.folder), draft.kind, draft.name)
+    text = draft.version.text
+    kept = _checks.get(key)
+    if kept is not None and kept[:2] == (text, known) and "hardware" not in text:
+        return kept[2], True
+    if len(text) > _LONG and BY_SCRIPT in request.headers and "check" not in request.query_params:
+        return (None if kept is None else kept[2]), False
+    checked = check()
+    with _choosing:
+        _checks[key] = (text, known, checked)
+        _checks.move_to_end(key)
+        while len(_checks) > _MOST_CHECKS:
+            _checks.popitem(last=False)
+    return checked, True
+
+
+def answer(
+    request: Request, template: str, places: Sequence[str], *, status: int = 200,
+    elements: Sequence[Mapping[str, Any]] = (), **context: Any,
+) -> Response:  # fmt: skip
+    """Answer with the page of a draft, or to a script with what changed of it.
+
+    Args:
+        request: The request.
+        template: The template of the page.
+        places: Its blocks that change, each an element with the block's name as its id.
+        status: The status.
+        elements: What is on the canvas.
+        context: What the template needs; its ``text`` is that of the draft.
+    """
+    text = context["text"].replace("\r\n", "\n")  # as a text field has it
+    on_canvas = {element["data"]["id"]: element for element in elements}
+    if BY_SCRIPT not in request.headers:
+        view = _states.begin(PageState({"text": text}, on_canvas))
+        return page(request, template, status=status, view=view, elements=json.dumps(elements), **context)
+    state = PageState({**blocks_of(request, template, places, **context), "text": text}, on_canvas)
+    name, changed = _states.step(request.headers[BY_SCRIPT], state)
+    sound, stamp = context["sound"], context["draft"].stamp
+    return JSONResponse({"view": name, "sound": sound, "stamp": stamp, "part": context["part_id"],
+                         "checked": context.get("is_checked", True), **changed}, status)  # fmt: skip
 
 
 def draft_fields(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+import shlex
+from collections.abc import AsyncIterator, Mapping
 from contextlib import ExitStack, suppress
 from typing import Any
 
@@ -16,9 +17,10 @@ from platforms.errors import UserError
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.guard.accounts import OWNER
 from validation.workbench.guard.limits import MOST_STREAMS, MOST_STREAMS_EACH, Limits, Refused
+from validation.workbench.queue.logs import log_of, runs_with_logs
 from validation.workbench.queue.points import is_of_applications
-from validation.workbench.queue.suites import STATES, Suite
-from validation.workbench.web.answers import desk_of, moved, page, person_of, record
+from validation.workbench.queue.suites import RUNNING, STATES, WAITING, Suite
+from validation.workbench.web.answers import desk_of, moved, page, person_of, record, saved_as
 from validation.workbench.web.forms import posted
 
 RUNS = 100  # of a page
@@ -44,9 +46,27 @@ def show_list(request: Request) -> Response:
 def _suites(desk: Desk) -> dict[str, Any]:
     suites = desk.queue.suites()
     names = {suite.id: suite.name for suite in suites}
-    places = [None if number is None else (number, names.get(number, "")) for number in desk.dispatcher.at_work()]
-    return {"suites": suites, "states": STATES, "trouble": desk.dispatcher.trouble, "places": places,
+    return {"suites": suites, "states": STATES, "trouble": desk.dispatcher.trouble, "places": lanes(desk, names),
             "far_places": desk.dispatcher.far_places}  # fmt: skip
+
+
+def lanes(desk: Desk, names: Mapping[int, str]) -> list[dict[str, Any] | None]:
+    """Return for each place what it does: suite, run, how long, and the memory of its process; None: it is idle."""
+    shown: list[dict[str, Any] | None] = []
+    for doing in desk.dispatcher.at_work():
+        if doing is None:
+            shown.append(None)
+            continue
+        lane = {"suite": doing.suite, "name": names.get(doing.suite, ""), "since_s": doing.since_s,
+                "memory_bytes": doing.memory_bytes, "run": None, "what": "", "now": ""}  # fmt: skip
+        with suppress(UserError):  # it was removed meanwhile
+            if doing.run is not None:
+                run = desk.queue.run(doing.run)
+                what = " ".join(filter(None, (run["app"], run["class"])))
+                lane |= {"run": run["number"] + 1, "what": f"{what} on {run['platform']}, {run['ranks']:,} ranks",
+                         "now": doing.now.partition("] ")[2].partition(": smpirun")[0]}  # fmt: skip
+        shown.append(lane)
+    return shown
 
 
 def show_suite(request: Request) -> Response:
@@ -70,9 +90,10 @@ def _runs(request: Request) -> dict[str, Any]:
     many = suite.counts[state] if state else suite.total
     runs = desk.queue.runs(number, state, offset=(at - 1) * RUNS, limit=RUNS)
     of_points = is_of_applications(desk.queue.tables, number)
+    with_logs = runs_with_logs(desk.queue.tables, [run["id"] for run in runs]) if _may_change(request, suite) else set()
     return {
-        "suite": suite, "runs": runs, "with_results": desk.queue.with_results(runs), "state": state, "states": STATES,
-        "at": at, "pages": max(1, -(-many // RUNS)), "of_points": of_points,
+        "with_logs": with_logs, "suite": suite, "runs": runs, "with_results": desk.queue.with_results(runs),
+        "state": state, "states": STATES, "at": at, "pages": max(1, -(-many // RUNS)), "of_points": of_points,
         "report": _report(desk, number), "writing": desk.reports.state(number), "trouble": desk.dispatcher.trouble,
     }  # fmt: skip
 
@@ -85,11 +106,43 @@ def _report(desk: Desk, number: int) -> tuple[float, int] | None:
     return None
 
 
+def show_log(request: Request) -> Response:
+    """Answer with the log of a run as plain text, for who queued the suite and for owners."""
+    number, text = log_of_run(request)
+    headers = saved_as(f"run-{number}.txt", shown=True)
+    return Response(text, media_type="text/plain", headers=headers)
+
+
+def log_of_run(request: Request) -> tuple[int, str]:
+    """Return the number of the run of an address in its suite, and its log.
+
+    Raises:
+        UserError: There is none, or the suite is somebody else's.
+    """
+    desk, suite = desk_of(request), own_suite(request)
+    number = request.path_params["run"]
+    runs = desk.queue.runs(suite.id, offset=number - 1, limit=1) if 0 < number <= suite.total else []
+    if not runs:
+        raise UserError(f"run {number}", f"suite {suite.name} has no such run", "Choose one from its page")
+    text = log_of(desk.queue.tables, runs[0]["id"])
+    if text is None:
+        remedy = "Wait until it has ended" if runs[0]["state"] in (WAITING, RUNNING) else "Try it again to get one"
+        raise UserError(f"run {number}", "no log is kept of it", remedy)
+    what = (
+        f"{key} {runs[0][key]}" for key in ("app", "class", "platform", "network", "ranks", "mapping", "efficiency")
+    )
+    words = ["gridval", "series", "campaign", f"suites/{suite.name}.toml", "--store", str(desk.project.store)]
+    return number, (
+        f"run {number} of suite {suite.name} of {suite.owner}: {runs[0]['state']}\n{', '.join(what)}\n"
+        f"the suite on a command line: {shlex.join(words)}\n\n{text}\n"
+    )
+
+
 def suite_file(request: Request) -> Response:
     """Answer with the file of a suite as it was queued."""
     desk = desk_of(request)
     suite = desk.queue.suite(request.path_params["number"])
-    headers = {"content-disposition": f'attachment; filename="{suite.name}.toml"'}
+    headers = saved_as(f"{suite.name}.toml")
     return Response(desk.text_of(suite.id), media_type="application/toml", headers=headers)
 
 
@@ -122,10 +175,16 @@ def own_suite(request: Request) -> Suite:
     Raises:
         UserError: There is none, or it is somebody else's, which only an owner changes.
     """
-    suite, person = desk_of(request).queue.suite(request.path_params["number"]), person_of(request)
-    if person.role != OWNER and person.name != suite.owner:
+    suite = desk_of(request).queue.suite(request.path_params["number"])
+    if not _may_change(request, suite):
         raise UserError(f"suite {suite.name}", f"it is of {suite.owner}", "Ask that person, or an owner")
     return suite
+
+
+def _may_change(request: Request, suite: Suite) -> bool:
+    """Return whether a suite, and the logs of its runs, are the affair of who asks."""
+    person = person_of(request)
+    return person.role == OWNER or person.name == suite.owner
 
 
 async def act(request: Request) -> Response:

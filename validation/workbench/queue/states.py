@@ -35,6 +35,7 @@ _OF_RESULT = (
     "flags",
 )
 MOST_REASON = 2000  # characters
+MOST_ENDS = 200  # of suites that are kept
 
 
 class Queue:
@@ -178,8 +179,34 @@ class Queue:
             ).rowcount
             if done:
                 self._keep(connection, run, results)
+                self._note_end(connection, "SELECT suite FROM runs WHERE id = ?", run)
         self.changes.add()
         return bool(done)
+
+    def _note_end(self, connection: sqlite3.Connection, query: str, value: int) -> None:
+        """Note that a suite has ended, if none of its runs waits or runs; the query returns its number."""
+        (suite,) = connection.execute(query, (value,)).fetchone()
+        goes_on = "SELECT 1 FROM runs WHERE suite = ? AND state IN (?, ?) LIMIT 1"
+        if connection.execute(goes_on, (suite, WAITING, RUNNING)).fetchone() is None:
+            row = connection.execute("SELECT name, owner FROM suites WHERE id = ?", (suite,)).fetchone()
+            counted = connection.execute("SELECT state, count(*) FROM runs WHERE suite = ? GROUP BY state", (suite,))
+            counts = dict(counted.fetchall())
+            state = next((state for state in (CANCELLED, FAILED) if counts.get(state)), DONE)
+            connection.execute(
+                "INSERT INTO ends (suite, name, owner, state, counts, at_s) VALUES (?, ?, ?, ?, ?, ?)",
+                (suite, row["name"], row["owner"], state, json.dumps(counts), time.time()),
+            )
+            connection.execute("DELETE FROM ends WHERE id <= (SELECT max(id) FROM ends) - ?", (MOST_ENDS,))
+
+    def ends(self, *, after: int = 0, limit: int = MOST_ENDS) -> list[dict[str, Any]]:
+        """Return when suites ended, the latest first, with the number of runs in each state.
+
+        Args:
+            after: Only those whose number is larger.
+            limit: Only so many.
+        """
+        query = "SELECT * FROM ends WHERE id > ? ORDER BY id DESC LIMIT ?"
+        return [{**dict(row), "counts": json.loads(row["counts"])} for row in self.tables.rows(query, (after, limit))]
 
     def _keep(self, connection: sqlite3.Connection, run: int, results: Sequence[Mapping[str, Any]]) -> None:
         """Keep the results of a run; one that it had before it was tried again keeps its number."""
@@ -215,7 +242,10 @@ class Queue:
 
     def cancel(self, suite: int) -> None:
         """Cancel the runs of a suite that wait or run; the caller ends the work on those that run."""
-        self._move(suite, (WAITING, RUNNING), CANCELLED)
+        if self._move(suite, (WAITING, RUNNING), CANCELLED):
+            with self.tables.changing() as connection:
+                self._note_end(connection, "SELECT id FROM suites WHERE id = ?", suite)
+            self.changes.add()
 
     def resume(self, suite: int) -> None:
         """Let the cancelled runs of a suite wait again."""
@@ -235,18 +265,21 @@ class Queue:
                     (kind, self.tables.next_number(kind) - 1),
                 )
             connection.execute("DELETE FROM details WHERE result IN (SELECT id FROM results WHERE suite = ?)", (suite,))
-            for kind, column in (("results", "suite"), ("points", "suite"), ("runs", "suite"), ("suites", "id")):
+            of_suite = ("results", "points", "logs", "ends", "runs")
+            for kind, column in (*((kind, "suite") for kind in of_suite), ("suites", "id")):
                 connection.execute(f"DELETE FROM {kind} WHERE {column} = ?", (suite,))
         self.changes.add()
 
-    def _move(self, suite: int, states: Sequence[str], to: str) -> None:
+    def _move(self, suite: int, states: Sequence[str], to: str) -> int:
+        """Move the runs of a suite that are in some states to another one, and return how many."""
         self.suite(suite)
         with self.tables.changing() as connection:
-            connection.execute(
+            moved = connection.execute(
                 f"UPDATE runs SET state = ?, reason = '' WHERE suite = ? AND state IN ({', '.join('?' * len(states))})",
                 (to, suite, *states),
-            )
+            ).rowcount
         self.changes.add()
+        return moved
 
     def shift(self, suite: int, *, up: bool) -> None:
         """Exchange the places of a suite and of the one before it, or after it."""

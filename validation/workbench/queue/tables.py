@@ -21,6 +21,14 @@ _POINTS = (
     "CREATE TABLE IF NOT EXISTS points (run INTEGER PRIMARY KEY, suite INTEGER NOT NULL, point TEXT NOT NULL)",
     "CREATE INDEX IF NOT EXISTS points_by_suite ON points (suite)",
 )
+# What the runs said, and when suites ended; a queue of an earlier version gets them too.
+_LOGS = (
+    "CREATE TABLE IF NOT EXISTS logs (run INTEGER PRIMARY KEY, suite INTEGER NOT NULL, size INTEGER NOT NULL,"
+    " text BLOB NOT NULL)",
+    "CREATE INDEX IF NOT EXISTS logs_by_suite ON logs (suite)",
+    "CREATE TABLE IF NOT EXISTS ends (id INTEGER PRIMARY KEY, suite INTEGER NOT NULL, name TEXT NOT NULL,"
+    " owner TEXT NOT NULL, state TEXT NOT NULL, counts TEXT NOT NULL, at_s REAL NOT NULL)",
+)
 # Saved views of the results; a queue of an earlier version gets the table likewise.
 _VIEWS = (
     "CREATE TABLE IF NOT EXISTS views (id INTEGER PRIMARY KEY, name TEXT UNIQUE NOT NULL, owner TEXT NOT NULL,"
@@ -67,7 +75,7 @@ class Tables:
             elif version != VERSION:
                 remedy = "Use the version of the project that wrote it, or move the file away"
                 raise UserError(str(path), f"a queue of format {version}, not {VERSION}", remedy)
-            for statement in (_USED, *_POINTS, _VIEWS):
+            for statement in (_USED, *_POINTS, _VIEWS, *_LOGS):
                 connection.execute(statement)
 
     def next_number(self, kind: str) -> int:

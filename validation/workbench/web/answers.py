@@ -5,7 +5,9 @@ from __future__ import annotations
 import functools
 import re
 import time
+from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 import jinja2
 from starlette.requests import Request
@@ -32,8 +34,20 @@ def desk_of(request: Request) -> Desk:
 
 def page(request: Request, template: str, *, status: int = 200, **context: Any) -> HTMLResponse:
     """Return a page, or a part of one."""
+    return HTMLResponse(_templates().get_template(template).render(**_common(request), **context), status)
+
+
+def blocks_of(request: Request, template: str, names: Sequence[str], **context: Any) -> dict[str, str]:
+    """Return blocks of a template by name, each rendered alone: what they use is imported within them."""
+    made = _templates().get_template(template)
+    values = made.new_context({**_common(request), **context})
+    return {name: "".join(made.blocks[name](values)).strip() for name in names}
+
+
+def _common(request: Request) -> dict[str, Any]:
+    """Return what all templates may use."""
     tokens: Tokens = request.app.state.tokens
-    common = {
+    return {
         "project": desk_of(request).project,
         "here": request.url.path,
         "form_field": FIELD,
@@ -42,7 +56,6 @@ def page(request: Request, template: str, *, status: int = 200, **context: Any) 
         "now_s": time.time(),
         "name": person_of(request).name,
     }
-    return HTMLResponse(_templates().get_template(template).render(**common, **context), status)
 
 
 def person_of(request: Request) -> Person:
@@ -57,11 +70,21 @@ def suites_of(request: Request) -> list[Suite]:
     return [suite for suite in desk_of(request).queue.suites() if link is None or ("suite", suite.id) == link]
 
 
-def record(request: Request, what: str) -> None:
-    """Write down in the audit list what somebody has done."""
+def record(request: Request, what: str, about: str = "") -> None:
+    """Write down in the audit list what somebody has done; ``about`` as in ``Accounts.record``."""
     accounts: Accounts = request.app.state.accounts
     person = person_of(request)
-    accounts.record(person.name or f"session {person.number}", address_of(request.scope), what)
+    accounts.record(person.name or f"session {person.number}", address_of(request.scope), what, about)
+
+
+def saved_as(name: str, *, shown: bool = False) -> dict[str, str]:
+    """Return the header that gives an answer the name of a file, in any script (RFC 6266).
+
+    Args:
+        name: The name.
+        shown: The browser shows the file instead of saving it.
+    """
+    return {"content-disposition": f"{'inline' if shown else 'attachment'}; filename*=UTF-8''{quote(name, safe='')}"}
 
 
 def moved(place: str) -> RedirectResponse:
@@ -125,4 +148,4 @@ def time_text(seconds: float) -> str:
 
 
 def _size(count: int) -> str:
-    return f"{count / 1000:.3g} kB" if count < 1_000_000 else f"{count / 1e6:.3g} MB"
+    return f"{number_text(count / 1000, 3)} kB" if count < 1_000_000 else f"{number_text(count / 1e6, 3)} MB"

@@ -164,6 +164,8 @@ def _described(system: System) -> dict[str, Any]:
         {
             "name": group.name, "units": group.units, "processor": group.unit.processor, "cores": group.unit.cores,
             "gflops": group.unit.unit_flops / 1e9, "slots": dict(group.unit.slots),
+            "full_w": None if group.unit.power is None else group.unit.power.full_w,
+            "failures_per_year": group.node.failures_per_year,
         }
         for group in system.groups
     ]  # fmt: skip

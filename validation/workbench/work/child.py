@@ -18,6 +18,8 @@ from typing import Any, TextIO
 
 from platforms.errors import UserError
 from validation.workbench.work.checking import check_application, check_system, evaluate, write_xml
+from validation.workbench.work.graphs import graph
+from validation.workbench.work.pictures import png
 from validation.workbench.work.points import describe
 from validation.workbench.work.reading import check_upload, count, expand, hello, show
 from validation.workbench.work.running import Running
@@ -25,6 +27,7 @@ from validation.workbench.work.showing import report, timeline
 from validation.workbench.work.tables import parquet
 
 Task = Callable[..., Iterator[dict[str, Any]]]
+_saying = threading.Lock()  # the threads of simulations tell of them
 
 
 def main(words: Sequence[str]) -> int:
@@ -36,13 +39,14 @@ def main(words: Sequence[str]) -> int:
     requests: queue.Queue[str] = queue.Queue()
     threading.Thread(target=_read, args=(requests,), daemon=True).start()
     try:
-        with Running(folder, store, tuple(words[2:]) or None) as running:
+        with Running(folder, store, tuple(words[2:]) or None, partial(_say, answers)) as running:
             tasks: dict[str, Task] = {
                 "hello": hello, "check_upload": check_upload,
                 "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places,
                 "check_system": check_system, "write_xml": write_xml, "check_application": check_application,
                 "evaluate": evaluate, "describe": describe,
-                "timeline": timeline, "report": partial(report, tell=partial(_say, answers)), "parquet": parquet,
+                "timeline": timeline, "graph": graph, "parquet": parquet, "png": png,
+                "report": partial(report, tell=partial(_say, answers)),
             }  # fmt: skip
             while True:
                 _serve(json.loads(_next(requests)), tasks, folder, answers)
@@ -63,8 +67,9 @@ def _serve(request: dict[str, Any], tasks: dict[str, Task], folder: Path, answer
 
 
 def _say(answers: TextIO, answer: dict[str, Any]) -> None:
-    answers.write(json.dumps(answer) + "\n")
-    answers.flush()
+    with _saying:
+        answers.write(json.dumps(answer) + "\n")
+        answers.flush()
 
 
 def _next(requests: queue.Queue[str]) -> str:

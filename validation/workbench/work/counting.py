@@ -7,11 +7,12 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, chdir, contextmanager, suppress
+from dataclasses import asdict
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from apps.runs.limits import rough_duration
+from apps.runs.engines import run_identity
 from apps.runs.plan import Plan, plan_text
 from apps.spec.run_spec import RunSpec
 from apps.store import Store
@@ -22,22 +23,30 @@ from predictor.blocks.options import setting_from_request
 from predictor.blocks.series.evaluations import evaluated, is_kept
 from predictor.blocks.series.points import Point
 from validation.blocks.comparison import simulation
+from validation.workbench.work.durations import Step, keep, known_steps, run_step
+from validation.workbench.work.estimating import LIKE, SAME, Guesses, estimated
+from validation.workbench.work.evaluating import evaluation_step
 from validation.workbench.work.points import SuitePoint, SuitePoints
+from validation.workbench.work.suite_time import time_smallest
 
 MOST_LOOKED_UP = 1000  # evaluations that are looked up in the store
 _LOOKED_S = 0.8  # longest time to look up evaluations, and again to look up simulations
 _SAMPLED_S = 0.6  # longest time of evaluations that are made for an estimate
 
 
-def counted(folder: Path, text: str, store: str, jobs: int, *, planned: bool) -> Iterator[dict[str, Any]]:
-    """Yield how many runs and evaluations a suite has, and its plan in words.
+def counted(
+    folder: Path, text: str, store: str, jobs: int, *, planned: bool, cold: bool = False, far: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Yield how many runs and evaluations a suite has, its plan in words, and an estimate of its time.
 
     Args:
         folder: The project folder.
         text: The suite.
         store: Folder of the store.
         jobs: Number of runs at a time.
-        planned: Whether the plan is wanted; it takes most of the time.
+        planned: Whether the plan and the estimate are wanted; they take most of the time.
+        cold: Worker processes have to start before the first run.
+        far: Workers of a scheduler make the runs.
 
     Raises:
         UserError: The suite is wrong, or none of its first points can be placed.
@@ -48,21 +57,24 @@ def counted(folder: Path, text: str, store: str, jobs: int, *, planned: bool) ->
     if not planned:
         with chdir(folder):
             _check_any(looked)
-        yield {**size, "plan": []}
+        yield {**size, "plan": [], "estimate": None}
         return
     with ExitStack() as stack:
         kept = None
         if (Path(store) / DATABASE).exists():
             kept = stack.enter_context(Store(Path(store), read_only=True))
         stack.enter_context(chdir(folder))
-        lines, sound, many, time_s = _evaluations(points, looked, kept, jobs)
-        if many < len(points.points):
-            all_s = time_s * len(points.points) / many
-            told = f"; all {len(points.points):,}, if they are alike: about {rough_duration(all_s)}" if time_s else ""
-            lines.insert(0, f"of the first {number_of(many, 'run')}{told}")
+        lines, steps, sound, many = _evaluations(points, looked, kept, Path(store))
         if points.suite.simulate and sound:
-            lines += _simulations(sound, kept, jobs)
-    yield {**size, "plan": lines}
+            said, simulated = _simulations(sound, kept, Path(store))
+            lines += said
+            steps = [[*of_point, *more] for of_point, more in zip(steps, simulated, strict=False)]
+    if many < len(points.points):
+        lines.insert(0, f"of the first {number_of(many, 'run')}")
+    names, of = ", ".join(points.models), round(len(points.points) * len(sound) / many)
+    timed = estimated(steps, [], names, known_steps(Path(store)), jobs=jobs, of=of, cold=cold, far=far)
+    lines += [str(timed)] if timed else []
+    yield {**size, "plan": lines, "estimate": None if timed is None else asdict(timed)}
 
 
 def _check_any(looked: Sequence[SuitePoint]) -> None:
@@ -82,24 +94,28 @@ def _check_any(looked: Sequence[SuitePoint]) -> None:
 
 
 def _evaluations(
-    suite: SuitePoints, looked: Sequence[SuitePoint], store: Store | None, jobs: int
-) -> tuple[list[str], list[SuitePoint], int, float]:
-    """Return what is known of evaluations in words, the points that can be placed, how many were tried, and a time.
+    suite: SuitePoints, looked: Sequence[SuitePoint], store: Store | None, folder: Path
+) -> tuple[list[str], list[list[Step]], list[SuitePoint], int]:
+    """Return what is known of the evaluations in words, the steps of each sound point, these points, and how many.
 
-    The time is the rough wall time, s, of the evaluations that are missing; 0: it is not known, or none is missing.
+    The number is that of the points that were looked at, with those that will fail.
 
-    Raises:
-        UserError: No point can be placed.
+    Args:
+        suite: The suite.
+        looked: The points that are looked at, unless it takes too long.
+        store: The store; None: there is none yet.
+        folder: Its folder.
     """
     missing: list[tuple[int, Point]] = []  # with the number of processes
+    steps: list[list[Step]] = []
     sound: list[SuitePoint] = []
-    kept, many = 0, 0
+    kept = 0
     refused: list[UserError] = []
     end_s = time.monotonic() + _LOOKED_S
     for point_run in looked:
-        if many and time.monotonic() > end_s:
+        if (sound or refused) and time.monotonic() > end_s:
             break
-        many += 1
+        of_point: list[Step] = []
         try:
             processes = _processes(point_run)
             for model in suite.models:
@@ -108,21 +124,18 @@ def _evaluations(
                     kept += 1
                 else:
                     missing.append((processes, point))
+                    of_point.append(evaluation_step(point.request, processes))
             sound.append(point_run)
+            steps.append(of_point)
         except UserError as err:
             refused.append(err)
     if refused and not sound:
         raise refused[0]
-    time_s = _wall_s(missing, jobs)
-    line = f"evaluations: {kept} in the store, {len(missing)} to make"
-    if missing and time_s is None:
-        line += f"; the smallest takes longer than {_SAMPLED_S:g} s, so that there is no estimate"
-    elif time_s is not None:
-        line += f", about {rough_duration(time_s)} with {min(jobs, len(missing))} at a time"
-    lines = [line]
+    _sample(missing, folder)
+    lines = [f"evaluations: {kept} in the store, {len(missing)} to make"]
     if refused:
         lines.append(f"{number_of(len(refused), 'run')} will fail: {refused[0]}")
-    return lines, sound, many, time_s or 0.0
+    return lines, steps, sound, len(sound) + len(refused)
 
 
 def _processes(point: SuitePoint) -> int:
@@ -134,49 +147,48 @@ def _processes(point: SuitePoint) -> int:
     return sum(setting_from_request(point.request).schedule.counts.values())
 
 
-def _simulations(sound: Sequence[SuitePoint], store: Store | None, jobs: int) -> list[str]:
-    """Return what is known of the simulations in words."""
+def _simulations(sound: Sequence[SuitePoint], store: Store | None, folder: Path) -> tuple[list[str], list[list[Step]]]:
+    """Return what is known of the simulations in words, and the steps of each point that is looked at."""
+    missing: list[RunSpec] = []
     specs: dict[RunSpec, None] = {}
-    many = 0
+    steps: list[list[Step]] = []
     end_s = time.monotonic() + _LOOKED_S
     for point in sound:
-        many += 1
+        of_point: list[Step] = []
+        steps.append(of_point)
         with suppress(UserError):  # the run will fail with this reason
-            specs[simulation(setting_from_request(point.request))] = None
+            spec = simulation(setting_from_request(point.request))
+            if spec not in specs and (store is None or not store.unchanged("record", run_identity(spec))):
+                of_point.append(run_step(spec))
+                missing.append(spec)
+            specs[spec] = None
         if time.monotonic() > end_s:
             break
     if not specs:
-        return ["simulations: none of these runs can be simulated"]
-    first = "" if many == len(sound) else f" of the first {many}"
-    said = plan_text(Plan(truths=tuple(specs)), store, jobs).replace(f" ({len(specs)} of targets)", "")
-    return [f"simulations{first}: {line}" for line in said.splitlines()]
+        return ["simulations: none of these runs can be simulated"], steps
+    time_smallest(missing, folder, generated=True)
+    first = "" if len(steps) == len(sound) else f" of the first {len(steps)}"
+    said = plan_text(Plan(truths=tuple(specs)), store, 0).replace(f" ({len(specs)} of targets)", "")
+    return [f"simulations{first}: {line}" for line in said.splitlines()], steps
 
 
-def _wall_s(missing: Sequence[tuple[int, Point]], jobs: int) -> float | None:
-    """Return the rough wall time of evaluations, s, from two that are made: of the fewest and the most processes.
-
-    None: there are none, or the first of the two takes too long.
-    """
-    if not missing:
-        return None
-    samples = _samples(
-        min(missing, key=lambda missing_run: missing_run[0]), max(missing, key=lambda missing_run: missing_run[0])
-    )
-    if not samples:
-        return None
-    (few, least_s), (many, most_s) = samples[0], samples[-1]
-    slope = (most_s - least_s) / (many - few) if many > few else least_s / max(1, few)
-    return sum(max(0.0, least_s + slope * (processes - few)) for processes, _ in missing) / min(jobs, len(missing))
-
-
-def _samples(first: tuple[int, Point], last: tuple[int, Point]) -> list[tuple[int, float]]:
-    """Return numbers of processes and wall times, s, of evaluations that do not take too long."""
-    samples: list[tuple[int, float]] = []
+def _sample(missing: Sequence[tuple[int, Point]], store: Path) -> None:
+    """Make evaluations of the fewest and of the most processes of each model and application that was never timed."""
+    guesses = Guesses(known_steps(store))
+    groups: dict[tuple[str, str], list[tuple[int, Point]]] = {}
+    for processes, point in missing:
+        step = evaluation_step(point.request, processes)
+        if guesses.of(step).ground not in (SAME, LIKE) or not guesses.has_size(step):
+            groups.setdefault((step.name, step.size), []).append((processes, point))
+    made: list[tuple[Step, float]] = []
     with _at_most(_SAMPLED_S):
-        _time_s(first[1])  # the first evaluation of a process imports and compiles what it needs
-        for processes, point in (first, last):
-            samples.append((processes, _time_s(point)))
-    return samples
+        for group in groups.values():
+            _time_s(group[0][1])  # the first evaluation of a process imports and compiles what it needs
+            for processes, point in (min(group, key=lambda run: run[0]), max(group, key=lambda run: run[0])):
+                made.append((evaluation_step(point.request, processes), _time_s(point)))
+    if made:
+        store.mkdir(parents=True, exist_ok=True)
+        keep(store, made)
 
 
 def _time_s(point: Point) -> float:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import chdir
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +13,19 @@ import numpy as np
 
 from apps.errors import SimulationError
 from apps.results.record import RunRecord
-from apps.runs.runner import Runner
 from apps.store import Store
 from platforms.errors import UserError
 from predictor.blocks.evaluation.evaluate import LabelResult, Result
 from predictor.blocks.options import setting_from_request
 from predictor.blocks.parts import KINDS, total
 from predictor.blocks.series.evaluations import evaluated, made_and_kept
+from predictor.blocks.series.points import ApplicationOptions
 from predictor.blocks.setting import Setting
 from validation.blocks.comparison import simulate, simulated_energy_j
 from validation.blocks.several import PointRun
+from validation.workbench.work.durations import EVALUATION, Step
 from validation.workbench.work.points import OPTIONS, SuitePoint, SuitePoints
+from validation.workbench.work.timing import Course, TimedRunner
 
 if TYPE_CHECKING:
     from validation.workbench.work.far import EvaluatingCluster
@@ -30,8 +34,8 @@ _FLAT = ("label", "steps")  # fields of a label that are no columns of their own
 
 
 def outcomes(
-    folder: Path, suite: SuitePoints, chosen: Sequence[tuple[int, str]], runner: Runner, store: Store,
-    cluster: EvaluatingCluster | None = None,
+    folder: Path, suite: SuitePoints, chosen: Sequence[tuple[int, str]], runner: TimedRunner, store: Store,
+    cluster: EvaluatingCluster | None = None, begin: Callable[[int], None] = lambda _: None,
 ) -> Iterator[dict[str, Any]]:  # fmt: skip
     """Yield the results of points, or the reason why one failed.
 
@@ -42,6 +46,7 @@ def outcomes(
         runner: The runner of the simulations.
         store: Where evaluations are looked up and kept.
         cluster: Evaluates the points; None: this process does.
+        begin: Told of the number of each point before it is made.
     """
     suite.forget_contents()
     if suite.suite.simulate and len(chosen) > 1:
@@ -53,6 +58,7 @@ def outcomes(
             points = [suite.points[number] for number, _ in chosen]
             cluster.ask((point.with_model(model) for point in points for model in suite.models), store)
     for number, known in chosen:
+        begin(number)
         with chdir(folder):
             try:
                 answer = _outcome(suite, suite.points[number], known, runner, store, cluster)
@@ -62,7 +68,7 @@ def outcomes(
 
 
 def _outcome(
-    suite: SuitePoints, point_run: SuitePoint, known: str, runner: Runner, store: Store,
+    suite: SuitePoints, point_run: SuitePoint, known: str, runner: TimedRunner, store: Store,
     cluster: EvaluatingCluster | None,
 ) -> dict[str, Any]:  # fmt: skip
     if suite.content_of(point_run) != known:
@@ -72,7 +78,7 @@ def _outcome(
     setting = setting_from_request(point_run.request)
     _ = setting.schedule  # raises the error that all models would
     points = [point_run.with_model(model) for model in suite.models]
-    make = evaluated if cluster is None else cluster.evaluated
+    make = partial(_timed, runner.course) if cluster is None else cluster.evaluated
     results = made_and_kept(points, make, Result, store, 1)
     record, reasons = None, []
     if suite.suite.simulate:
@@ -88,6 +94,22 @@ def _outcome(
             cautions = [*setting.cautions(point.request.model), *result.cautions]
             rows.append(_row(point_run, point.request.model, result, setting, record, cautions))
     return {"results": rows, "reason": " ".join(reasons)}
+
+
+def evaluation_step(request: ApplicationOptions, processes: int) -> Step:
+    """Return the step that the evaluation of a point is."""
+    name, size = Path(request.model).name, Path(request.application).stem
+    return Step(EVALUATION, name, size, processes, max(1, processes))
+
+
+def _timed(course: Course, request: ApplicationOptions) -> Result:
+    """Evaluate a point, and tell how long it took."""
+    course.say(f"{Path(request.model).name} evaluates {Path(request.application).name}")
+    started_s = time.perf_counter()
+    result = evaluated(request)
+    processes = sum(label.processes for label in result.labels)
+    course.took(evaluation_step(request, processes), time.perf_counter() - started_s)
+    return result
 
 
 def _row(

@@ -20,7 +20,7 @@ from validation.workbench.work.sandbox import sandboxed
 
 _PATIENCE_S = 8.0  # time that a worker gets to end its simulations
 _SHORT_S = 1.0  # the same where nothing is to be kept
-_KEPT_LINES = 5  # of standard error
+_KEPT_LINES, _KEPT_LINE = 100, 1000  # of standard error, and characters of each
 
 
 class WorkerEnded(Exception):
@@ -132,8 +132,20 @@ class Worker:
     def _read_errors(process: subprocess.Popen[str], errors: list[str]) -> None:
         assert process.stderr is not None
         for line in process.stderr:
-            errors.append(line.rstrip())
+            errors.append(line.rstrip()[:_KEPT_LINE])
             del errors[:-_KEPT_LINES]
+
+    def said(self) -> list[str]:
+        """Return the latest lines that the process wrote to standard error since this was called before."""
+        said = list(self._errors)
+        del self._errors[: len(said)]
+        return said
+
+    @property
+    def pid(self) -> int | None:
+        """The number of the process; None: there is none."""
+        process = self._process
+        return None if process is None or process.poll() is not None else process.pid
 
     def _last_words(self) -> str:
         """Return why the process has ended, as far as it is known."""

@@ -8,6 +8,7 @@ import resource
 import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -23,41 +24,60 @@ from platforms.read.read import materialise, read_platform
 from platforms.show.as_text import as_text
 from platforms.show.inspection import inspect
 from platforms.system.convert import materialise_file
+from platforms.wording import number_of
 from validation.workbench.project.application_suites import is_of_applications
 from validation.workbench.work.campaigns import campaign_now, content_of
 
 MOST_MEMORY_BYTES = 3 << 30  # of the process that checks an upload, and of each that it starts
 _NICE = 10  # so that pages come first
-MOST_LOOKED_UP = 3000  # runs whose store entries are looked up and whose time is estimated
+MOST_LOOKED_UP = 3000  # runs whose store entries are looked up
 
 
-def count(folder: Path, text: str, store: str, jobs: int, *, planned: bool = True) -> Iterator[dict[str, Any]]:
-    """Yield how many runs and predictions a suite has, and its plan in words as --dry-run prints it.
+def count(
+    folder: Path, text: str, store: str, jobs: int, *, planned: bool = True, cold: bool = False, far: bool = False
+) -> Iterator[dict[str, Any]]:
+    """Yield how many runs and predictions a suite has, its plan in words, and an estimate of its time.
 
     Args:
         folder: The project folder.
         text: The suite.
         store: Folder of the store.
         jobs: Number of runs at a time.
-        planned: Whether the plan of a suite of applications is wanted.
+        planned: Whether the plan and the estimate are wanted.
+        cold: Worker processes have to start before the first run.
+        far: Workers of a scheduler make the runs.
     """
     if is_of_applications(text):
         # Imported here for a quick start: workers that only read platforms and campaigns do not need it.
         from validation.workbench.work.counting import counted
 
-        yield from counted(folder, text, store, jobs, planned=planned)
+        yield from counted(folder, text, store, jobs, planned=planned, cold=cold, far=far)
         return
     campaign = campaign_now(folder, text)
-    cases = campaign.cases
-    said = [f"The estimate is left out beyond {MOST_LOOKED_UP:,} runs: gridval series campaign --dry-run gives it."]
-    if len(cases) <= MOST_LOOKED_UP:
-        with ExitStack() as stack:
-            kept = None
-            if (Path(store) / DATABASE).exists():
-                kept = stack.enter_context(Store(Path(store), read_only=True))
-            said = plan_text(campaign.plan(), kept, jobs).splitlines()
+    size = {"runs": len(campaign.cases), "predictions": campaign.predictions}
+    if not planned:
+        if len(campaign.cases) <= MOST_LOOKED_UP:
+            campaign.plan()  # raises an error for what a predictor cannot do at all
+        yield {**size, "plan": [], "estimate": None}
+        return
+    # Imported here for a quick start: workers that only read platforms do not need it.
+    from validation.workbench.work.suite_time import sampled, suite_time
+
+    looked = campaign if len(campaign.cases) <= MOST_LOOKED_UP else sampled(campaign)
+    with ExitStack() as stack:
+        kept = None
+        if (Path(store) / DATABASE).exists():
+            kept = stack.enter_context(Store(Path(store), read_only=True))
+        plan = looked.plan()
+        said = plan_text(plan, kept, 0).splitlines()
+        timed = suite_time(
+            looked, plan, Path(store), kept, jobs=jobs, of=len(campaign.cases), cold=cold, far=far
+        )  # fmt: skip
+    if looked is not campaign:
+        said.insert(0, f"of {number_of(len(looked.cases), 'run')} that are chosen evenly from all:")
+    said += [str(timed)] if timed else []
     said += [f"left out: {reason}" for reason in campaign.left_out]
-    yield {"runs": len(cases), "predictions": campaign.predictions, "plan": said}
+    yield {**size, "plan": said, "estimate": None if timed is None else asdict(timed)}
 
 
 def expand(folder: Path, text: str) -> Iterator[dict[str, Any]]:

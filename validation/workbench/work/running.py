@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from apps.runs.runner import Runner
 from apps.runs.simulate import simulate
 from apps.store import Store
+from platforms.terminal.progress import be_quiet
 from validation.comparison.compare import Failure
 from validation.series.case import Case
 from validation.series.series import Series
 from validation.workbench.project.application_suites import is_of_applications
 from validation.workbench.work.campaigns import Campaigns, content_of
+from validation.workbench.work.durations import CASE, START, Step, keep
 from validation.workbench.work.points import SuitePoints
+from validation.workbench.work.timing import Course, TimedRunner
 
 if TYPE_CHECKING:
     from validation.workbench.work.far import EvaluatingCluster
@@ -24,6 +27,7 @@ if TYPE_CHECKING:
 WALL_LIMIT_S = 4 * 3600.0  # of one simulation, as in the commands
 _RUNS_KEPT = 200  # a runner keeps its records in memory, so that a new one takes its place after so many runs
 _PER_PLACE = 4  # runs in a job for each place of a Dask cluster
+_KEPT_S, _KEPT_STEPS = 1.0, 500  # times of steps are written down this often, or when there are so many
 
 
 class Running:
@@ -33,13 +37,21 @@ class Running:
         folder: The project folder.
         store: Folder of the store.
         scheduler: Address of a Dask scheduler, and its certificates; None: this process simulates, one run at a time.
+        tell: Called with each line of a run's log, which has the number of the case.
     """
 
-    def __init__(self, folder: Path, store: Path, scheduler: tuple[str, ...] | None):
+    def __init__(
+        self, folder: Path, store: Path, scheduler: tuple[str, ...] | None,
+        tell: Callable[[dict[str, Any]], None] = lambda _: None,
+    ):  # fmt: skip
         self._folder, self._store, self._scheduler = folder, store, scheduler
         self._campaigns = Campaigns()
         self._stack = ExitStack()
-        self._runner: Runner | None = None
+        self._runner: TimedRunner | None = None
+        self._case = -1  # the run that is being made
+        self._course = Course(lambda line: tell({"log": line, "case": self._case}))
+        self._steps: list[tuple[Step, float]] = []  # that are not written down yet
+        self._kept_s, self._begun = time.monotonic(), False
         self._made = 0
         self._kept: Store | None = None
         self._points: tuple[str, SuitePoints] | None = None  # of the latest suite of applications, by its text
@@ -50,6 +62,7 @@ class Running:
         return self
 
     def __exit__(self, *_: object) -> None:
+        self._write_steps()
         self._stack.close()
 
     def places(self, _: Path) -> Iterator[dict[str, Any]]:
@@ -83,7 +96,38 @@ class Running:
                 reason = f"{case.target.platform.name}: the {what} has changed since the suite was queued. Queue it"
                 yield {"case": number, "results": [], "reason": f"{reason} again."}
             else:
-                yield {"case": number, **_outcome(campaign, case, runner)}
+                target, names = case.target, ", ".join(sorted(model.name for model in campaign.asked(case.target)))
+                self._begin(number, f"{target.problem.name} {target.problem.label or ''}".strip(), target.nranks)
+                answer = _outcome(campaign, case, runner)
+                yield {"case": number, **self._ended(names, answer)}
+
+    def _begin(self, case: int, size: str = "", ranks: int = 1) -> None:
+        """Begin the log of a run."""
+        be_quiet(self._course.heard)
+        self._case = case
+        self._course.begin()
+        self._course.about = size, ranks
+
+    def _ended(self, name: str, answer: dict[str, Any]) -> dict[str, Any]:
+        """Return the answer of a run that has ended, and keep the times of its steps."""
+        course, spent_s = self._course, self._course.spent_s
+        course.say(f"failed: {answer['reason']}" if answer["reason"] else "done")
+        if self._cluster is None and not answer["reason"]:
+            parts_s = sum(wall_s for _, wall_s in course.steps)
+            self._steps += course.steps
+            if self._begun:
+                self._steps.append((Step(CASE, name, amount=parts_s), spent_s))
+            else:  # what the process imports at first takes most of the rest
+                self._steps.append((Step(START, "worker"), max(0.0, spent_s - parts_s)))
+            self._begun = True
+            if time.monotonic() - self._kept_s >= _KEPT_S or len(self._steps) >= _KEPT_STEPS:
+                self._write_steps()
+        return answer
+
+    def _write_steps(self) -> None:
+        if self._steps:
+            keep(self._store, self._steps)
+        self._steps, self._kept_s = [], time.monotonic()
 
     def _run_points(self, folder: Path, text: str, chosen: list[tuple[int, str]]) -> Iterator[dict[str, Any]]:
         """Evaluate points of a suite of applications, and simulate them if the suite asks for it."""
@@ -97,9 +141,10 @@ class Running:
         self._made += len(chosen)
         assert self._kept is not None
         known = [(number, content) for number, content in chosen if number < len(suite.points)]
-        yield from outcomes(folder, suite, known, runner, self._kept, self._cluster)
+        for answer in outcomes(folder, suite, known, runner, self._kept, self._cluster, self._begin):
+            yield self._ended(", ".join(suite.models), answer)
 
-    def _ready(self) -> Runner:
+    def _ready(self) -> TimedRunner:
         """Return the runner, a new one after many runs."""
         grown = self._cluster is not None and 2 * self._cluster.places > self._jobs  # a worker has joined it
         if self._runner is not None and self._made < _RUNS_KEPT and not grown:
@@ -112,9 +157,11 @@ class Running:
             self._cluster = self._stack.enter_context(_cluster(self._scheduler))
             jobs = self._jobs = max(1, 2 * self._cluster.places)
             simulating = partial(self._cluster.simulate, time_limit_s=WALL_LIMIT_S)
-        self._runner = self._stack.enter_context(
-            Runner(jobs=jobs, store=store, simulate=simulating, time_limit_s=WALL_LIMIT_S)
-        )
+        self._runner = TimedRunner(
+            self._course, jobs=jobs, store=store, simulate=simulating, time_limit_s=WALL_LIMIT_S,
+            timed=self._scheduler is None,
+        )  # fmt: skip
+        self._stack.enter_context(self._runner)
         return self._runner
 
 
@@ -125,7 +172,7 @@ def _cluster(scheduler: tuple[str, ...]) -> EvaluatingCluster:
     return EvaluatingCluster(*scheduler)
 
 
-def _outcome(campaign: Series, case: Case, runner: Runner) -> dict[str, Any]:
+def _outcome(campaign: Series, case: Case, runner: TimedRunner) -> dict[str, Any]:
     """Return the results of a run, or the reason why it failed."""
     outcomes = [outcome for _, outcome in campaign.outcomes(runner, [case])]
     failed = next((outcome for outcome in outcomes if isinstance(outcome, Failure)), None)

@@ -1,20 +1,23 @@
-// The canvas of a system: Cytoscape.js draws what the server says, and whatever is done here is sent as an operation.
-document.addEventListener("DOMContentLoaded", () => {
+// The canvas of a system: Cytoscape.js draws what the server says, and of each change only what changed.
+const canvas = (() => {
   const box = document.getElementById("canvas");
-  const data = () => document.getElementById("canvas-data");
+  const SHADES = 5; // of the colours in editor.css
+  const READABLE = 0.55; // of the size at which letters are 13 px
   const cy = cytoscape({
     container: box, userZoomingEnabled: false, boxSelectionEnabled: false, minZoom: 0.05, maxZoom: 2.5,
     autounselectify: true, layout: { name: "preset" },
   });
-  let drawn = "";
-  let held = false; // a part is being dragged
-  let source = null; // the part that is being connected
+  const colours = document.getElementById("colours");
+  let held = false; // a part is being dragged, and changes wait
+  const waiting = [];
 
+  const value = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
   function style() {
-    const value = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
     const [ink, soft, paper, panel, edge, link, bad] =
       ["--ink", "--soft", "--paper", "--panel", "--edge", "--link", "--bad"].map(value);
     const leaf = { width: 170, height: "data(high)", shape: "round-rectangle", "background-color": paper, "text-valign": "center" };
+    const shades = Array.from({ length: SHADES }, (_, i) => ({
+      selector: `.shade-${i}`, style: { "background-color": value(`--shade-${i}`), color: value(`--on-shade-${i}`) } }));
     return [
       { selector: "node", style: {
         label: "data(label)", color: ink, "font-size": 13, "font-family": "system-ui, sans-serif", "text-wrap": "wrap",
@@ -22,166 +25,129 @@ document.addEventListener("DOMContentLoaded", () => {
       { selector: ".cpu, .gpu, .disk", style: leaf },
       { selector: ".gpu", style: { shape: "cut-rectangle" } },
       { selector: ".disk", style: { shape: "barrel" } },
+      { selector: ".folded", style: { ...leaf, "background-color": panel, "border-style": "double", "border-width": 4 } },
       { selector: ".switch, .hub", style: {
         width: 110, height: 34, shape: "round-rectangle", "background-color": soft, color: paper, "text-valign": "center",
         "border-width": 0 } },
       { selector: ".hub", style: { shape: "ellipse", width: 160 } },
       { selector: ".box", style: {
         "background-color": panel, "background-opacity": 0.6, shape: "round-rectangle", padding: 14, "text-valign": "top",
-        "text-max-width": 400, "font-weight": 600, "text-margin-y": -4, "text-background-color": paper, "text-background-opacity": 0.85,
-        "text-background-padding": 2 } },
+        "text-halign": "left", "text-max-width": 400, "font-weight": 600, "text-margin-y": -4, "text-justification": "left",
+        "text-margin-x": (one) => widthOf(one.data("label")) } },
+      { selector: ".wan.box", style: { padding: 40 } }, // which leaves room for links at its left
+      ...shades,
       { selector: "edge", style: {
-        width: 1.5, "line-color": edge, label: "data(label)", color: ink, "font-size": 11, "curve-style": "bezier",
+        width: 1.5, "line-color": edge, label: "data(label)", color: ink, "font-size": 11, "curve-style": "straight",
         "text-background-color": paper, "text-background-opacity": 0.9, "text-background-padding": 2 } },
-      { selector: ".pair", style: { "curve-style": "unbundled-bezier", "control-point-distances": -70 } },
       { selector: ".wrong", style: { "border-color": bad, "border-width": 4, "border-style": "dashed", "line-color": bad } },
-      { selector: ".chosen", style: { "border-color": link, "border-width": 4, "line-color": link, width: 4 } },
+      { selector: ".chosen", style: { "border-color": link, "border-width": 4, "line-color": link } },
+      { selector: "edge.chosen", style: { width: 4 } },
       { selector: ".from", style: { "border-color": link, "border-width": 4, "border-style": "double" } },
     ];
   }
-
-  function draw() {
-    if (held || data().dataset.elements === drawn) return;
-    const first = drawn === "";
-    drawn = data().dataset.elements;
-    const elements = JSON.parse(drawn);
-    cy.batch(() => {
-      cy.elements().remove();
-      cy.add(elements.map(({ selected, ...one }) => ({ ...one, classes: one.classes + (selected ? " chosen" : "") })));
-    });
-    if (first) fit();
-    else if (!visible()) fit();
+  const pen = document.createElement("canvas").getContext("2d");
+  function widthOf(label) {
+    pen.font = "600 13px system-ui, sans-serif";
+    return Math.max(...label.split("\n").map((line) => pen.measureText(line).width)) + 2;
   }
+
+  // Put elements on the canvas that are new or changed, and take away those that are gone.
+  function change({ set, gone, all }) {
+    if (all) cy.elements().remove();
+    const isNode = (one) => one.group === "nodes";
+    const nodes = set.filter(isNode), edges = set.filter((one) => !isNode(one));
+    cy.batch(() => {
+      cy.remove(cy.collection(edges.map((one) => cy.$id(one.data.id))));
+      cy.add(nodes.filter((one) => cy.$id(one.data.id).empty()).map(copied));
+      for (const one of nodes) {
+        const old = cy.$id(one.data.id);
+        if ((old.data("parent") ?? null) !== (one.data.parent ?? null)) old.move({ parent: one.data.parent ?? null });
+        old.data({ figures: null, ...one.data });
+        old.classes(one.classes);
+        if (one.position) old.position({ ...one.position });
+      }
+      for (const id of gone) cy.$id(id).remove();
+      cy.add(edges.map(copied));
+    });
+    cy.edges(".pair").forEach((one, number) => { one.data("number", number); });
+    const moved = cy.collection(set.filter(isNode).map((one) => cy.$id(one.data.id)));
+    canvasLines.draw(all ? cy.edges() : canvasLines.around(moved).union(cy.collection(edges.map((one) => cy.$id(one.data.id)))));
+    mark();
+    shade();
+  }
+  const copied = (one) => ({ ...one, data: { ...one.data }, ...(one.position && { position: { ...one.position } }) });
+  function mark() {
+    const parts = new Set(editor.parts());
+    cy.batch(() => cy.elements().forEach((one) => { one.toggleClass("chosen", parts.has(one.id())); }));
+  }
+  function draw(changes) {
+    if (changes) waiting.push(changes);
+    if (held) return;
+    for (const one of waiting.splice(0)) change(one);
+    mark();
+    if (!visible()) centre();
+  }
+
+  // Colours by a figure of the units, in equal steps from its least to its greatest value.
+  function shade() {
+    const key = colours.value, legend = document.getElementById("legend");
+    const known = cy.nodes().filter((one) => key && one.data("figures")?.[key] !== undefined);
+    const values = known.map((one) => one.data("figures")[key]);
+    const least = Math.min(...values), most = Math.max(...values);
+    const step = (figure) => (most > least ? Math.min(SHADES - 1, Math.floor(SHADES * (figure - least) / (most - least))) : 0);
+    const names = Array.from({ length: SHADES }, (_, i) => `shade-${i}`);
+    cy.batch(() => {
+      cy.nodes().removeClass(names.join(" "));
+      known.forEach((one) => { one.addClass(names[step(one.data("figures")[key])]); });
+    });
+    legend.replaceChildren(...(values.length === 0 ? [key ? (key === "load" ? "Type numbers of processes below." : "Not known here.") : ""] :
+      (most > least ? names : names.slice(0, 1)).map((name, i) => Object.assign(document.createElement("span"), {
+        className: `shade ${name}`, textContent: most > least ? `from ${rounded(least + (most - least) * i / SHADES)}` : rounded(least) }))));
+  }
+  const rounded = (figure) => Number(figure.toPrecision(3)).toLocaleString("en", { maximumSignificantDigits: 3 });
+
+  const chosen = () => cy.$(".chosen");
   function visible() {
-    const chosen = cy.$(".chosen");
-    if (chosen.empty()) return true;
-    const one = chosen.renderedBoundingBox();
-    return one.x1 >= 0 && one.y1 >= 0 && one.x2 <= cy.width() && one.y2 <= cy.height();
+    if (chosen().empty()) return true;
+    const one = chosen().first().renderedBoundingBox({ includeLabels: false });
+    return one.x2 > 0 && one.y2 > 0 && one.x1 < cy.width() && one.y1 < cy.height();
   }
   function fit() {
     cy.fit(undefined, 20);
     if (cy.zoom() > 1.2) { cy.zoom(1.2); cy.center(); }
   }
+  // All of it if that can be read, else what is around the chosen part.
+  function begin() {
+    fit();
+    if (cy.zoom() >= READABLE) return;
+    cy.zoom(box.clientWidth < 500 ? 0.85 : READABLE + 0.1);
+    centre();
+  }
+  function centre() {
+    const part = chosen().empty() ? cy.nodes().first() : chosen().first();
+    const frame = part.renderedBoundingBox(), wide = frame.w > cy.width(), high = frame.h > cy.height();
+    cy.center(part);
+    if (wide) cy.panBy({ x: 20 - part.renderedBoundingBox().x1, y: 0 });
+    if (high) cy.panBy({ x: 0, y: 20 - part.renderedBoundingBox().y1 });
+  }
   function zoom(factor) {
     cy.zoom({ level: cy.zoom() * factor, renderedPosition: { x: cy.width() / 2, y: cy.height() / 2 } });
   }
-  function send(fields) { editor.flush(); editor.send(fields); }
-  const chosen = () => cy.$(".chosen").first();
-
-  function choose(element) {
-    const part = element.data("part");
-    if (!part) return;
-    if (source !== null) {
-      const from = source;
-      connecting(null);
-      if (from !== part) send({ op: "connect", part: from, target: part });
-      return;
-    }
-    cy.elements(".chosen").removeClass("chosen");
-    cy.elements(`[id = "${part}"]`).addClass("chosen");
-    editor.choose(part);
-  }
-  function connecting(part) {
-    source = part;
-    cy.elements(".from").removeClass("from");
-    if (part !== null) cy.elements(`[id = "${part}"]`).addClass("from");
-    const said = document.getElementById("canvas-state");
-    said.textContent = part === null ? "" :
-      "Choose the part to connect it with: click it, or use the arrows and Enter. Escape ends this.";
-  }
-
-  // Positions of the symbols in what was moved.
-  function positions(element) {
-    const leaves = element.isParent() ? element.descendants().filter((one) => !one.isParent()) : element;
-    const found = {};
-    leaves.forEach((one) => { if (one.data("key")) found[one.data("key")] = Object.values(one.position()).map(Math.round); });
-    return JSON.stringify(found);
-  }
-  function lanUnder(element, at) {
-    const own = element.hasClass("node") ? element.parent().id() : element.parent().parent().id();
-    const inside = (one) => {
-      const b = one.boundingBox({ includeLabels: false });
-      return at.x >= b.x1 && at.x <= b.x2 && at.y >= b.y1 && at.y <= b.y2;
-    };
-    return cy.nodes(".lan").filter((one) => one.id() !== own && inside(one)).first();
-  }
-
-  let grabbed = null;
-  cy.on("grab", "node", (event) => {
-    held = true;
-    grabbed = { ...event.target.position() };
-  });
-  cy.on("free", "node", (event) => {
-    held = false;
-    const element = event.target, now = element.position();
-    if (Math.hypot(now.x - grabbed.x, now.y - grabbed.y) < 2) { draw(); return; }
-    const group = element.hasClass("node") ? element : element.closest?.(".node") ?? element;
-    const lan = element.hasClass("node") || element.parent().hasClass("node") ? lanUnder(element, event.position) : null;
-    if (lan && lan.nonempty()) {
-      const part = group.hasClass("node") ? group.data("part") : element.parent().data("part");
-      drawn = " ";
-      send({ op: "connect", part, target: lan.data("part") });
-    } else {
-      send({ op: "positions", positions: positions(element) });
-    }
-  });
-  cy.on("tap", "node, edge", (event) => choose(event.target));
-
-  const AHEAD = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
-  function nearest([dx, dy]) {
-    const from = chosen().empty() ? null : chosen();
-    const at = from ? from.boundingBox({ includeLabels: false }) : { x1: 0, x2: 0, y1: 0, y2: 0 };
-    const centre = (b) => [(b.x1 + b.x2) / 2, (b.y1 + b.y2) / 2];
-    const [x, y] = centre(at);
-    let best = null, least = Infinity;
-    cy.elements("[part != '']").forEach((one) => {
-      if (one.data("part") !== one.id() || one.same(chosen())) return;
-      const [ox, oy] = centre(one.boundingBox({ includeLabels: false }));
-      const along = (ox - x) * dx + (oy - y) * dy;
-      const aside = Math.abs((ox - x) * dy) + Math.abs((oy - y) * dx);
-      if (along > 1 && along + 2 * aside < least) [best, least] = [one, along + 2 * aside];
-    });
-    return best;
-  }
-  let moving = 0;
-  function step([dx, dy]) {
-    const element = cy.$id(chosen().isParent?.() || chosen().data("key") ? chosen().id() : `${chosen().id()}:unit`);
-    if (element.empty() || element.isEdge()) return;
-    const leaves = element.isParent() ? element.descendants().filter((one) => !one.isParent()) : element;
-    leaves.shift({ x: 20 * dx, y: 20 * dy });
-    clearTimeout(moving);
-    moving = setTimeout(() => send({ op: "positions", positions: positions(element) }), 400);
-  }
-  let aim = null; // the part that the arrows are at while another one is being connected
-  box.addEventListener("keydown", (event) => {
-    const ahead = AHEAD[event.key];
-    if (event.ctrlKey || event.metaKey || event.altKey) return;
-    if (ahead && event.shiftKey) step(ahead);
-    else if (ahead) {
-      const found = nearest(ahead);
-      if (found && source !== null) {
-        cy.elements(".chosen").removeClass("chosen");
-        found.addClass("chosen");
-        aim = found;
-      } else if (found) choose(found);
-    } else if (event.key === "Enter" && source !== null && aim) { choose(aim); aim = null; }
-    else if (event.key === "Enter") document.querySelector("#properties input, #properties select")?.focus();
-    else if (event.key.toLowerCase() === "c" && chosen().nonempty()) connecting(chosen().data("part"));
-    else if (event.key === "Escape") { connecting(null); drawn = " "; draw(); }
-    else if (event.key === "Delete") send({ op: "delete" });
-    else if (event.key === "+") zoom(1.25);
-    else if (event.key === "-") zoom(0.8);
-    else return;
-    event.preventDefault();
-  });
 
   document.getElementById("zoom-in").addEventListener("click", () => zoom(1.25));
   document.getElementById("zoom-out").addEventListener("click", () => zoom(0.8));
   document.getElementById("zoom-fit").addEventListener("click", fit);
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => cy.style(style()));
-  new ResizeObserver(() => cy.resize()).observe(box);
-  document.addEventListener("drawn", draw);
-  cy.style(style());
-  draw();
-  box.cy = cy; // for tests
-});
+  colours.addEventListener("change", shade);
+  cy.on("drag", "node", (event) => canvasLines.draw(canvasLines.around(event.target)));
+  addEventListener("DOMContentLoaded", () => {
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => cy.style(style()));
+    new ResizeObserver(() => cy.resize()).observe(box);
+    document.addEventListener("drawn", (event) => draw(event.detail));
+    cy.style(style());
+    change({ set: JSON.parse(document.getElementById("canvas-data").dataset.elements), gone: [], all: true });
+    begin();
+    box.cy = cy; // for tests
+    document.documentElement.dataset.drawn = Math.round(performance.now()); // for measurements
+  });
+  return { cy, box, chosen, draw, mark, zoom, hold(on) { held = on; } };
+})();

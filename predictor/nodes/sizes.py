@@ -1,0 +1,80 @@
+"""The problems of a search at other sizes N than the asked one, to which measured models are fitted.
+
+Sizes of a kernel with classes are those of its classes; a program of the user's own has sizes if {size} stands in its
+arguments.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+
+from apps.programs.problem import Problem
+from platforms.errors import UserError
+from platforms.wording import number_of
+from predictor.allocation.sizes import kernel_sizes
+from predictor.nodes.options import SearchOptions
+from predictor.npt.smaller import Sized, smaller
+from predictor.npt.tables import class_size, names_with_equations
+from predictor.options import problems_from_request
+
+SIZE = "{size}"  # in the arguments of a program: its N
+HALVINGS = 5  # of N, down to which a program is measured
+
+
+def sized_program(request: SearchOptions) -> Callable[[int], Problem]:
+    """Return the problem of the user's own program for any N.
+
+    Raises:
+        UserError: No argument of the program is its size.
+    """
+    if SIZE not in (request.program_args or ""):
+        problem = f"no argument of {request.program} is its size"
+        raise UserError(f"--size {request.size}", problem, f"Write {SIZE} into --program-args")
+
+    @cache
+    def at_size(size: int) -> Problem:
+        arguments = (request.program_args or "").replace(SIZE, str(size))
+        return problems_from_request(replace(request, size=None, program_args=arguments))[0]
+
+    return at_size
+
+
+def classes_as_sizes(asked: Problem) -> tuple[int, Callable[[int], Problem]] | None:
+    """Return N of a kernel's class, and its classes by their N; None where N of a class is not known."""
+    if asked.program is not None or asked.preset is None or asked.name not in names_with_equations():
+        return None
+    size = class_size(asked)
+    known = {one.N: one.problem for one in (*smaller(asked), Sized(size, asked))}
+
+    def at_size(size: int) -> Problem:
+        if size not in known:
+            have = ", ".join(f"{N} ({one.preset})" for N, one in sorted(known.items()))
+            raise UserError(f"N = {size}", f"{asked.name} has no such class up to {asked}", f"Known: {have}")
+        return known[size]
+
+    return size, at_size
+
+
+def usual_construction(app: str, asked: Problem, size: int) -> tuple[int, ...]:
+    """Return the sizes that are measured by default, ascending.
+
+    They are those of the kernel's sizes.toml; else the smaller classes; else N halved up to HALVINGS times.
+
+    Raises:
+        UserError: There are fewer than two.
+    """
+    known = kernel_sizes(app) if asked.program is None else None
+    if known is not None:
+        return known.construction
+    if asked.preset is not None:
+        sizes = tuple(one.N for one in smaller(asked))
+    else:
+        sizes = tuple(sorted({size >> halvings for halvings in range(1, HALVINGS + 1)} - {0}))
+    if len(sizes) < 2:
+        problem = f"{number_of(len(sizes), 'size')} below {asked} to measure"
+        raise UserError(
+            "--construction", problem, "Name two sizes or more, choose a larger problem, or another --predictor"
+        )
+    return sizes
