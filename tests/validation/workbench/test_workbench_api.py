@@ -18,6 +18,7 @@ from validation.workbench.pages.api import BASE, ENDPOINTS, description
 from validation.workbench.pages.routes import ROUTES
 from validation.workbench.project.folder import open_project
 from validation.workbench.queue import views
+from validation.workbench.queue.logs import keep_log
 from validation.workbench.work.pictures import png
 
 TEXT = 'scenarios = ["grid4x2"]\napps = ["ep"]\nclasses = ["S"]\nranks = [2]\npredictors = ["hcf"]\n'
@@ -31,6 +32,10 @@ def full(desk, cases, row, monkeypatch):
     for run in desk.queue.take(2).runs.values():
         desk.queue.finish(run, [row()])
     desk.queue.add("waiting", "Ann", cases(1))
+    keep_log(desk.queue.tables, 1, 1, ["done"], failed=False)
+    for name in ("gone.toml", "mine.toml"):
+        (desk.project.platforms / name).write_text("")
+    desk.shelf.remove("platforms", "gone.toml", "Ann")
     views.save(desk.queue.tables, "mine", "Ann", "/results", "app=cg&sort=ranks")
     monkeypatch.setattr(desk, "_show", lambda task, **values: next(png(desk.project.folder, **values)))
 
@@ -44,6 +49,14 @@ CASES = {
     ("GET", "/suites/{number:int}"): ("/suites/1", None),
     ("GET", "/suites/{number:int}/runs"): ("/suites/1/runs?state=done", None),
     ("POST", "/suites/{number:int}/{action}"): ("/suites/2/cancel", {}),
+    ("GET", "/suites/{number:int}/runs/{run:int}/log"): ("/suites/1/runs/1/log", None),
+    ("GET", "/places"): ("/places", None),
+    ("GET", "/ends"): ("/ends", None),
+    ("GET", "/files/{kind}"): ("/files/platforms", None),
+    ("GET", "/files/{kind}/{name}"): ("/files/platforms/mine.toml", None),
+    ("POST", "/files/{kind}/{name}/{action}"): ("/files/platforms/mine.toml/duplicate", {"to": "żółć"}),
+    ("GET", "/history"): ("/history?page=1", None),
+    ("POST", "/history/{number:int}/undo"): ("/history/1/undo", {}),
     ("GET", "/results"): ("/results?suite=1&sort=-ranks", None),
     ("GET", "/results/{number:int}"): ("/results/1", None),
     ("GET", "/views"): ("/views", None),
@@ -83,6 +96,21 @@ def test_the_description_has_every_route_and_no_other():
     }
     described = {(method.upper(), path) for path, of_path in description()["paths"].items() for method in of_path}
     assert described == routed and len(CASES) == len(ENDPOINTS)
+
+
+def test_a_viewer_changes_nothing_by_any_route_and_the_reader_of_a_link_sees_none(client, full, person):
+    viewer, _ = person("viewer", "Vi")
+    key = client.app.state.accounts.make_link("suite", 1, "Ann")
+    reader, _ = person("viewer", "Vo")
+    reader.cookies.clear()
+    reader.get(f"/share/{key}")
+    for (method, route), (path, body) in CASES.items():
+        options = {} if body is None else {"json": body, "headers": {"origin": HERE}}
+        allowed = viewer.request(method, BASE + path, **options).status_code
+        expected = 403 if method == "POST" else 400 if route.endswith("/log") else 200
+        assert allowed == expected, path
+        assert reader.request(method, BASE + path, **options).status_code == 403, path
+    assert client.get(f"{BASE}/suites/2").json()["state"] == "waiting"
 
 
 def test_the_numbers_are_those_of_the_pages(client, full):
