@@ -149,11 +149,11 @@ def fold(
     """
     communicators = short.communicators.at(nranks)
     collected = _Collected(nranks, timed_rank)
-    check_room(short, nranks, communicators, event_bytes=_EVENT_BYTES, rank_bytes=_RANK_BYTES)
     ranks = range(min(first_block, nranks))
     while ranks:
         part = generate_part(short, nranks, ranks, communicators, notes)
         each = max(1.0, len(part.events) / len(ranks))
+        check_room(part, nranks, event_bytes=_EVENT_BYTES, rank_bytes=_RANK_BYTES)
         if not collected.add(ranks, part, communicators[0]):
             return None
         ranks = range(ranks.stop, min(ranks.stop + max(1, int(block / each)), nranks))

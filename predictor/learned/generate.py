@@ -29,9 +29,9 @@ Members: TypeAlias = tuple[tuple[int, ...], ...]  # of each communicator
 
 _OPENS = (Kind.SEND, Kind.RECV)
 _EVENT_BYTES = 320  # of memory for each event until the program is evaluated (docs/reference/growth.md)
-SAMPLE = 8  # ranks, from the middle, whose events show how many all ranks have
+_SAMPLE = 8  # ranks, from the middle, whose events show how many all ranks have
 _MESSAGES_PER_S = 4e6  # that an evaluation takes (docs/reference/growth.md)
-_MANY = 128  # times the ranks of the sample: on fewer ranks it would cost too much
+_CHECKED = 1 / 16  # part of the free memory from which on it is checked whether all events will fit
 _NOT_KNOWN = -(1 << 30)  # number of open operations of a kind
 
 
@@ -48,38 +48,26 @@ def generate(structure: Structure, nranks: int, *, notes: Notes | None = None) -
             are derived apart, do not match.
     """
     communicators = structure.communicators.at(nranks)
-    if nranks >= _MANY * SAMPLE:
-        check_room(structure, nranks, communicators, event_bytes=_EVENT_BYTES)
     made = generate_part(structure, nranks, range(nranks), communicators, Notes() if notes is None else notes)
     events = tuple(made.events[begin:end] for begin, end in pairwise(made.bounds.tolist()))
     paths = tuple(symbol.path[::-1] for symbol in structure.symbols)
     return Recording(events, made.counts, communicators[0], paths=paths)
 
 
-def check_room(
-    structure: Structure,
-    nranks: int,
-    communicators: tuple[Members, np.ndarray],
-    *,
-    event_bytes: float,
-    rank_bytes: float = 0.0,
-) -> None:
-    """Check, by a few ranks, that the events of all ranks fit into the memory that is free.
+def check_room(part: Part, nranks: int, *, event_bytes: float, rank_bytes: float = 0.0) -> None:
+    """Check, by the events of some ranks, that those of all fit into the memory that is free.
 
     Args:
-        structure: The structure of the program.
-        nranks: Number of ranks.
-        communicators: As for ``generate_part``; so are the errors.
+        part: The events of some ranks.
+        nranks: Number of all ranks.
         event_bytes: Memory that each event takes until the program is evaluated.
         rank_bytes: Memory that each rank takes besides.
 
     Raises:
         TooMany: They do not fit.
     """
-    first = max(0, nranks // 2 - SAMPLE // 2)
-    some = range(first, min(nranks, first + SAMPLE))
-    part = generate_part(structure, nranks, some, communicators, Notes())
-    events, messages = (nranks / len(some) * count for count in (len(part.events), _sends(part.events)))
+    times = nranks / (len(part.bounds) - 1)
+    events, messages = (times * count for count in (len(part.events), _sends(part.events)))
     needed, free = nranks * rank_bytes + events * event_bytes, free_bytes()
     if needed > free:
         raise TooMany(
@@ -152,6 +140,7 @@ class _Walk:
     chunks: deque[tuple[np.ndarray, np.ndarray]] = field(default_factory=deque)  # ranks and their events
     vectors: dict[int, tuple[np.ndarray, list[np.ndarray]]] = field(default_factory=dict)  # by chunk: ranks, counts
     events: int = 0
+    checked: bool = False  # whether all events fit into memory
     most_bytes: float = field(default_factory=lambda: free_bytes())
 
     def __post_init__(self) -> None:
@@ -343,10 +332,20 @@ class _Walk:
 
     def _add(self, ranks: np.ndarray, part: np.ndarray) -> None:
         self.events += len(part)
+        if len(self.ranks) > _SAMPLE and self.events * _EVENT_BYTES > _CHECKED * self.most_bytes:
+            if not self.checked:
+                self._check_room()
+            self.checked = True
         if self.events * _EVENT_BYTES > self.most_bytes:
             most_gb = self.most_bytes / 1e9
             raise CannotContinue(f"its more than {self.events:.1e} events there would not fit into {most_gb:.1f} GB")
         self.chunks.append((ranks, part))
+
+    def _check_room(self) -> None:
+        first = self.ranks.start + (len(self.ranks) - _SAMPLE) // 2
+        some = range(first, first + _SAMPLE)
+        sample = generate_part(self.structure, self.nranks, some, (self.members, self.comms), Notes())
+        check_room(sample, len(self.ranks), event_bytes=_EVENT_BYTES)
 
     def assembled(self) -> Part:
         """Return the events and the counts of every rank that walks."""

@@ -106,19 +106,10 @@ def test_an_all_to_all_with_fewer_entries_than_members_is_doubtful():
     assert any("fewer entries than it has members" in what for what in doubtful.assumed.values())
 
 
-def test_a_program_that_would_not_fit_into_memory_is_refused(monkeypatch):
-    structure = learn([recorded(of_program("halo3d.c", "10 3"), count) for count in (4, 8, 12, 18)], [10])
-    monkeypatch.setattr("predictor.learned.generate.free_bytes", lambda: 1e6)
-    generate(structure, 27)
-    with pytest.raises(CannotContinue, match=r"its more than .* events there would not fit into 0.0 GB"):
-        generate(structure, 64)
-
-
 def test_what_would_not_fit_is_refused_by_the_events_of_a_few_ranks_before_all_are_expected(monkeypatch):
     structure = learn([recorded(of_program("halo3d.c", "10 3"), count) for count in (4, 8, 12, 18)], [10])
     events = sum(map(len, generate(structure, 48).events))
     monkeypatch.setattr("predictor.learned.generate.free_bytes", lambda: 1e6)
-    monkeypatch.setattr("predictor.learned.generate._MANY", 1)
     with pytest.raises(TooMany, match=re.escape(f"its {events:.2g} events there would take")):
         generate(structure, 48)  # a periodic halo: all ranks have as many events
 
