@@ -25,7 +25,8 @@ from validation.workbench.project.platform_files import (
     listed,
     located,
 )
-from validation.workbench.web.answers import desk_of, moved, page, person_of, record
+from validation.workbench.web.answers import attachment, desk_of, moved, page, person_of, record
+from validation.workbench.web.colours import darkened
 from validation.workbench.web.forms import posted, texts
 from validation.workbench.web.lanes import in_lane
 
@@ -54,8 +55,7 @@ def show_one(request: Request) -> Response:
 def draw_one(request: Request) -> Response:
     """Answer with the picture of a platform."""
     desk = desk_of(request)
-    shown = desk.show(name=located(desk.project, request.path_params["name"]), picture=True)
-    return Response(shown["svg"], media_type="image/svg+xml", headers=_PICTURE)
+    return _picture(request, desk.show(name=located(desk.project, request.path_params["name"]), picture=True)["svg"])
 
 
 def download(request: Request) -> Response:
@@ -63,7 +63,7 @@ def download(request: Request) -> Response:
     desk, name, kind = desk_of(request), request.path_params["name"], request.path_params["kind"]
     place = located(desk.project, name)
     stem = name.rpartition(".")[0] or name
-    headers = {"content-disposition": f'attachment; filename="{stem}.{kind}"'}
+    headers = attachment(f"{stem}.{kind}")
     if kind == "toml" and name.endswith(".toml"):
         with open(place, encoding="utf-8") as file:
             return Response(file.read(), media_type="application/toml", headers=headers)
@@ -111,8 +111,14 @@ def _defaults() -> dict[str, str]:
 
 def draw_form(request: Request) -> Response:
     """Answer with the picture of the grid that a form describes."""
-    shown = desk_of(request).show(grid=grid_text(_defaults() | dict(request.query_params)), picture=True)
-    return Response(shown["svg"], media_type="image/svg+xml", headers=_PICTURE)
+    given = {key: value for key, value in request.query_params.items() if key != "dark"}
+    return _picture(request, desk_of(request).show(grid=grid_text(_defaults() | given), picture=True)["svg"])
+
+
+def _picture(request: Request, svg: str) -> Response:
+    """Answer with a picture, in colours for a dark page if the address says so."""
+    drawn = darkened(svg) if "dark" in request.query_params else svg
+    return Response(drawn, media_type="image/svg+xml", headers=_PICTURE)
 
 
 async def make(request: Request) -> Response:

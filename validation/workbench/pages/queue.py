@@ -20,7 +20,7 @@ from validation.workbench.guard.limits import MOST_STREAMS, MOST_STREAMS_EACH, L
 from validation.workbench.queue.logs import log_of, runs_with_logs
 from validation.workbench.queue.points import is_of_applications
 from validation.workbench.queue.suites import RUNNING, STATES, WAITING, Suite
-from validation.workbench.web.answers import desk_of, moved, page, person_of, record
+from validation.workbench.web.answers import attachment, desk_of, moved, page, person_of, record
 from validation.workbench.web.forms import posted
 
 RUNS = 100  # of a page
@@ -142,7 +142,7 @@ def suite_file(request: Request) -> Response:
     """Answer with the file of a suite as it was queued."""
     desk = desk_of(request)
     suite = desk.queue.suite(request.path_params["number"])
-    headers = {"content-disposition": f'attachment; filename="{suite.name}.toml"'}
+    headers = attachment(f"{suite.name}.toml")
     return Response(desk.text_of(suite.id), media_type="application/toml", headers=headers)
 
 

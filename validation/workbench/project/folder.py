@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import secrets
+import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from platforms.files.writing import usable_folder
 
 PRIVATE = ".workbench"
 MOST_NAME = 60
-_NAME = re.compile(rf"[A-Za-z0-9][A-Za-z0-9_+-]{{0,{MOST_NAME - 1}}}")
+_MOST_NAME_BYTES = 200  # of the 255 that file systems allow
 _SECRET = "secret"
 
 
@@ -110,14 +110,26 @@ def checked_name(text: str, what: str) -> str:
     """Return a name that a user gave to a file, without surrounding blanks.
 
     Raises:
-        UserError: The name is empty or too long, or has other characters than letters, digits, ``+``, ``-`` and ``_``.
+        UserError: The name is empty or too long, or has other characters than letters and digits of any script, ``+``,
+            ``-`` and ``_``.
     """
-    name = text.strip()
-    if _NAME.fullmatch(name) is None:
+    name = unicodedata.normalize("NFC", text.strip())
+    if not _is_plain(name):
         shown = repr(name) if name else "no name"
         remedy = f"Give at most {MOST_NAME} letters, digits, + - or _, the first a letter or a digit"
         raise UserError(what, f"{shown} cannot be the name of a file", remedy)
     return name
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a name has letters, digits and the marks on them alone, and + - _ after the first of them."""
+    kinds = [unicodedata.category(character)[0] for character in name]
+    return (
+        0 < len(name) <= MOST_NAME
+        and len(name.encode("utf-8", "replace")) <= _MOST_NAME_BYTES
+        and kinds[0] in "LN"
+        and all(kind in "LMN" or character in "+-_" for kind, character in zip(kinds, name, strict=True))
+    )
 
 
 def place_within(folder: Path, name: str) -> Path:
@@ -142,7 +154,7 @@ def file_within(folder: Path, name: str, endings: tuple[str, ...]) -> Path:
         UserError: There is no such file, its name is not plain, or it is a link that leads elsewhere.
     """
     path = folder / name
-    plain = _NAME.fullmatch(path.stem) is not None and path.suffix in endings and path.name == name
+    plain = _is_plain(path.stem) and path.suffix in endings and path.name == name
     if not plain or not path.is_file() or not path.resolve().is_relative_to(folder.resolve()):
         raise UserError(f"file {name!r}", f"not in the folder {folder.name}", "Choose one from the list")
     return path

@@ -7,6 +7,7 @@ import re
 import time
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 import jinja2
 from starlette.requests import Request
@@ -36,11 +37,11 @@ def page(request: Request, template: str, *, status: int = 200, **context: Any) 
     return HTMLResponse(_templates().get_template(template).render(**_common(request), **context), status)
 
 
-def blocks_of(request: Request, template: str, names: Sequence[str], **context: Any) -> dict[str, str]:
+def blocks_of(request: Request, template: str, blocks: Sequence[str], /, **context: Any) -> dict[str, str]:
     """Return blocks of a template by name, each rendered alone: what they use is imported within them."""
     made = _templates().get_template(template)
     values = made.new_context({**_common(request), **context})
-    return {name: "".join(made.blocks[name](values)).strip() for name in names}
+    return {name: "".join(made.blocks[name](values)).strip() for name in blocks}
 
 
 def _common(request: Request) -> dict[str, Any]:
@@ -74,6 +75,12 @@ def record(request: Request, what: str) -> None:
     accounts: Accounts = request.app.state.accounts
     person = person_of(request)
     accounts.record(person.name or f"session {person.number}", address_of(request.scope), what)
+
+
+def attachment(name: str) -> dict[str, str]:
+    """Return the headers of a file to keep; its name may have letters of any script (RFC 6266)."""
+    plain = name.encode("ascii", "replace").decode().replace("?", "_")
+    return {"content-disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}"}
 
 
 def moved(place: str) -> RedirectResponse:

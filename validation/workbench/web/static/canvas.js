@@ -100,7 +100,7 @@ const canvas = (() => {
       cy.nodes().removeClass(names.join(" "));
       known.forEach((one) => { one.addClass(names[step(one.data("figures")[key])]); });
     });
-    legend.replaceChildren(...(values.length === 0 ? [key ? (key === "load" ? "Type numbers of processes below." : "Not known here.") : ""] :
+    legend.replaceChildren(...(values.length === 0 ? [key ? ({ load: "Type numbers of processes below.", computing: "Choose a result below." }[key] ?? "Not known here.") : ""] :
       (most > least ? names : names.slice(0, 1)).map((name, i) => Object.assign(document.createElement("span"), {
         className: `shade ${name}`, textContent: most > least ? `from ${rounded(least + (most - least) * i / SHADES)}` : rounded(least) }))));
   }
@@ -119,8 +119,9 @@ const canvas = (() => {
   // All of it if that can be read, else what is around the chosen part.
   function begin() {
     fit();
-    if (cy.zoom() >= READABLE) return;
-    cy.zoom(box.clientWidth < 500 ? 0.85 : READABLE + 0.1);
+    const least = box.clientWidth < 500 ? 0.75 : READABLE;
+    if (cy.zoom() >= least) return;
+    cy.zoom(least + 0.1);
     centre();
   }
   function centre() {
