@@ -91,6 +91,7 @@ FAMILIES: dict[str, Family] = {
             "": Variant(f"{_NPT}:NPT", "Ichikawa et al., eq. (4): time by size and number of nodes"),
             "ls": Variant(f"{_NPT}:NPT_LS", "the same by least squares"),
             "pt": Variant(f"{_NPT}:PT", "eq. (3): time by number of nodes"),
+            "pt-printed": Variant(f"{_NPT}:PT_PRINTED", "the same read to the letter", in_all=False),
             "nt": Variant("predictor.npt.nt_predictor:NT", "eq. (2): time by size"),
         }
     ),

@@ -144,7 +144,8 @@ def _chosen(options: Mapping[str, str]) -> tuple[dict[str, str], float, float, f
     for key in _ONLY_DEFAULT:
         if chosen[key] != DEFAULTS[key] and not _is_zero(chosen[key]):
             problem = "the graph predictor does not model this option"
-            raise OutOfRange(f"{key}:{chosen[key]}", problem, "Leave it out")
+            remedy = "Leave it out, or use dpgraph or learned, which measure the network"
+            raise OutOfRange(f"{key}:{chosen[key]}", problem, remedy)
     back = _BACKWARD if chosen["network/crosstraffic"].lower() in _YES else 0.0
     return chosen, float(chosen["network/TCP-gamma"]), float(chosen["network/weight-S"]), back
 
@@ -243,6 +244,6 @@ def _steps(text: str, key: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _is_zero(text: str) -> bool:
-    """Tell whether all CPU costs are zero, such as 0:0:0."""
+    """Return whether all CPU costs are zero, such as 0:0:0."""
     parts = [part for piece in text.split(";") for part in piece.split(":")[1:]]
     return bool(parts) and all(float(part or 0) == 0 for part in parts)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from apps.options.dry_run import print_plan
@@ -13,6 +14,8 @@ from apps.options.programs import (
     problem_from_request,
 )
 from apps.options.runner import runner_from_request
+from apps.programs.kernel import named_kernel
+from apps.programs.problem import problem
 from apps.results.cautions import Cautions
 from apps.spec.choices import AUTO
 from apps.spec.run_spec import RunSpec
@@ -37,13 +40,13 @@ FIRST = (
 # Options without effect where no platform is given.
 _ON_PLATFORM = (
     "clusters", "hardware", "network", "factors", "speeds", "frequency", "mapping", "hostfile", "ranks_per_host",
-    "times", "timeline", "what_if", "compute", "host_speed", "efficiency", "cfg",
+    "times", "timeline", "what_if", "balance", "compute", "host_speed", "efficiency", "cfg",
 )  # fmt: skip
 
 
 def summary(graph: DPGraph) -> dict[str, Any]:
     """Return the number of elements of each kind, the flops and the message bytes of the graph."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from predictor.graph.graph import Element
 
     return {
@@ -67,12 +70,18 @@ def problem_of(request: GraphRequest) -> Problem:
     if request.app is None:
         remedy = "Give --app NAME, --program FILE or --recording TRACE"
         raise UserError("program", "no kernel or program is given", remedy)
+    if request.problem_class is None and request.size is None:
+        classes = named_kernel(request.app).classes
+        if classes and request.default_class not in classes:
+            return problem(request.app, next(iter(classes)))
     return problem_from_request(request, request.app)
 
 
 def _checked_size(request: GraphRequest, problem: Problem) -> tuple[int, int]:
-    """Return the number of ranks and of iterations to record."""
-    nranks = RANKS if request.ranks is None else request.ranks
+    """Return the number of ranks, by default the largest up to RANKS that the kernel allows, and of iterations."""
+    nranks = request.ranks
+    if nranks is None:
+        nranks = next((number for number in range(RANKS, 0, -1) if problem.allows(number)), RANKS)
     if nranks < 1:
         raise UserError(f"--ranks {nranks}", "not positive", "Give at least 1")
     full, iterations = problem.iterations_on(nranks), 1 if request.iterations is None else request.iterations
@@ -105,13 +114,13 @@ def check_arguments(request: GraphRequest) -> None:
     if request.times not in (None, *TIMES):
         raise UserError(f"--times {request.times}", "no such choice", known_names(request.times, TIMES))
     if request.times == "li":
-        for flag in ("what_if", "timeline"):
-            if getattr(request, flag) is not None:
+        for flag in ("what_if", "timeline", "balance"):
+            if getattr(request, flag) not in (None, False):
                 name = f"--{flag.replace('_', '-')}"
                 raise UserError(name, "these times have no shared links and no dates", "Drop it, or --times li")
     if not has_platform(request):
         for flag in _ON_PLATFORM:
-            if getattr(request, flag) not in (None, (), "reference", AUTO):
+            if getattr(request, flag) not in (None, False, (), "reference", AUTO):
                 name = f"--{flag.replace('_', '-')}"
                 raise UserError(name, "it needs a platform", "Give --scenario NAME or --platform FILE too")
 
@@ -123,27 +132,33 @@ def _run(request: GraphRequest) -> int:
     if has_platform(request):
         return _run_on_platform(request)
     said = Cautions()
-    problem, recording = _recording(request, said)
-    # Imported here for a quick start: they are slow to import.
+    asked, recording = _recording(request, said)
+    # Imported here because they are slow to import.
     from predictor.graph.graph import graph_of
     from predictor.graph.places import places_of
 
-    expand, places = request.collectives == "messages", places_of(problem, recording.paths)
+    expand, places = request.collectives == "messages", places_of(asked, recording.paths)
     graph = graph_of(recording, expand=expand, places=places)
     if request.elements is not None:
         graph = graph.first(request.elements)
     if request.graphml is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.graph.graphml import write_graphml
 
         write_graphml(graph, request.graphml)
     if request.draw is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.graph.draw import draw_graph
+        from predictor.graph.shown import without_empty_messages
 
-        draw_graph(graph, request.draw, title=_title(request, problem.on(recording.nranks)))
+        draw_graph(without_empty_messages(graph)[0], request.draw, title=_title(request, asked.on(recording.nranks)))
     numbers = summary(graph)
-    print(json.dumps({**numbers, "cautions": said.lines()}) if request.json else _text(problem, numbers))
+    program = _folded(request, graph)
+    print(
+        json.dumps({**numbers, **program.values, "cautions": said.lines()})
+        if request.json
+        else "\n".join([_text(asked, numbers), *program.lines])
+    )
     said.say_all()
     return 0
 
@@ -156,12 +171,12 @@ RECORDED = "recording"  # key of the cautions of the command's only recording
 
 
 def has_platform(request: GraphRequest) -> bool:
-    """Tell whether the options name a platform."""
+    """Return whether the options name a platform."""
     return request.scenario is not None or bool(request.platform)
 
 
 def _run_on_platform(request: GraphRequest) -> int:
-    # Imported here for a quick start: they are slow to import.
+    # Imported here because they are slow to import.
     from predictor.graph.on_platform import Analysis, analysis, iterations_in, paper_times, recorded
     from predictor.graph.on_platform import target_from_request as target_of
     from predictor.graph.timed_text import analysis_json, analysis_text, li_json, li_text
@@ -185,9 +200,33 @@ def _run_on_platform(request: GraphRequest) -> int:
         iterations = iterations_in(recording)
         numbers = li_json(made.times, iterations=iterations)
         text = li_text(made.times, iterations=iterations, wide=request.wide)
-    print(json.dumps({**summary(made.graph), **numbers, "cautions": said.lines()}) if request.json else text)
+    program = _folded(request, made.graph)
+    print(
+        json.dumps({**summary(made.graph), **numbers, **program.values, "cautions": said.lines()})
+        if request.json
+        else "\n".join([text, *program.lines])
+    )
     said.say_all()
     return 0
+
+
+@dataclass(frozen=True)
+class _Folded:
+    """The program with its loops and branches, if requested."""
+
+    lines: Sequence[str] = ()
+    values: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _folded(request: GraphRequest, graph: DPGraph) -> _Folded:
+    if not request.folded:
+        return _Folded()
+    # Imported here because it is slow to import.
+    from predictor.graph.folded import folded, folded_json, folded_lines
+
+    rows = folded(graph)
+    title = "The program, with its loops and branches"
+    return _Folded(["", title, *folded_lines(rows)], {"program": folded_json(rows)})
 
 
 def write_pictures(request: GraphRequest, analysis: Analysis | PaperTimes) -> None:
@@ -196,26 +235,29 @@ def write_pictures(request: GraphRequest, analysis: Analysis | PaperTimes) -> No
     if request.elements is not None:
         graph, origin = graph.beginning(request.elements)
     if request.graphml is not None:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.graph.graphml import write_graphml
 
         times = analysis.node_times()
         write_graphml(graph, request.graphml, {new: times.get(old, {}) for new, old in enumerate(origin)})
     if request.draw is not None:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         from platforms.terminal.quantities import duration
         from predictor.graph.draw import draw_graph
+        from predictor.graph.shown import without_empty_messages
 
+        graph, kept = without_empty_messages(graph)
+        origin = tuple(origin[at] for at in kept)
         place, critical = {old: new for new, old in enumerate(origin)}, set(analysis.critical_nodes)
         notes = {
-            (place[node], rank): duration(time_s)
+            (place[node], rank): duration(max(0.0, time_s))  # rounding may leave a time below 0
             for (node, rank), time_s in analysis.element_times_s().items()
             if node in place
         }
         marked = [new for new, old in enumerate(origin) if old in critical]
         draw_graph(graph, request.draw, title=_title(request, str(analysis.target)), highlight=marked, notes=notes)
     if request.timeline is not None:
-        # Imported here for a quick start: they are slow to import.
+        # Imported here because they are slow to import.
         from predictor.graph.on_platform import Analysis
         from predictor.graph.timeline import draw_timeline
 
@@ -227,38 +269,38 @@ def _recording(request: GraphRequest, said: Cautions) -> tuple[Problem, Recordin
     """Return the recording that the user gives, or a new one, and its problem."""
     given = given_from_request(request)
     if given is not None:
-        problem, recording = given.problem, given.recording
+        asked, recording = given.problem, given.recording
     else:
         spec, iterations = _to_record(request)
         with runner_from_request(request, cautions=said, saying=False) as runner:
-            problem, recording = spec.target.problem, runner.recording(spec, iterations)
-    said.add(f"recording of {problem.on(recording.nranks)}", recording.cautions, key=RECORDED)
-    return problem, recording
+            asked, recording = spec.target.problem, runner.recording(spec, iterations)
+    said.add(f"recording of {asked.on(recording.nranks)}", recording.cautions, key=RECORDED)
+    return asked, recording
 
 
 def _to_record(request: GraphRequest) -> tuple[RunSpec, int]:
     """Return the run to record, and the number of its iterations that are recorded."""
-    problem = problem_of(request)
-    nranks, iterations = _checked_size(request, problem)
-    # Imported here for a quick start: it is slow to import.
+    asked = problem_of(request)
+    nranks, iterations = _checked_size(request, asked)
+    # Imported here because it is slow to import.
     from apps.runs.neutral import neutral_platform
 
     platform = neutral_platform(nranks)
-    target = Target(problem, platform, tuple(host.name for host in platform.hosts))
-    if problem.program is not None and problem.program.native is not None:  # its computation can only be measured
-        return Settings().spec(target), problem.iterations_on(nranks)
+    target = Target(asked, platform, tuple(host.name for host in platform.hosts))
+    if asked.program is not None and asked.program.native is not None:  # its computation can only be measured
+        return Settings().spec(target), asked.iterations_on(nranks)
     return RunSpec(target), iterations
 
 
 def _say_plan(request: GraphRequest) -> int:
     """Print what would be simulated."""
-    # Imported here for a quick start: it is slow to import.
+    # Imported here because it is slow to import.
     from apps.runs.plan import Plan
 
     if given_from_request(request) is not None:
         raise UserError("--dry-run", "a recording is given, so nothing is simulated", "Leave it out")
     if has_platform(request):
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.graph.on_platform import plan_on_platform, target_from_request
 
         return print_plan(

@@ -4,7 +4,7 @@ K.-C. Li, H.-H. Wang and J.-L. Gaudiot, "A Strategy for Point-to-point Node Comm
 Cluster Environments", sections 3.1 and 3.2.  The elements are derived from the text, because the paper's Figure 2 is a
 picture: a process begins and ends (Figure 3), runs segments of sequential code, sends and receives messages in one of
 four modes (4), and takes part in synchronisation (3.1).  The graph describes one recorded execution, so it has no
-branches and no loops.
+branches and no loops; predictor.graph.folded finds them again.
 """
 
 from __future__ import annotations
@@ -17,10 +17,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from apps.recording.events import Kind, Mark, Mode, Op, Recording
+from apps.recording.events import Kind, Mode, Op, Recording
 from platforms.errors import UserError
 from predictor.dpgraph.instructions import COMPUTE, MARK, PROBE, RECV, SEND, SLEEP, WAIT_RECEIVED, WAIT_SENT
 from predictor.dpgraph.program import Program, Sections
+from predictor.graph.section import timed_section
 from predictor.sends import components as li
 
 _POINT = 64  # a mark of this number plus an Op stands for a collective, or its beginning
@@ -81,7 +82,7 @@ class CriticalPath:
 
 
 NodeTime = Callable[[Node], float]  # seconds that each process of an element spends in it
-MessageTime = Callable[[Edge], float]  # seconds that a message is on its way
+MessageTime = Callable[[Edge], float]  # seconds that a message is in flight
 
 
 @dataclass(frozen=True)
@@ -190,7 +191,7 @@ class DPGraph:
             kept = [row[:end] for end, row in zip(ends, kept, strict=True)]
 
     def _whole(self, at: int, present: list[set[int]], everywhere: set[int], partners: dict[int, list[int]]) -> bool:
-        """Tell whether the other parts of a node are present: the send of a receive, all members of a synchronisation.
+        """Return whether a node's other parts are present: the send of a receive, all members of a synchronisation.
 
         A send may stand alone.
         """
@@ -255,8 +256,8 @@ def component_times(
 ) -> tuple[NodeTime, MessageTime]:
     """Return Figure 4 as times of elements and of messages.
 
-    A message of n bytes takes n c1 at the send, k_b n + k_l on its way and n c2 at the receive.  A synchronisation
-    takes no time of its own: it only waits.
+    A message of n bytes takes n c1 at the send, k_b n + k_l in flight and n c2 at the receive.  A synchronisation takes
+    no time of its own: it only waits.
 
     Args:
         components: The components c1, k_b, c2 and k_l, of all messages or of each path and mode.
@@ -284,16 +285,6 @@ def component_times(
         return of(source.ranks[0], target.ranks[0], source.mode).transfer_time_s(edge.size_bytes)
 
     return node_time_s, message_time_s
-
-
-def timed_section(recording: Recording) -> Recording:
-    """Return the events of each rank in the timed section; a missing mark of its start or stop cuts nothing off."""
-    cut = []
-    for events in recording.events:
-        marks = events["kind"] == Kind.MARK
-        starts, stops = (np.flatnonzero(marks & (events["op"] == mark)) for mark in (Mark.START, Mark.STOP))
-        cut.append(events[starts[0] + 1 if len(starts) else 0 : stops[0] if len(stops) else len(events)])
-    return replace(recording, events=tuple(cut))
 
 
 def graph_of(recording: Recording, *, expand: bool = False, places: Sequence[str | None] = ()) -> DPGraph:

@@ -1,7 +1,9 @@
-"""The graph with the times of the Li paper: Figure 4's components of messages, measured between the target's nodes.
+"""The graph with the times of the Li paper, measured between the target's nodes.
 
-T_exec (section 3.2) is the largest sum of a process's own times.  The longest chain of the graph also has the
-messages on their way, so that processes wait; links are not shared.
+T_exec (section 3.2) is the largest sum of a process's own times.  The time of a message is that of its process in
+section 4.2: for the sender the line of the sender in the message's mode, for the receiver that of the receiver, both
+with the network in them; so the predictors count too.  The longest chain of the graph has Figure 4's components: a copy
+at the sender, the way through the network, and a copy at the receiver, so that processes wait; links are not shared.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from predictor.base import OutOfRange
 from predictor.graph.graph import (
     CriticalPath,
     DPGraph,
+    Element,
+    Node,
     Relation,
     component_times,
     critical_path,
@@ -27,7 +31,9 @@ from predictor.graph.graph import (
 from predictor.graph.li_predictor import MODES, Pair, message_plan, mode_lines, mode_plan, send_models
 from predictor.graph.timed import PathPart, name_of
 from predictor.sends.components import MessageComponents, execution_time_s, identify_components
-from predictor.sends.send_model import SendModel
+from predictor.sends.send_model import SendModel, Side
+
+_SIDES = {Element.SEND: Side.SENDER, Element.RECEIVE: Side.RECEIVER}
 
 
 @dataclass(frozen=True)
@@ -39,24 +45,25 @@ class LiTimes:
     node_s: tuple[float, ...]  # t_i of each node
     process_s: tuple[float, ...]  # sum of each process's t_i
     path: CriticalPath
-    message_s: Mapping[tuple[int, int], float]  # time on its way of each message, by its two nodes
+    own_s: tuple[float, ...]  # time of each node in the chain: computation, or the copy of a message
+    message_s: Mapping[tuple[int, int], float]  # time in flight of each message, by its two nodes
     components: Mapping[str, MessageComponents]  # by path
 
     @property
     def t_exec_s(self) -> float:
         """Execution time of section 3.2, s. It is the largest sum over the processes, without waiting."""
-        return max(0.0, execution_time_s([[time_s] for time_s in self.process_s]))  # components may be -1e-25 s
+        return execution_time_s([[time_s] for time_s in self.process_s])
 
     def path_parts(self) -> list[PathPart]:
         """Return the critical path by kind and place of its elements, the longest part first.
 
-        A message on its way belongs to its receive.
+        A message in flight belongs to its receive.
         """
         time_s: defaultdict[tuple[str, str | None], float] = defaultdict(float)
         count: Counter[tuple[str, str | None]] = Counter()
         before = -1
         for at in self.path.nodes:
-            spent_s = self.node_s[at] + self.message_s.get((before, at), 0.0)
+            spent_s = self.own_s[at] + self.message_s.get((before, at), 0.0)
             key = name_of(self.graph.nodes[at]), self.graph.nodes[at].place
             if spent_s > 0:
                 time_s[key] += spent_s
@@ -103,29 +110,47 @@ def li_times(
         models = send_models(target, measure(asked[0]))
         for pair, lines in mode_lines(target, asked[1], measure(asked[1])).items():
             models[pair] = SendModel({**models[pair].lines, **lines})
-    by_message: dict[tuple[Pair, Mode], MessageComponents] = {}
     clusters = [target.platform.cluster_of(host).name for host in target.placement]
+    s_per_flop = [1 / target.platform.host(host).speed_flops for host in target.placement]
+
+    def pair_of(source: int, destination: int) -> Pair:
+        return _measured_pair(models, clusters[source], clusters[destination])
+
+    def line_s(node: Node) -> float:
+        if node.element not in _SIDES or node.peer is None or node.mode is None:
+            return node.flops * s_per_flop[node.ranks[0]]
+        line = models[pair_of(node.ranks[0], node.peer)].line(node.mode, _SIDES[node.element])
+        return max(0.0, line.time_s(node.size_bytes))  # lines of long messages may be below zero for short ones
+
+    own_s, message_time_s = component_times(_components(models, pair_of), s_per_flop, graph.nodes)
+    messages = [edge for edge in graph.edges if edge.relation is Relation.MESSAGE]
+    return LiTimes(
+        target=target,
+        graph=graph,
+        node_s=tuple(map(line_s, graph.nodes)),
+        process_s=tuple(process_times_s(graph, line_s)),
+        path=critical_path(graph, own_s, message_time_s),
+        own_s=tuple(max(0.0, own_s(node)) for node in graph.nodes),  # components may be -1e-25 s
+        message_s={(edge.source, edge.target): message_time_s(edge) for edge in messages},
+        components={_path_name(pair): identify_components(model) for pair, model in models.items()},
+    )
+
+
+def _components(
+    models: Mapping[Pair, SendModel], pair_of: Callable[[int, int], Pair]
+) -> Callable[[int, int, Mode], MessageComponents]:
+    """Return Figure 4's components of a message from a process to another one in a send mode."""
+    known: dict[tuple[Pair, Mode], MessageComponents] = {}
 
     def components(source: int, destination: int, mode: Mode) -> MessageComponents:
         # A buffered message is a copy and then a standard one.
         mode = Mode.STANDARD if mode is Mode.BUFFERED else mode
-        pair = _measured_pair(models, clusters[source], clusters[destination])
-        if (pair, mode) not in by_message:
-            by_message[pair, mode] = identify_components(models[pair], mode)
-        return by_message[pair, mode]
+        pair = pair_of(source, destination)
+        if (pair, mode) not in known:
+            known[pair, mode] = identify_components(models[pair], mode)
+        return known[pair, mode]
 
-    s_per_flop = [1 / target.platform.host(host).speed_flops for host in target.placement]
-    node_time_s, message_time_s = component_times(components, s_per_flop, graph.nodes)
-    messages = [edge for edge in graph.edges if edge.relation is Relation.MESSAGE]
-    return LiTimes(
-        target,
-        graph,
-        tuple(map(node_time_s, graph.nodes)),
-        tuple(process_times_s(graph, node_time_s)),
-        critical_path(graph, node_time_s, message_time_s),
-        {(edge.source, edge.target): message_time_s(edge) for edge in messages},
-        {_path_name(pair): identify_components(model) for pair, model in models.items()},
-    )
+    return components
 
 
 def _has(recording: Recording, mode: Mode) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -37,6 +37,7 @@ from predictor.network.survey import next_plan
 from predictor.network.unmeasured import unmeasured
 
 if TYPE_CHECKING:
+    from predictor.graph.balance import Balance
     from predictor.graph.what_if import Answers
 
 MEASURED = "measured"  # of --times
@@ -54,6 +55,7 @@ class Analysis:
     iterations: int  # in the graph
     whole_s: float | None  # time of all iterations; None: too few were recorded to tell it
     answers: Answers | None
+    balance: Balance | None
     cautions: tuple[str, ...]
 
     @property
@@ -133,7 +135,11 @@ def target_from_request(request: GraphRequest, problem: Problem, nranks: int | N
         UserError: The options contradict each other, or do not fit the platform.
     """
     platform = platform_from_request(request)
-    return Target(problem, platform, placement_from_request(request, platform, nranks))
+    placement = placement_from_request(request, platform, nranks)
+    if nranks is None and request.hostfile is None and not problem.allows(len(placement)):
+        fitting = next((number for number in range(len(placement), 0, -1) if problem.allows(number)), None)
+        placement = placement if fitting is None else placement_from_request(request, platform, fitting)
+    return Target(problem, platform, placement)
 
 
 def settings_of(request: GraphRequest) -> Settings:
@@ -155,7 +161,7 @@ def iterations_of(request: GraphRequest, target: Target) -> int:
     """Return the number of iterations to record.
 
     Raises:
-        UserError: The target has not so many.
+        UserError: The target has fewer.
     """
     if request.iterations is None:
         return iterations_to_record(target)
@@ -213,17 +219,25 @@ def analysis(request: GraphRequest, target: Target, recording: Recording, runner
             messages do not lie on lines.
         UserError: The program cannot end.
     """
-    options = {**dict(target.platform.options), **dict(settings_of(request).options)}
     network: Network
     if request.times == MEASURED:
         network = _measured(target, lambda plan: runner.measure(replace(plan, options=settings_of(request).options)))
         sharing = unexplained_anywhere(network.model)
         said = (*network.model.cautions, *sharing, *_unmeasured(target, recording, network.model))
     else:
-        network = DeclaredNetwork(tuple(_routes(target, Sections(recording))), options)
-        said = declared_cautions(options)
+        network, said = declared_network(target, recording, dict(settings_of(request).options))
     expand = request.collectives == "messages"
-    return analysed(target, recording, network, expand=expand, factor=request.what_if, cautions=said)
+    return analysed(
+        target, recording, network, expand=expand, factor=request.what_if, balanced=request.balance, cautions=said
+    )
+
+
+def declared_network(
+    target: Target, recording: Recording, options: Mapping[str, str]
+) -> tuple[DeclaredNetwork, tuple[str, ...]]:
+    """Return the network that a target's platform declares, with these SimGrid options too, and cautions about it."""
+    both = {**dict(target.platform.options), **options}
+    return DeclaredNetwork(tuple(_routes(target, Sections(recording))), both), tuple(declared_cautions(both))
 
 
 def analysed(
@@ -233,6 +247,7 @@ def analysed(
     *,
     expand: bool = False,
     factor: float | None = None,
+    balanced: bool = False,
     cautions: tuple[str, ...] = (),
 ) -> Analysis:
     """Return the graph of a recording with its times on the target.
@@ -242,7 +257,8 @@ def analysed(
         recording: The recording, of as many ranks as the target has.
         network: The network between the target's hosts.
         expand: The graph shows the messages of collectives.
-        factor: Answer what would be if one part were so many times as fast; None: do not.
+        factor: Evaluate each part as this many times as fast; None: do not.
+        balanced: Answer what other divisions of the work among the processes would save.
         cautions: Those about the network.
 
     Raises:
@@ -260,13 +276,16 @@ def analysed(
             sections, target.iterations, network.model, target.placement, [1 / host.speed_flops for host in hosts],
             [host.cores for host in hosts],
         ).time_s  # fmt: skip
-    answers = None
-    if factor is not None:
-        # Imported here for a quick start: it is needed only by this option.
+    answers, divisions = None, None
+    if factor is not None or balanced:
+        # Imported here for a quick start: they are needed only by these options.
+        from predictor.graph.balance import balance
         from predictor.graph.what_if import Setting, what_if
 
         whole = sections if whole_s is not None and sections.iterations != target.iterations else None
-        answers = what_if(Setting(owned.program, target, network, places, whole), factor)
+        setting = Setting(owned.program, target, network, places, whole)
+        answers = None if factor is None else what_if(setting, factor)
+        divisions = balance(setting, timed_graph) if balanced else None
     return Analysis(
         target,
         timed_graph,
@@ -275,12 +294,13 @@ def analysed(
         sections.iterations,
         whole_s,
         answers,
+        divisions,
         (*_said_of(recording, places), *cautions),
     )
 
 
 def analysis_of_model(model: GraphModel, target: Target) -> Analysis:
-    """Return the graph of which a graph predictor has told the time, with its times on the target.
+    """Return the graph behind a graph predictor's time, with its times on the target.
 
     Raises:
         OutOfRange: As the model's ``predict``.

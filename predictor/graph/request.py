@@ -36,7 +36,9 @@ class GraphRequest(
     default_class: ClassVar[str] = "S"
 
     app: str | None = option(None, "A", "a kernel, such as is")
-    ranks: int | None = option(None, "P", f"processes (default: {RANKS}, or as many as fit on the platform)")
+    ranks: int | None = option(
+        None, "P", f"processes (default: {RANKS}, or as many as fit on the platform, as far as the kernel allows them)"
+    )
     iterations: int | None = option(
         None, "K", "number of recorded iterations (default: 1; on a platform 3, or all where they differ)"
     )
@@ -48,6 +50,10 @@ class GraphRequest(
     elements: int | None = option(None, "N", "keep only the first N elements of each process")
     graphml: str | None = option(None, "FILE", "write the graph to this GraphML file")
     draw: str | None = option(None, "FILE", "draw the graph to this .png, .svg or .pdf (up to 200 elements)")
+    folded: bool = option(False, help="show the program too: its loops and the branches of some processes")
+    balance: bool = option(
+        False, help="on a platform: what would the run save if work moved between the processes, at equal messages?"
+    )
     times: str | None = option(
         None,
         "HOW",

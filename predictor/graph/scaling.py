@@ -17,7 +17,7 @@ import numpy as np
 from apps.recording.events import Kind, Mode, Op, Recording
 from predictor.dpgraph.instructions import RECV, SEND, WAIT_RECEIVED, WAIT_SENT
 from predictor.dpgraph.program import Program, Sections
-from predictor.graph.graph import timed_section
+from predictor.graph.section import timed_section
 from predictor.sends.send_model import Side
 
 # The shapes g of a + b g(P); of shapes that fit equally well, the first is used.

@@ -10,6 +10,7 @@ from platforms.terminal.prose import prose_lines
 from platforms.terminal.quantities import duration, percent
 from platforms.terminal.table import table_lines
 from platforms.wording import number_of
+from predictor.graph.balance import Balance
 from predictor.graph.li_times import LiTimes
 from predictor.graph.on_platform import Analysis
 from predictor.graph.timed import PathPart
@@ -46,13 +47,39 @@ def analysis_text(analysis: Analysis, *, wide: bool = False) -> str:
         )
     lines += table_lines(rows, left={0}, wide=wide)
     lines += prose_lines(
-        "busy: computing; waiting: for another process; message: for a message that is on its way; ended: before the "
+        "busy: computing; waiting: for another process; message: for a message in flight; ended: before the "
         "last process; idle: these three; on path: share of the critical path; slack: the least one, and the mean"
     )
     lines += ["", *_path_lines(timed.path_parts(), timed.time_s, "T_exec", wide=wide)]
     if analysis.answers is not None:
         lines += ["", *_answer_lines(analysis.answers, wide=wide)]
+    if analysis.balance is not None:
+        lines += ["", *balance_lines(analysis.balance, wide=wide)]
     return "\n".join(lines)
+
+
+def balance_lines(made: Balance, *, wide: bool = False) -> list[str]:
+    """Return what other divisions of the work would save as the lines of a table."""
+    divisions = (made.now, *made.others)
+    rows: list[tuple[str, ...]] = [
+        ("cluster", "processes", *(f"{division.name}, %" for division in divisions)),
+        *(
+            (name, str(len(ranks)), *(percent(100 * sum(d.share[rank] for rank in ranks)) for d in divisions))
+            for name, ranks in made.by_cluster.items()
+        ),
+        ("time of the run", "", *(duration(division.time_s) for division in divisions)),
+    ]
+    said = "nothing" if made.best is made.now else f"{percent(100 * made.saved_share)} %, divided {made.best.name}"
+    return [
+        *prose_lines("Share of the work at equal messages: divided by the speed of cores, or by time, with messages"),
+        *table_lines(rows, left={0}, wide=wide),
+        *prose_lines(f"Moving work between the processes would save {said}"),
+    ]
+
+
+def balance_json(balance: Balance) -> dict[str, Any]:
+    """Return the divisions of the work and the saving of the best one as JSON values."""
+    return {**asdict(balance), "best": balance.best.name, "saved_share": balance.saved_share}
 
 
 def analysis_json(analysis: Analysis) -> dict[str, Any]:
@@ -70,6 +97,7 @@ def analysis_json(analysis: Analysis) -> dict[str, Any]:
         "critical_path": [asdict(part) for part in timed.path_parts()],
         "critical_nodes": list(timed.critical_nodes),
         "what_if": None if analysis.answers is None else asdict(analysis.answers),
+        "balance": None if analysis.balance is None else balance_json(analysis.balance),
     }
 
 
@@ -83,8 +111,9 @@ def li_text(times: LiTimes, *, iterations: int, wide: bool = False) -> str:
     """
     part = "" if not iterations else f" of {number_of(iterations, 'iteration')}"
     lines = prose_lines(
-        f"{times.target}: T_exec{part} = {duration(times.t_exec_s)}, the largest sum of a process's own times; "
-        f"with messages on their way, the longest chain takes {duration(times.path.time_s)} (no shared links)"
+        f"{times.target}: T_exec{part} = {duration(times.t_exec_s)}, the largest sum of a process's own times, "
+        f"those of its sends and receives by the lines of their modes (sections 3.2 and 4.2); by Figure 4, with "
+        f"messages in flight, the longest chain takes {duration(times.path.time_s)} (no shared links)"
     )
     rows: list[tuple[str, ...]] = [("path", "c1, ns/byte", "k_b, ns/byte", "c2, ns/byte", "k_l")]
     for name, component in times.components.items():

@@ -8,7 +8,7 @@ from typing import TypedDict
 from apps.programs.problem import problem
 from platforms.errors import UserError, nearest
 from predictor.hierarchical.allocation import Allocation, allocation, best, smallest_within
-from predictor.hierarchical.applications import application, applications
+from predictor.hierarchical.applications import Application, application, applications
 from predictor.hierarchical.batch import MOST_MARGIN, batch_lines, wall_time_s
 from predictor.hierarchical.beta import Beta
 from predictor.hierarchical.counts.planned import Plan
@@ -16,6 +16,7 @@ from predictor.hierarchical.kernels import BETA, exchanging, exchanging_names
 from predictor.hierarchical.model import COUNTED, DERIVED, check_variant
 from predictor.hierarchical.multicore_cluster import MulticoreCluster
 from predictor.hierarchical.optima import NO_FORM, Optimum
+from predictor.hierarchical.parameters import Parameters
 from predictor.hierarchical.recorded_plan import Counts, RecordedPlan
 from predictor.hierarchical.surface import Surface
 
@@ -39,11 +40,17 @@ class AllocationQuestion:
     whole_nodes: bool = False  # True: an allocation costs all cores of its nodes
     batch: str | None = None  # batch system; None: the machine's
     recorded: RecordedPlan | None = None  # any other program, with its recordings
+    own: Application | None = None  # a program by its formulas
+
+    @property
+    def program(self) -> Application:
+        """The program of the paper's table, or the one by its formulas."""
+        return self.own or application(self.app)
 
     @property
     def has_classes(self) -> bool:
         """True for a kernel with classes that declares its exchanges; False for a program of the paper's table."""
-        return self.recorded is None and self.app in exchanging_names()
+        return self.recorded is None and self.own is None and self.app in exchanging_names()
 
 
 @dataclass(frozen=True)
@@ -65,6 +72,11 @@ class AllocationAnswer:
         """Return #op, #b and #x of an allocation; None where they are not from a recording."""
         plan = self.question.recorded
         return None if plan is None else plan.counts(shown.cores_per_node, shown.nodes)
+
+    @property
+    def parameters(self) -> Parameters:
+        """The paper's parameters on the allocation in question."""
+        return parameters(self.question, self.operations, self.asked)
 
     def time_s(self, advised_allocation: Allocation) -> float:
         """Return the expected run time, #op / (l_c S), s; it is no bound (``cautions``)."""
@@ -112,7 +124,8 @@ def surface_of(question: AllocationQuestion) -> Surface:
 
 def is_counted(question: AllocationQuestion) -> bool:
     """Return whether the answer uses the counts of this project's kernels, not the paper's table."""
-    return question.variant == COUNTED and not question.has_classes and question.recorded is None
+    special = question.has_classes or question.recorded is not None or question.own is not None
+    return question.variant == COUNTED and not special
 
 
 class _Choices(TypedDict):
@@ -127,6 +140,12 @@ def _surface(question: AllocationQuestion) -> tuple[Surface, float]:
     if question.recorded is not None:
         return _recorded(question, question.recorded)
     choices = _Choices(variant=question.variant, beta=question.beta, overlap=question.overlap)
+    if question.own is not None:
+        if question.variant not in (COUNTED, DERIVED):
+            raise UserError(f"--variant {question.variant}", "the paper prints nothing of it", "Leave it out")
+        choices["variant"] = DERIVED
+        n = 1 if question.n is None else question.n
+        return question.own.surface(n, question.system, **choices), question.own.operations(n)
     if question.has_classes:
         if question.variant == COUNTED:
             choices["variant"] = DERIVED  # its #op, #b and #x are counted in any case
@@ -224,12 +243,34 @@ def _not_recorded(where: str, plan: RecordedPlan) -> UserError:
 
 
 def _optima(question: AllocationQuestion, asked: Allocation) -> tuple[Optimum, Optimum]:
-    if question.has_classes or question.n is None or is_counted(question):
+    by_formulas = question.own is not None
+    if question.has_classes or (question.n is None and not by_formulas) or is_counted(question):
         return Optimum(None, NO_FORM), Optimum(None, NO_FORM)
-    return application(question.app).optima(
-        question.n, question.system, asked.cores_per_node, asked.nodes,
-        variant=question.variant, beta=question.beta, overlap=question.overlap,
+    return question.program.optima(
+        1 if question.n is None else question.n, question.system, asked.cores_per_node, asked.nodes,
+        variant=DERIVED if by_formulas else question.variant, beta=question.beta, overlap=question.overlap,
     )  # fmt: skip
+
+
+def parameters(question: AllocationQuestion, operations: float, asked: Allocation) -> Parameters:
+    """Return the paper's parameters of a question's program on an allocation."""
+    system, q, p = question.system, asked.cores_per_node, asked.nodes
+    v = None if system.v is None else float(system.v)
+    if question.recorded is not None:
+        counts = question.recorded.counts(q, p)
+        moved = counts.memory_bytes, p * counts.link_bytes
+    elif question.has_classes:
+        kernel, params = exchanging(question.app), dict(problem(question.app, str(question.preset)).params)
+        moved = kernel.bytes_per_operation(params) * operations, kernel.exchanged_bytes(params, p)
+    elif is_counted(question):
+        path = Plan(question.app, int(question.n or 1), system).path(q, p)
+        assert path is not None  # the allocation in question can be run
+        moved = p * path.memory_bytes, p * path.link_bytes
+    else:
+        n = 1 if question.n is None else question.n
+        values = {"n": float(n), "q": float(q), "p": float(p)}
+        moved = float(question.program.b.evaluate(**values)), float(question.program.x.evaluate(**values))
+    return Parameters(operations, *moved, float(system.a_star), v)
 
 
 _CHARGED_WITHIN_NODES = (
@@ -256,7 +297,7 @@ def _thin_use(question: AllocationQuestion, advised: tuple[Allocation, ...]) -> 
     )
     reason = (
         "the model leaves out what many nodes cost"
-        if question.has_classes
+        if question.has_classes or question.own is not None
         else "the model charges more cores per node too much, and leaves out what many nodes cost"
     )
     remedy = "before you ask for so many nodes, simulate fewer nodes with more cores (gridval plan cores --simulate)"
@@ -313,9 +354,12 @@ def _cautions(
         return _recorded_cautions(question, question.recorded, shown)
     if is_counted(question):
         return _counted_cautions(question, shown)
-    cautions = ["eq. (1) and (3) leave out latency and waiting: times may be too short, above all on many nodes"]
+    with_latency = question.has_classes or (question.own is not None and question.own.messages is not None)
+    left_out = "waiting for slower nodes" if with_latency else "latency and waiting"
+    cautions = [f"eq. (1) and (3) leave out {left_out}: times may be too short, above all on many nodes"]
     if any(advised_allocation.cores_per_node > 1 for advised_allocation in shown):
-        cautions.append(_WITHIN_NODES if question.has_classes else _CHARGED_WITHIN_NODES)
+        within_nodes = question.has_classes or question.own is not None
+        cautions.append(_WITHIN_NODES if within_nodes else _CHARGED_WITHIN_NODES)
     cautions += _thin_use(question, tuple(dict.fromkeys((top, smallest))))
     if top.nodes == (question.most_nodes or question.system.nodes) and top.nodes > 1:
         cautions.append(f"the best allocation uses all {top.nodes} nodes: more nodes would be faster by the model")

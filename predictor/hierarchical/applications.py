@@ -52,6 +52,7 @@ class Application:
     printed_a: Polynomial  # flop/byte; in n
     printed_1_over_r: Polynomial  # in n, p, log2(p)
     beta: Beta  # beta_1(p), over q
+    messages: Polynomial | None = None  # of a node that wait for each other; None: latency is left out
 
     @property
     def a(self) -> Polynomial:
@@ -72,7 +73,7 @@ class Application:
         if not 1 <= n <= MOST_N:
             raise UserError(f"n = {n}", "not a size", f"Give a whole number from 1 to {MOST_N}")
         op = float(self.op.evaluate(n=n))
-        if op <= 0:
+        if not 0 < op < float("inf"):
             raise UserError(f"{self.name}, n = {n}", "it has no operations", "Give a larger n")
         return op
 
@@ -162,11 +163,16 @@ class Application:
     def _derived(self, n: int, system: MulticoreCluster, beta: Beta, overlap: bool) -> Surface:
         op = Polynomial.constant(Fraction(self.operations(n)))
         factor = parse("q p") / beta.polynomial
+        network = system.network_balance * factor * self.x / op
+        latency = ""
+        if self.messages is not None:
+            network += system.core_flops * Fraction(system.latency_s) * parse("q p") * self.messages / op
+            latency = " with latency,"
         return Surface(
             terms_of(system.a_star * parse("q") * self.b / op, n),
-            terms_of(system.network_balance * factor * self.x / op, n),
+            terms_of(network, n),
             overlap,
-            f"eq. (5) derived, beta(q, p) = {beta}",
+            f"eq. (5) derived,{latency} beta(q, p) = {beta}",
         )
 
     def _printed(self, n: int, system: MulticoreCluster, beta: Beta, overlap: bool) -> Surface:

@@ -36,6 +36,7 @@ from predictor.hierarchical.recorded_request import (
 
 if TYPE_CHECKING:
     from predictor.hierarchical.multicore_cluster import MulticoreCluster
+    from predictor.hierarchical.own import Formulas
     from predictor.hierarchical.recorded_plan import RecordedPlan
 
 
@@ -62,6 +63,23 @@ class CoresRequest(RecordedOptions, RecordingOptions, RunnerOptions, DryRunOptio
     )
     n: int | None = option(None, "N", "size, of a program of the paper's table")
     problem_class: str | None = option(None, "C", "class, of a kernel", name="--class")
+    operations: str | None = option(
+        None,
+        "F",
+        "instead of --app: #op of a program of your own, a number or a formula in n such as '2/3 n^3' or 'n log2(n)', "
+        "with --bytes and --exchange (docs/planning/cores.md)",
+    )
+    bytes: str | None = option(None, "F", "with --operations: #b, bytes between cores and memory, in n")
+    exchange: str | None = option(
+        None, "F", "with --operations: #x, bytes that the nodes exchange, all together, in n, q and p"
+    )
+    ratio: str | None = option(
+        None, "F", "instead of --exchange: r = #b / #x = c(x) / d(p), a product of powers, such as '2 x p^(-1/2)'"
+    )
+    messages: str | None = option(
+        None, "F", "with --operations: messages of a node that wait for each other, in n and p; each costs a latency"
+    )
+    flat: bool = option(False, help="the flat cluster: every core is a node of its own, q = 1")
     cores_per_node: int | None = option(None, "Q", "cores per node (default: the best)")
     nodes: int | None = option(None, "P", "number of nodes (default: the best)")
     most_nodes: int | None = option(None, "P", "most nodes available (default: all)")
@@ -146,14 +164,38 @@ def _recorded(request: CoresRequest, system: MulticoreCluster) -> RecordedPlan |
         return asked.plan(runner, said, trace)
 
 
+def _formulas(request: CoresRequest) -> Formulas | None:
+    """Return the formulas of a program of one's own; None: there are none."""
+    # Imported here for a quick start: it is slow to import.
+    from predictor.hierarchical.own import Formulas
+
+    names = ("operations", "bytes", "exchange", "ratio", "messages")
+    texts = {name: getattr(request, name) for name in names if getattr(request, name) is not None}
+    if not texts:
+        return None
+    for name in ("operations", "bytes"):
+        if name not in texts:
+            raise UserError(f"--{next(iter(texts))}", f"--{name} is not given", "Give #op and #b")
+    for name in ("app", "program", "recording", "problem_class", "size"):
+        if getattr(request, name) is not None:
+            option_name = "--class" if name == "problem_class" else f"--{name}"
+            raise UserError(option_name, "does not go with formulas", "Leave it out")
+    return Formulas(**texts)
+
+
 def _answer(request: CoresRequest) -> int:
     # Imported here for a quick start: they are slow to import.
     from predictor.hierarchical.answer import AllocationQuestion, answer, surface_of
     from predictor.hierarchical.multicore_cluster import BATCH_SYSTEMS, read_cluster
     from predictor.hierarchical.output import as_json, text
+    from predictor.hierarchical.own import NAME, flat
 
-    recorded = is_recorded(request)
-    for name in ("system",) if recorded and (request.program or request.recording) else ("system", "app"):
+    recorded, formulas = is_recorded(request), _formulas(request)
+    for name in (
+        ("system",)
+        if formulas is not None or (recorded and (request.program or request.recording))
+        else ("system", "app")
+    ):
         if getattr(request, name) is None:
             raise UserError(f"--{name}", "not given", "Give it; --help lists what is known")
     if request.scaling not in SCALING:
@@ -163,12 +205,14 @@ def _answer(request: CoresRequest) -> int:
     if request.beta is None and request.beta0 is not None:
         raise UserError(f"--beta0 {request.beta0:g}", "goes with --beta", "Give the form too")
     system = read_cluster(given(request.system), memory_gbyte_s=request.memory, efficiency=request.efficiency)
+    if request.flat:
+        system = flat(system)
     plan = _recorded(request, system) if recorded else None
     if isinstance(plan, int):
         return plan
     question = AllocationQuestion(
         system=system,
-        app=given(request.app) if plan is None else plan.problem.name,
+        app=NAME if formulas is not None else given(request.app) if plan is None else plan.problem.name,
         n=request.n,
         preset=request.problem_class,
         variant=request.variant,
@@ -182,6 +226,7 @@ def _answer(request: CoresRequest) -> int:
         whole_nodes=request.whole_nodes,
         batch=request.batch,
         recorded=plan,
+        own=None if formulas is None else formulas.application(request.n, system),
     )
     if request.figure is not None:
         # Imported here for a quick start: it is slow to import.

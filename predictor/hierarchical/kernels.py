@@ -65,13 +65,20 @@ class Kernel:
         def moved_by(nodes: float) -> float:
             return self.exchanged_bytes(params, int(nodes))
 
+        @cache
+        def latencies(nodes: float) -> float:
+            return self.messages(params, int(nodes))
+
         def network(q: npt.ArrayLike, p: npt.ArrayLike) -> np.ndarray:
-            moved = np.vectorize(moved_by, otypes=[float])(p)
-            over_time: np.ndarray = balance * np.asarray(q, float) * np.asarray(p, float) / shared(q, p) * moved
-            return over_time
+            moved, waited = (np.vectorize(each, otypes=[float])(p) for each in (moved_by, latencies))
+            cores = np.asarray(q, float) * np.asarray(p, float)
+            bytes_over_op: np.ndarray = balance / shared(q, p) * moved
+            # Latency is no term of the paper's eq. (3): one for each message of a node that waits for another.
+            latency_over_op = float(system.core_flops) * system.latency_s * waited / op
+            return np.asarray(cores * (bytes_over_op + latency_over_op))
 
         memory = Terms((Term(float(system.a_star) * self.bytes_per_operation(params), cores=1),))
-        return Surface(memory, network, overlap, f"eq. (5) derived, beta(q, p) = {shared}")
+        return Surface(memory, network, overlap, f"eq. (5) derived, with latency, beta(q, p) = {shared}")
 
 
 def exchanging_names() -> tuple[str, ...]:

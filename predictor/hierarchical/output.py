@@ -6,9 +6,10 @@ from dataclasses import asdict
 from typing import Any
 
 from platforms.terminal.prose import folded_lines
-from platforms.terminal.quantities import duration, significant
+from platforms.terminal.quantities import duration
 from predictor.hierarchical.allocation import Allocation
 from predictor.hierarchical.answer import AllocationAnswer, is_counted
+from predictor.hierarchical.model import DERIVED
 
 
 def text(made: AllocationAnswer) -> str:
@@ -19,7 +20,7 @@ def text(made: AllocationAnswer) -> str:
         f"{_counted(system.cores, 'core')}): {made.equation}",
         _line("expected on", made, made.asked),
     ]
-    lines += _counts_line(made)
+    lines.append(made.parameters.line())
     if made.best != made.asked:
         lines.append(_line("best is", made, made.best))
     lines.append(_line(f"smallest within {100 * question.within:g} % of the best:", made, made.smallest))
@@ -37,11 +38,12 @@ def text(made: AllocationAnswer) -> str:
             ),
         )
     )
+    variant = DERIVED if question.own is not None or question.has_classes else question.variant
     for name, symbol, optimum, given, most in optima:
         said = optimum.why if optimum.value is None else f"{symbol} = {optimum.value:.4g}"
         beyond = ", beyond the machine" if optimum.value is not None and optimum.value > most else ""
         formula = f" {optimum.formula}" if optimum.formula else ""
-        lines.append(f"{name} for {given}, {question.variant} formula{formula}: {said}{beyond}")
+        lines.append(f"{name} for {given}, {variant} formula{formula}: {said}{beyond}")
     lines += [f"caution: {caution}" for caution in made.cautions]
     if made.wall_time_s is None:
         return "\n".join([*folded_lines(lines), "no batch script: no job may run for as long as the smallest takes"])
@@ -53,6 +55,8 @@ def _named(made: AllocationAnswer) -> str:
     question = made.question
     if question.recorded is not None:
         return str(question.recorded.problem)
+    if question.own is not None:
+        return "formulas" if question.n is None else f"formulas, n = {question.n}"
     size = f"n = {question.n}" if question.n is not None else f"class {question.preset}"
     return f"{question.app}, {size}"
 
@@ -70,16 +74,6 @@ def _line(what: str, made: AllocationAnswer, allocation: Allocation) -> str:
 def _over_one_core(made: AllocationAnswer, allocation: Allocation) -> float | None:
     """Return the speed-up over that of one core; None where the program was not recorded there."""
     return allocation.speedup / made.one_core.speedup if made.one_core.speedup else None
-
-
-def _counts_line(made: AllocationAnswer) -> list[str]:
-    """Return #op, #b and #x of the allocation in question, if they are from a recording."""
-    counts = made.counts(made.asked)
-    if counts is None:
-        return []
-    memory = f", #b {significant(counts.memory_bytes)} byte" if counts.memory_bytes else ""
-    link = f", #x {significant(counts.link_bytes)} byte at the busiest node"
-    return [f"#op {significant(counts.operations)}{memory}{link}"]
 
 
 def _counted(number: int, thing: str) -> str:
@@ -106,6 +100,7 @@ def as_json(made: AllocationAnswer) -> dict[str, Any]:
         "time_s": made.time_s(asked),
         "speedup_over_one_core": _over_one_core(made, asked),
         "counts": None if counts is None else asdict(counts),
+        "parameters": made.parameters.to_json(),
         "recorded_ranks": None if question.recorded is None else sorted(question.recorded.recordings),
         "best_cores_per_node": top.cores_per_node,
         "best_nodes": top.nodes,

@@ -34,7 +34,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from types import MappingProxyType
 
@@ -103,26 +103,26 @@ class Space:
     def derived(self) -> tuple[int, ...]:
         """Numbers beside the known ones: without or with edges, halves, and numbers of blocks of another known size."""
         made: dict[int, None] = {}
-
-        def add(other: int, of: Callable[[Mapping[int, int]], int]) -> None:
+        near = [(n, 1, 1, by) for n in self.numbers for by in (-1, -2, 1, 2)]
+        blocks = [(n, size, 1, 0) for n in self.numbers for size in self.numbers if n > size]
+        halves = [(n, 1, 2, 0) for n in self.numbers]
+        for n, size, parts, by in (*near, *halves, *(blocks if len(blocks) <= _MOST_BLOCKS else ())):
+            other = -(-n // size) // parts + by
             if other >= _LEAST_NUMBER and other not in self.numbers and other not in made:
                 made[other] = None
                 for sizes in self.recorded.values():
-                    sizes[other] = of(sizes)
-
-        for n in self.numbers:
-            for by in (-1, -2, 1, 2):
-                add(n + by, lambda sizes, n=n, by=by: sizes.get(n, n) + by)
-        for n in self.numbers:
-            add(n // 2, lambda sizes, n=n: sizes.get(n, n) // 2)
-        blocks = [(n, size) for n in self.numbers for size in self.numbers if n > size]
-        for n, size in blocks if len(blocks) <= _MOST_BLOCKS else ():
-            add(-(-n // size), lambda sizes, n=n, size=size: -(-sizes.get(n, n) // sizes.get(size, size)))
+                    sizes[other] = -(-sizes.get(n, n) // sizes.get(size, size)) // parts + by
         return tuple(made)
 
     def place(self, rows: Rows, ranks: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """Return the coordinates of ranks (None: those of the rows) and the sides, both axes x rows."""
-        ranks = rows.rank if ranks is None else ranks
+        if ranks is None:
+            if self.grid not in rows.places:
+                rows.places[self.grid] = self._place(rows, rows.rank)
+            return rows.places[self.grid]
+        return self._place(rows, ranks)
+
+    def _place(self, rows: Rows, ranks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         c, sides = np.empty((self.axes, len(rows)), np.int64), np.empty((self.axes, len(rows)), np.int64)
         for nranks in rows.counts.tolist():
             which = rows.nranks == nranks

@@ -22,7 +22,6 @@ from apps.recording.events import Recording
 from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, HostLoad, OutOfRange, Prediction
 from predictor.dpgraph.program import Sections
-from predictor.graph.graph import timed_section
 from predictor.graph.li_predictor import (
     RECORDED_ITERATIONS,
     Communication,
@@ -38,6 +37,7 @@ from predictor.graph.li_predictor import (
     speed_flags,
 )
 from predictor.graph.scaling import Process
+from predictor.graph.section import timed_section
 from predictor.li.scaling import Works, partner_shares, process_at
 from predictor.npt.smaller import Sized, program_equations, size_of, smaller
 from predictor.sends.send_model import SendModel, Side

@@ -67,7 +67,7 @@ class Alternatives:
         }
 
     def lines(self, best_s: float, *, wide: bool = False) -> list[str]:
-        """Return sentences and a table; ``best_s``: time of the fastest configuration."""
+        """Return sentences and a table; ``best_s``: time of the fastest configuration, or 0 to say nothing of it."""
         said = []
         if self.second is not None and self.second_s is not None and best_s > 0:
             loss = percent(100 * (self.second_s / best_s - 1))

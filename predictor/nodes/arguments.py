@@ -39,6 +39,7 @@ from predictor.nodes.probes import PROBES, Probing, check_probes
 from predictor.nodes.sizes import SIZE, classes_as_sizes, sized_program, usual_construction
 from predictor.nodes.study import Study
 from predictor.nodes.sustained import asked_shares, base_efficiency, sustained_platform
+from predictor.nodes.watts import powered_platform
 from predictor.npt.chosen_terms import ChosenTerms, declared_terms
 from predictor.npt.predictor import NptPredictor
 from predictor.npt.tables import names_with_equations
@@ -95,6 +96,7 @@ def study_from_request(request: SearchOptions) -> Study:
     machine = machine_from_request(request)
     platform = platform_from_request(request) if machine is None else machines_platform(request, machine)
     app = given(request.app) if fixed is None else fixed.name
+    platform = platform if request.watts is None else powered_platform(platform, request.watts)
     shares = asked_shares(request.efficiency, app, platform)
     platform = sustained_platform(platform, shares, Problem(app) if fixed is None else fixed)
     limits = limits_from_request(request, app, platform)

@@ -15,8 +15,9 @@ from platforms.terminal.quantities import significant
 from predictor.nodes.graph_groups import PREDICTOR
 from predictor.nodes.options import SearchOptions
 from predictor.nodes.study import Study
+from predictor.npt.tables import names_with_equations, turns
 
-NPT = "npt"
+NPT, MESSAGES = "npt", "npt:messages"
 MODEL_OPTIONS = (
     *("construction", "fit", "weights", "drop", "glitches", "outliers", "bootstrap", "noise", "seed"),
     *("measurements", "unpredictable", "terms"),
@@ -41,21 +42,48 @@ def chosen_models(request: SearchOptions, study: Study) -> Chosen:
         return Chosen(request.predictor, "")
     if any(getattr(request, name) not in (None, ()) for name in MODEL_OPTIONS) or request.search != "exhaustive":
         return Chosen(NPT, "npt was asked because options about its models are given")
-    unseen = _unseen(study)
+    unseen = _unseen(study, 1 if request.size is None else request.size)
     if unseen is not None:
         return Chosen(PREDICTOR, f"{PREDICTOR} was asked because {unseen}")
-    return Chosen(NPT, "npt was asked because the network between the clusters is like the one inside them")
+    like = "the network between the clusters is like the one inside them"
+    if study.app in names_with_equations() and study.equations.beside_exchanges:
+        why = f"{like}, and {study.app} exchanges everything, for which npt has no classes of message sizes"
+        return Chosen(MESSAGES, f"{MESSAGES} was asked because {why}")
+    return Chosen(NPT, f"npt was asked because {like}")
 
 
-def _unseen(study: Study) -> str | None:
+def _unseen(study: Study, size: int) -> str | None:
     """Return what the models of npt cannot see; None: nothing."""
     if study.fixed is not None:
         return "it takes any program from a recording, and npt needs runs at several sizes"
     cores = max(cluster.cores for cluster in study.platform.clusters)
     if cores > _MOST_CORES:
         return f"nodes have up to {cores} cores, and npt would measure every number of processes on them"
+    if (said := _in_turns(study)) is not None or (said := _unmeasurable(study, size)) is not None:
+        return said
     split = split_network(study.platform)
     return None if split is None else f"{split}, which npt, made from runs on each cluster alone, cannot see"
+
+
+def _in_turns(study: Study) -> str | None:
+    """Return what ranks do one after another on nodes of unlike speed; None: nothing, or all speeds are alike."""
+    said, speeds_flops = turns(study.app), [cluster.speed_flops for cluster in study.platform.clusters]
+    if not said or min(speeds_flops) > (1 - _ALIKE) * max(speeds_flops):
+        return None
+    return f"{said}, and npt would take them all at the speed of the slowest node"
+
+
+def _unmeasurable(study: Study, size: int) -> str | None:
+    """Return a number of processes of a node that no run on its cluster alone can have; None: there is none."""
+    problem = study.problem(size)
+    for cluster, pes, most in zip(study.platform.clusters, study.limits.pes, study.limits.processes, strict=True):
+        for processes in range(1, most + 1):
+            if pes and not any(problem.allows(number * processes) for number in range(1, pes + 1)):
+                return (
+                    f"{study.app} runs on cluster {cluster.name} alone with no number of nodes that have {processes} "
+                    "processes each, which npt would measure"
+                )
+    return None
 
 
 def split_network(platform: Platform) -> str | None:

@@ -44,6 +44,7 @@ from predictor.nodes.arguments import (
     terms_from_request,
     with_models,
 )
+from predictor.nodes.break_even import BreakEven, break_even
 from predictor.nodes.drivers import Driver, Gathered, Measured, NptDriver, NptSettings, measure, npt_driver
 from predictor.nodes.graph_driver import GraphDriver
 from predictor.nodes.graph_groups import PREDICTOR as GRAPH
@@ -52,6 +53,7 @@ from predictor.nodes.options import NodesRequest, SearchOptions
 from predictor.nodes.own_measurements import alone, read_measured, write_measured
 from predictor.nodes.predictor_driver import PredictorDriver, brokers
 from predictor.nodes.probes import Probed, Probing, choose_by_probes, comparison_text
+from predictor.nodes.rank_orders import RankOrders, ordered
 from predictor.nodes.study import Study
 from predictor.npt.chosen_terms import ChosenTerms, chosen_terms
 from predictor.npt.predictability import FINE, REFUSED, checks
@@ -79,6 +81,7 @@ class Found:
     probability: float | None = None  # share of resampled measurements by which the choice is the best
     searched: str | None = None  # how many configurations were examined, if not simply all
     others: Alternatives | None = None  # None: the search does not estimate all configurations
+    paid: BreakEven | None = None  # None: nothing was measured, or all nodes have no estimate
 
 
 def search(
@@ -111,7 +114,11 @@ def search(
     if resamplings and isinstance(driver, NptDriver):
         probability = driver.probability_best(space, size, choice.configuration, resamplings)
     found = None if estimates is None else alternatives(space, estimates, how.prices)
-    return Found(choice, space.count, search_s, gather_s, probed, probes, probability, searched, found)
+    spent_s = driver.gathered.measured_s + probes.measured_s
+    paid = None
+    if estimates is not None and how.objective is TIME and how.slack is None:
+        paid = break_even(space, estimates, study.platform, choice.time_s, spent_s)
+    return Found(choice, space.count, search_s, gather_s, probed, probes, probability, searched, found, paid)
 
 
 def driver_from_request(
@@ -217,9 +224,15 @@ def run(request: NodesRequest) -> int:
         probing = probing_from_request(request, study, brokers(settings, runner)(()))
         again = partial(search, driver, size=size, how=how, probing=probing, resamplings=request.bootstrap or 0)
         outcomes, ended = _in_turn(study, again, searches=1 + request.then)
+        placements, orders = _placements(study, outcomes), None
+        if request.rank_order:
+            target = replace(study.target(outcomes[0].choice.configuration, size), placement=placements[0])
+            orders = ordered(target, brokers(settings, runner)(()))
+            placements = [orders.best.placement, *placements[1:]]
     why = "; ".join(filter(None, (why, driver.terms if isinstance(driver, NptDriver) else "")))
     spent = driver.gathered.cost + sum((outcome.probes.cost for outcome in outcomes), Cost())
-    results = Results(request, study, how, outcomes, _placements(study, outcomes), spent, ended, why)
+    spent = spent if orders is None else spent + orders.cost
+    results = Results(request, study, how, outcomes, placements, spent, ended, why, orders)
     everything = {**results.to_json(), "cautions": [*general, *runner.cautions.lines()]}
     print(json.dumps(everything) if request.json else results.text())
     if request.write_measurements is not None and isinstance(driver, NptDriver):
@@ -331,6 +344,7 @@ class Results:
     cost: Cost  # of all evidence
     ended: str | None  # why there were fewer searches than asked for
     why: str = ""  # why these models drive the search; empty: the user has named them
+    orders: RankOrders | None = None  # of the ranks of the first choice; None: not asked for
 
     def to_json(self) -> dict[str, Any]:
         """Return the results as JSON values."""
@@ -347,6 +361,7 @@ class Results:
                 "gather_s": outcome.gather_s,
                 "probed": [{**asdict(probe), "configuration": str(probe.configuration)} for probe in outcome.probed],
                 "probability_best": outcome.probability,
+                "break_even": None if outcome.paid is None else asdict(outcome.paid),
                 "flags": list(outcome.choice.flags),
                 "searched": outcome.searched,
                 **({} if outcome.others is None else outcome.others.to_json()),
@@ -361,6 +376,7 @@ class Results:
             "then": choices[1:],
             "ended": self.ended,
             "predictor_chosen_because": self.why or None,
+            "rank_orders": None if self.orders is None else {one.name: one.time_s for one in self.orders.orders},
             "evidence": asdict(self.cost),
         }
 
@@ -386,8 +402,10 @@ class Results:
             how = "" if outcome.searched is None else f" ({outcome.searched})"
             lines.append(f"    of {outcome.configurations} configurations{how}, in {duration(outcome.search_s)}")
             lines += [f"    {line}" for line in said_of(outcome, self.request)]
+            lines += [f"    {self.orders}"] if self.orders is not None and not number else []
             lines += [f"    caution: {flag}" for flag in choice.flags]
-            others = [] if outcome.others is None else outcome.others.lines(choice.time_s, wide=self.request.wide)
+            best_s = choice.time_s if self.how.objective is TIME else 0.0  # else the second best is not by time
+            others = [] if outcome.others is None else outcome.others.lines(best_s, wide=self.request.wide)
             lines += [f"    {line}" if line else "" for line in others]
             lines += [
                 "",
@@ -419,6 +437,7 @@ def _hosts_text(placement: Placement) -> str:
 def said_of(outcome: Found, request: SearchOptions) -> list[str]:
     """Return sentences about the probes and the bootstrap of a search, where it had any."""
     said = [comparison_text(outcome.probed)] if outcome.probed else []
+    said += [str(outcome.paid)] if outcome.paid is not None else []
     if outcome.probability is not None:
         share = "no model" if math.isnan(outcome.probability) else f"{100 * outcome.probability:.0f} %"
         said.append(f"the best by the models of {share} of {request.bootstrap} resamplings of the measurements")

@@ -124,6 +124,11 @@ class SearchOptions(MachineOptions, ProgramOptions, DryRunOption, RunnerOptions)
         "of the best time",
         parse=str.lower,
     )
+    watts: str | None = option(
+        None,
+        "IDLE:FULL,...",
+        "watts of an idle and of a busy node of each cluster, for energy and edp (default: those of the platform)",
+    )
     slack: float | None = option(None, "X", "for cheapest: times up to 1 + X of the best (default: 0.1)")
     prices: str | None = option(None, "C1,C2,...", "price of a node-hour of each cluster, for cost and cheapest")
     search: str = option("exhaustive", "HOW", f"{' or '.join(SEARCHES)} (default: exhaustive)", parse=str.lower)
@@ -133,6 +138,9 @@ class SearchOptions(MachineOptions, ProgramOptions, DryRunOption, RunnerOptions)
 class NodesRequest(SearchOptions, WideOption, JsonOption):
     """A program for which nodes are chosen."""
 
+    rank_order: bool = option(
+        False, help="also choose the order of the ranks on the chosen nodes, by the graph of the program"
+    )
     then: int = option(0, "K", "search K times more, each on the nodes that remain (default: 0)")
     write_hostfile: str | None = option(None, "FILE", "write the chosen hosts, one per line in rank order")
     write_measurements: str | None = option(

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,11 +19,14 @@ from apps.programs.problem import Problem
 from apps.spec.checks import check_efficiency
 from apps.spec.choices import PLATFORM_EFFICIENCY
 from apps.spec.settings import resolve_efficiency
-from platforms.errors import PlatformError, UserError, known_names
-from platforms.grids.xml import number_text, written_root
-from platforms.model.platform import Cluster, Platform
-from platforms.read.read import kept_file, read_platform
+from platforms.errors import UserError, known_names
+from platforms.grids.xml import number_text
+from platforms.model.platform import Platform
+from predictor.nodes.changed_clusters import with_clusters
 from predictor.nodes.own_measurements import read_measured
+
+if TYPE_CHECKING:
+    from lxml.etree import _Element
 
 _SPEED = re.compile(r"([0-9.eE+-]+)(.*)")  # such as 3.6Gf: a number and a unit
 
@@ -119,27 +124,12 @@ def sustained_platform(platform: Platform, shares: Shares, problem: Problem) -> 
             raise UserError(f"--efficiency {name}=...", "no such cluster", known_names(name, known))
     factors = {name: share / base for name, share in shares.clusters.items()}
     text = ", ".join(f"{name} sustains {share:g}" for name, share in shares.clusters.items())
-    changed = _with_speeds(platform, [(known[name], factor) for name, factor in factors.items()])
-    return replace(changed, name=f"{platform.name} ({text})", clusters=_regrouped(changed, platform))
+    changes = {name: partial(_set_speed, factor=factor) for name, factor in factors.items()}
+    return with_clusters(platform, changes, name=f"{platform.name} ({text})")
 
 
-def _with_speeds(platform: Platform, factors: list[tuple[Cluster, float]]) -> Platform:
-    # Imported here for a quick start: it is slow to import.
-    from lxml import etree
-
-    where = f"platform {platform.name}"
-    if platform.path.suffix != ".xml":
-        raise PlatformError(where, "its speeds are not in an XML file", "Give one share for all clusters")
-    root = etree.parse(str(platform.path)).getroot()
-    for cluster, factor in factors:
-        hosts = {host.name for host in cluster.hosts}
-        elements = [one for one in root.iter("cluster") if one.get("id") == cluster.name]
-        elements = elements or [one for one in root.iter("host") if one.get("id") in hosts]
-        if not elements:
-            raise PlatformError(where, f"no element has the hosts of {cluster.name}", "Give one share for all clusters")
-        for element in elements:
-            element.set("speed", ",".join(_faster(one, factor) for one in element.get("speed", "").split(",")))
-    return read_platform(kept_file(written_root(root)), platform.name)
+def _set_speed(element: _Element, *, factor: float) -> None:
+    element.set("speed", ",".join(_faster(one, factor) for one in element.get("speed", "").split(",")))
 
 
 def _faster(speed: str, factor: float) -> str:
@@ -151,8 +141,3 @@ def _faster(speed: str, factor: float) -> str:
     match = _SPEED.fullmatch(speed.strip())
     assert match is not None  # SimGrid has loaded the file
     return f"{number_text(float(match[1]) * factor)}{match[2]}"
-
-
-def _regrouped(changed: Platform, platform: Platform) -> tuple[Cluster, ...]:
-    """Return the clusters of ``platform``, with the hosts of the changed one."""
-    return tuple(replace(one, hosts=tuple(changed.host(host.name) for host in one.hosts)) for one in platform.clusters)

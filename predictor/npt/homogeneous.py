@@ -75,7 +75,7 @@ def one_pe(target: Target, cluster: int, processes: int) -> list[HomogeneousRun]
 
 
 def several_pes(target: Target, cluster: int, processes: int, *, form: str) -> list[HomogeneousRun]:
-    """Return runs for a "npt:pt" or "npt" model, on two and more nodes of a cluster with M_i ranks on each.
+    """Return runs for a "npt" or "npt:pt..." model, on two and more nodes of a cluster with M_i ranks on each.
 
     Raises:
         OutOfRange: The cluster has too few nodes, or the program too few smaller sizes, for its equation.
@@ -85,13 +85,13 @@ def several_pes(target: Target, cluster: int, processes: int, *, form: str) -> l
     if most < 2:
         raise OutOfRange(where, "one node, and so nothing to measure P > M_i on", "Use another predictor")
     # A P-T model needs an N-T model for every P.
-    least_sizes = len(equations.nt) if form == "npt:pt" else 1
+    least_sizes = len(equations.nt) if form.startswith("npt:pt") else 1
     sized = smaller(target.problem)
     possible = [pes for pes in range(2, most + 1) if sum(size.fits(pes * processes) for size in sized) >= least_sizes]
     runs = _runs(target, cluster, processes, spread(possible))
     _check_sizes(target, where, runs)
     N, P = _N(runs), np.array([run.pes * run.processes for run in runs])
-    if form == "npt:pt":
+    if form.startswith("npt:pt"):
         for ranks in np.unique(P):
             _check(columns(equations.nt, N[ranks == P], np.ones(np.count_nonzero(ranks == P))), equations.nt, where)
         _check(columns(equations.pt, N, P, N), equations.pt, where)  # the reference time grows with N

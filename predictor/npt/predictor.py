@@ -100,7 +100,7 @@ class NptPredictor:
     """P-T or NP-T models as a predictor."""
 
     name: str
-    form: str = "npt"  # or "npt:pt"
+    form: str = "npt"  # or "npt:pt", "npt:pt-printed"
     method: str = "nnls"  # or "ls"
 
     def requests(self, targets: Sequence[Target]) -> list[EvidenceRequest]:
@@ -172,3 +172,4 @@ def _flags(target: Target, fitted: Mapping[str, FittedPart]) -> Iterator[str]:
 NPT = NptPredictor("npt")
 NPT_LS = NptPredictor("npt:ls", method="ls")
 PT = NptPredictor("npt:pt", form="npt:pt")
+PT_PRINTED = NptPredictor("npt:pt-printed", form="npt:pt-printed")

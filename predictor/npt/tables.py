@@ -5,7 +5,8 @@ of the paper.  A file has the terms of each equation (predictor/npt/terms.py): `
 that exchanges everything, ``beside_exchanges``.  For a kernel with classes ``size`` is N as an expression of the
 parameters of a class (predictor/blocks/expressions.py).  Classes also differ in their numbers of iterations, for which
 there is no term: fit times of equal numbers of iterations, or times of one iteration.  ``instead`` changes the NP-T
-equation: for values of a parameter, terms that take the places of others.
+equation: for values of a parameter, terms that take the places of others.  ``turns`` says what ranks do one
+after another while the others wait; T = max T_i counts all of it at the speed of the slowest node.
 """
 
 from __future__ import annotations
@@ -36,6 +37,7 @@ class _Declared:
     equations: Equations
     size: Expression | None  # None: the kernel has a free size
     instead: _Instead = field(default_factory=dict)
+    turns: str = ""  # what ranks do one after another, as a sentence without its end; empty: nothing that counts
 
 
 def names_with_equations() -> tuple[str, ...]:
@@ -65,6 +67,11 @@ def equations(app: str, params: Mapping[str, Any] | None = None) -> Equations:
     return replace(declared.equations, npt=changed)
 
 
+def turns(app: str) -> str:
+    """Return what the ranks of a kernel do one after another, as a sentence without its end; empty: nothing."""
+    return _declared(app).turns if app in names_with_equations() else ""
+
+
 def class_size(asked: Problem) -> int:
     """Return N of a problem of a kernel with classes and equations.
 
@@ -83,12 +90,12 @@ def class_size(asked: Problem) -> int:
 def _declared(app: str) -> _Declared:
     kernel = named_kernel(app)
     path = kernel.folder / _FILE
-    table = read_checked(path, {"": (*_FORMS, "size", "instead")}, _FILE)
+    table = read_checked(path, {"": (*_FORMS, "size", "instead", "turns")}, _FILE)
     if table.has("size") == (kernel.size_parameter is not None):
         raise UserError(str(path), "size goes with classes, and only with them", "Give N of a class, or leave it out")
     nt, pt, npt, beside = (_terms(table, form, path) for form in _FORMS)
     size = Expression.of(table.text("size")) if table.has("size") else None
-    return _Declared(Equations(nt, pt, npt, beside), size, _instead(table, path))
+    return _Declared(Equations(nt, pt, npt, beside), size, _instead(table, path), table.text("turns", ""))
 
 
 def _terms(table: CheckedTable, form: str, path: Path) -> Any:

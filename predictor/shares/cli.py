@@ -6,15 +6,14 @@ The speeds come from a run on one node of each cluster (docs/planning/shares.md)
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from typing import Any
 
-from apps.options.dry_run import DryRunOption, print_plan
+from apps.options.dry_run import print_plan
 from apps.options.exit_status import exit_status
-from apps.options.programs import ProgramOptions, own_problem_from_request, problem_from_request
-from apps.options.runner import RunnerOptions, runner_from_request
-from apps.options.settings import SettingsOptions, settings_from_request
+from apps.options.programs import own_problem_from_request, problem_from_request
+from apps.options.runner import runner_from_request
+from apps.options.settings import settings_from_request
 from apps.programs.kernel import shared_names, sized_names
 from apps.programs.problem import Problem
 from apps.results.cautions import Cautions
@@ -22,14 +21,10 @@ from apps.spec.settings import Settings
 from apps.spec.target import Target
 from apps.traffic import check
 from platforms.command.command import Command
-from platforms.command.common import JsonOption, WideOption
-from platforms.command.request import option
 from platforms.command.status import EXIT_STATUSES
 from platforms.errors import UserError
 from platforms.files.writing import check_writable, write_text
 from platforms.options import (
-    PlacementOptions,
-    PlatformOptions,
     placement_from_request,
     platform_from_request,
 )
@@ -44,6 +39,7 @@ from predictor.evidence.broker import Broker
 from predictor.families import knowing_shares
 from predictor.registry import predictor
 from predictor.shares.advice import BY_SPEED, Advice, advise, compute_times, idle_s, lines_of_file, probe_request
+from predictor.shares.request import PlanSharesRequest, ShareSearchOptions
 
 
 @dataclass(frozen=True)
@@ -53,39 +49,6 @@ class SharesQuestion:
     targets: tuple[Target, ...]  # divided evenly
     model: Predictor
     settings: Settings
-
-
-@dataclass(frozen=True, kw_only=True)
-class ShareSearchOptions(
-    PlatformOptions,
-    ProgramOptions,
-    PlacementOptions,
-    SettingsOptions,
-    RunnerOptions,
-    DryRunOption,
-    WideOption,
-    JsonOption,
-):
-    """Add the options that asked_from_request reads, and those of the runner and the output."""
-
-    default_class: ClassVar[str] = "B"
-    absent: ClassVar[Mapping[str, str]] = {
-        "--recording": "a trace has its data divided already. Give --program, with {shares} in --program-args"
-    }
-
-    app: str | None = option(
-        None,
-        "A1,A2,...",
-        f"of {', '.join(shared_names())} (default: all that have classes, or with --size all that have a size)",
-    )
-    ranks: int | None = option(None, "P", "number of ranks (default: as many as fit)")
-    predictor: str | None = option(None, "NAME", f"predicts both times: {knowing_shares()} (default: structural)")
-    write: str | None = option(None, "FILE.csv", "write the advised shares there, for --shares; goes with one --app")
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlanSharesRequest(ShareSearchOptions):
-    """Request of ``gridval plan shares``."""
 
 
 def asked_from_request(request: ShareSearchOptions) -> SharesQuestion:
@@ -133,11 +96,18 @@ def _one_share(target: Target) -> Problem:
     return target.problem.divided([1.0] * target.nranks)
 
 
-def _run(request: ShareSearchOptions) -> int:
+def _run(request: PlanSharesRequest) -> int:
+    if request.graph or request.recording is not None:
+        if request.dry_run:
+            raise UserError("--dry-run", "the graph takes one recording and nothing else", "Leave it out")
+        # Imported here for a quick start: it is slow to import.
+        from predictor.shares.by_graph import run_by_graph
+
+        return run_by_graph(request)
     asked = asked_from_request(request)
     said = Cautions()
     if request.dry_run:
-        # Imported here for a quick start: it is slow to import.
+        # Imported here because it is slow to import.
         from predictor.evidence.plan import planned
 
         return print_plan(request, planned([(asked.settings, asked.targets)], [asked.model], truths=False))

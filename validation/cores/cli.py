@@ -2,8 +2,8 @@
 
 Without --app, the simulation implements the model's own assumptions: the cores of a node compute, share a memory and
 send in phases.  The largest error must be within 2 %.  With --app, it runs this project's kernels under SMPI, on nodes
-with the memory bus of --memory-bus, with real broadcasts and all-to-alls and a real network.  With --program, or a
-kernel that is recorded, it runs all allocations of the recorded numbers of ranks.
+with the memory bus of --memory-bus, with real broadcasts and all-to-alls and a real network; NAS kernels take a class.
+With --program, or a kernel that is recorded, it runs all allocations of the recorded numbers of ranks.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ class CoresComparisonRequest(RecordedOptions, OutOption, WideOption, JsonOption,
     app: str | None = option(
         None,
         "NAME",
-        "scalar-product, matrix-product, hpl, fft or fftw, with --n; or a kernel with --size, or without declared "
-        "exchanges",
+        "scalar-product, matrix-product, hpl, fft or fftw, with --n; a NAS kernel with --class; or a kernel with "
+        "--size, or without declared exchanges",
         parse=str.lower,
     )
     n: int | None = option(None, "N", "problem size, as in the paper's table")
@@ -233,6 +233,51 @@ def _recorded(request: CoresComparisonRequest, folder: Path | None) -> int:
     return 0
 
 
+def _kernels(request: CoresComparisonRequest, folder: Path | None) -> int:
+    # Imported here for a quick start: they are slow to import.
+    from apps.programs.problem import problem
+    from apps.runs.plan import Plan
+    from predictor.hierarchical.beta import named_beta
+    from predictor.hierarchical.multicore_cluster import read_cluster
+    from validation.cores.kernels import KernelStudy, kernel_json, kernel_specs, kernel_text, simulate_kernel
+    from validation.cores.output import write_csv
+
+    if request.problem_class is None:
+        raise UserError(f"--app {request.app}", "its class is not given", "Give --class, such as A")
+    for name in ("n", "bytes", "search"):
+        if getattr(request, name) not in (None, False):
+            raise UserError(f"--{name}", "does not go with a kernel that has classes", "Leave it out")
+    system = read_cluster(request.system or "bwUniCluster", memory_gbyte_s=request.memory)
+    some = ",".join(q for q in _CORES.split(",") if int(q) <= system.cores)
+    study = KernelStudy(
+        system,
+        problem(given(request.app), request.problem_class),
+        _numbers(request.cores or some, "--cores"),
+        _numbers(request.nodes or _NODES, "--nodes"),
+        inside=_choice(request.inside, "memory", INSIDE, "--inside"),
+        beta=None if request.beta is None else named_beta(request.beta),
+        overlap=_choice(request.scaling, "hockney", SCALING, "--scaling") == "overlap",
+    )
+    if request.dry_run:
+        return print_plan(request, Plan(truths=tuple(kernel_specs(study).values())))
+    said = Cautions()
+    with runner_from_request(request, cautions=said) as runner:
+        points = simulate_kernel(study, runner)
+    made = kernel_json(study, points)
+    if folder is not None:
+        # Imported here for a quick start: it is slow to import.
+        import pandas as pd
+
+        with written_into("--out", folder):
+            write_csv(pd.DataFrame(made["points"]), folder, f"{study.problem.name}-{system.name.replace(' ', '')}")
+    print(
+        json.dumps({**made, "cautions": said.lines()})
+        if request.json
+        else kernel_text(study, points, wide=request.wide)
+    )
+    return 0
+
+
 def _search(request: CoresComparisonRequest, study: Study, folder: Path | None) -> int:
     # Imported here for a quick start: they are slow to import.
     from apps.runs.plan import Plan
@@ -258,6 +303,11 @@ def _run(request: CoresComparisonRequest) -> int:
     refuse_recording_options(request)
     if is_recorded(request):
         return _recorded(request, folder)
+    # Imported here for a quick start: it is slow to import.
+    from predictor.hierarchical.kernels import exchanging_names
+
+    if request.app in exchanging_names():
+        return _kernels(request, folder)
     return _world(request, folder) if request.app is None else _communication(request, folder)
 
 

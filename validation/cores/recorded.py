@@ -88,6 +88,11 @@ def recorded_json(plan: RecordedPlan, points: Sequence[RecordedPoint]) -> dict[s
 
 def recorded_text(plan: RecordedPlan, points: Sequence[RecordedPoint], *, wide: bool) -> str:
     """Return a table of the points and a sentence about the advice."""
+    return points_text(f"{plan.problem} on {plan.system.name}, the fastest first", points, wide=wide)
+
+
+def points_text(title: str, points: Sequence[RecordedPoint], *, wide: bool) -> str:
+    """Return a table of points and a sentence about the advice, below a title."""
     rows: list[list[str | Cell]] = [["cores per node", "nodes", "predicted", "simulated", "error %"]]
     for point in points:
         times = [duration(time_s) for time_s in (point.predicted_s, point.simulated_s)]
@@ -98,5 +103,4 @@ def recorded_text(plan: RecordedPlan, points: Sequence[RecordedPoint], *, wide: 
         f"advised, with the shortest predicted time: {number_of(chosen.cores_per_node, 'core')} of "
         f"{number_of(chosen.nodes, 'node')}, {loss} % off the fastest simulated time"
     )
-    title = f"{plan.problem} on {plan.system.name}, the fastest first"
     return "\n".join([title, "", *table_lines(rows, wide=wide), "", *folded_lines([said])])

@@ -27,7 +27,6 @@ from platforms.wording import number_of
 from predictor.evidence.broker import Broker
 from predictor.shares.advice import Advice, advise, idle_s, lines_of_file
 from predictor.shares.cli import (
-    ShareSearchOptions,
     SharesQuestion,
     asked_from_request,
     exponent_text,
@@ -35,6 +34,7 @@ from predictor.shares.cli import (
     to_json,
     written_lines,
 )
+from predictor.shares.request import ShareSearchOptions
 from validation.presentation.tables import error_cell
 from validation.shares.search import Searched, number_of_choices, searched
 

@@ -34,6 +34,7 @@ from predictor.graph.dates import dates_of
 from predictor.graph.faster import DeclaredNetwork
 from predictor.graph.graph import Element, owned_graph
 from predictor.graph.graphml import read_graphml
+from predictor.graph.li_predictor import communication, message_plan, recorded_work, send_models
 from predictor.graph.li_times import li_times
 from predictor.graph.places import places_of
 from predictor.graph.timed import timed
@@ -308,14 +309,19 @@ def test_the_command_writes_times_into_graphml_and_pictures(tmp_path, capsys):
     assert read_graphml(graphml).nranks == 8
 
 
-def test_the_papers_times_add_up_without_waiting(integer_sort):
-    # Components by hand: SMPI copies in no time, so a message takes k_b n + k_l, and a process the sum of its segments.
-    asked, recording, _ = integer_sort
+def test_the_papers_times_are_those_that_its_predictor_adds_up():
+    asked, recording, _ = made("is", "S", "li-1", 4, iterations=10)
     found = li_times(asked, recording, (None,) * len(recording.paths), measure)
-    each_s = Sections(recording).flops(10) / [asked.platform.host(host).speed_flops for host in asked.placement]
-    assert found.process_s == pytest.approx(each_s.tolist(), rel=1e-6)
-    assert found.t_exec_s == pytest.approx(each_s.max(), rel=1e-6)
-    assert found.path.time_s > found.t_exec_s
+    (model,) = send_models(asked, measure(message_plan(asked))).values()
+    speed_flops = asked.platform.hosts[0].speed_flops
+    sums_s = [
+        process.flops / speed_flops + communication(process, model, duplex=False).time_s
+        for process in recorded_work(recording, 10).processes
+    ]
+    assert found.process_s == pytest.approx(sums_s, rel=1e-9)
+    assert found.t_exec_s == pytest.approx(max(sums_s))
+    # SMPI copies in no time, so that the chain has computation and messages in flight alone, and they overlap.
+    assert max(Sections(recording).flops(10)) / speed_flops < found.path.time_s < found.t_exec_s
     assert sum(one.time_s for one in found.path_parts()) == pytest.approx(found.path.time_s)
 
 

@@ -23,8 +23,8 @@ from predictor.graph.graph import (
     execution_time_s,
     graph_of,
     process_times_s,
-    timed_section,
 )
+from predictor.graph.section import timed_section
 from predictor.sends.components import MessageComponents
 
 

@@ -66,6 +66,17 @@ def test_an_answer_that_is_assumed_has_no_range(capsys, tmp_path):
     assert "is not known" in learned["no_interval"]
 
 
+def test_a_platform_with_other_collectives_is_refused_before_anything_is_learned(capsys, tmp_path, monkeypatch):
+    monkeypatch.setattr("predictor.learned.predictor._learned", None)
+    few = ",".join(ring(tmp_path / f"on{nranks}", nranks) for nranks in (3, 5, 6))
+    words = ["--recording", few, "--recorded-gflops", "10", "--scenario", "grid4x4", "--ranks", "12"]
+    calibrated = ["--cfg", "smpi/coll-selector:ompi", "--predictor", "learned:known"]
+    assert main(["predict", *words, *calibrated]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "smpi/coll-selector:ompi: the graph predictor does not model this option" in said
+    assert "use dpgraph or learned, which measure the network" in said
+
+
 @pytest.mark.parametrize(
     ("options", "error"),
     [

@@ -1,6 +1,7 @@
 """``gridval plan nodes`` by the graph of a program: which models are asked, and what the search finds."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +18,12 @@ from predictor.allocation.configuration import Configuration, Limits
 from predictor.allocation.space import ListedSpace, Space
 from predictor.nodes import graph_driver
 from predictor.nodes.alternatives import alternatives, gaining
-from predictor.nodes.choice import split_network
+from predictor.nodes.choice import chosen_models, split_network
 from predictor.nodes.cli import main
 from predictor.nodes.drivers import Estimates
 from predictor.nodes.graph_driver import GraphDriver, first_configurations
 from predictor.nodes.graph_groups import GroupEstimates
+from predictor.nodes.options import NodesRequest
 from predictor.nodes.study import Study
 from predictor.series.front import pareto_front
 
@@ -34,6 +36,37 @@ def test_one_switch_is_no_split_and_two_are():
     assert split_network(materialise(named_grid("ichikawa"))) is None
     said = split_network(materialise(named_grid("ichikawa-two-switches")))
     assert said == "between clusters xeon and celeron 8 nodes with 1.00 Gbit/s each share a link of 1.00 Gbit/s"
+
+
+@pytest.mark.parametrize(
+    ("app", "size", "processes", "name", "said"),
+    [
+        ("himeno", 64, (2, 2, 1), "npt", "like the one inside them"),
+        # Panels: a Celeron computes its own only, but T_i of the Celerons has them compute all.
+        ("hpl", 1600, (2, 2, 1), "dpgraph:known", "ranks of hpl compute panels one after another"),
+        ("fft", 65536, (2, 2, 1), "npt:messages", "fft exchanges everything"),
+        # FFT runs on powers of two, and no number of nodes times three is one.
+        (
+            "fft",
+            65536,
+            (3, 2, 1),
+            "dpgraph:known",
+            "no number of nodes that have 3 processes each",
+        ),
+        ("dot", 65536, (2, 2, 1), "npt", "like the one inside them"),
+    ],
+)
+def test_the_default_is_the_model_that_sees_what_matters(app, size, processes, name, said):
+    study = Study(app, materialise(named_grid("ichikawa")), Limits((8, 8, 8), processes))
+    chosen = chosen_models(NodesRequest(app=app, size=size), study)
+    assert chosen.name == name and said in chosen.why
+
+
+def test_panels_in_turn_do_not_matter_where_all_nodes_are_alike():
+    grid = named_grid("ichikawa")
+    alike = replace(grid, clusters=tuple(replace(cluster, speed_flops=5e9) for cluster in grid.clusters))
+    study = Study("hpl", materialise(alike), Limits((4, 4, 4), (2, 2, 1)))
+    assert chosen_models(NodesRequest(app="hpl", size=1600), study).name == "npt"
 
 
 def asked(capsys, *words):

@@ -82,6 +82,9 @@ class StillDesk(Desk):
             data = {"tick_s": 1e-3, "span": 2, "activities": [], "mixes": [], "rows": [{"name": "</script>"}]}
             return {"title": "cg S", "iteration": 4, "recorded": 5, "span_s": 0.002, "clusters": ["a"],
                     "rows": [["rank 0 on a-0", 1, 0.001, 0.001, 0.0]], "data": data}  # fmt: skip
+        if task == "graph":
+            return {"title": "cg S", "iterations": 3, "what": "time", "predicted_s": 1.0, "simulated_s": 2.0,
+                    "cautions": [], "rows": [["MPI", "cg.c:66 <b>", 1.0, 2.0, 4.0, 8.0]]}  # fmt: skip
         return {}
 
 

@@ -208,7 +208,8 @@ def test_a_link_shows_a_suite_and_nothing_else_until_it_is_taken_back(people, br
     guest = browsers()
     assert guest.get(link).headers["location"] == "/queue/1"
     may = ("/queue/1", "/queue/1/part", "/queue/1/suite.toml", "/results?suite=1", "/results?suite=1&sort=ranks",
-           "/results.csv?suite=1", "/results/figure?suite=1", "/results/1", "/results/2/timeline")  # fmt: skip
+           "/results.csv?suite=1", "/results/figure?suite=1", "/results/1", "/results/2/timeline",
+           "/results/2/graph")  # fmt: skip
     assert {path: guest.get(path).status_code for path in may} == dict.fromkeys(may, 200)
     may_not = ("/queue", "/queue/2", "/queue/1/remove", "/results", "/results?suite=2", "/results?suite=1&suite=2",
                "/results?suite=1&other=2", "/results?other=1", "/results.csv", "/results/3", "/results/compare?first=1",
@@ -218,6 +219,13 @@ def test_a_link_shows_a_suite_and_nothing_else_until_it_is_taken_back(people, br
     assert (
         "secret" not in guest.get("/results?suite=1").text and "secret" not in guest.get("/results/figure?suite=1").text
     )
+    for path in (
+        "/results?suite=1&mark=3&mark=4",
+        "/results?suite=1&mark=3&marked=only",
+        "/results/figure?suite=1&mark=3",
+    ):
+        shown = guest.get(path).text  # results of the other suite may be named, but they are not shown
+        assert 'data-result="3"' not in shown and "/results/3" not in shown and "saved views" not in shown
     assert guest.post("/queue/1/cancel", headers={"origin": HERE}).status_code == 403
     post(people[0], "/access/take-back", number="1")
     assert guest.get("/queue/1").status_code == 303 and guest.get(link).status_code == 404

@@ -113,13 +113,14 @@ def test_a_platform_of_600000_hosts_is_refused_after_the_limit_and_others_work_m
 
 
 class Still:
-    """A worker that answers when it is told to."""
+    """A worker that answers a slow question only after ``go`` is set."""
 
     made = 0
 
     def __init__(self, project):
         type(self).made += 1
-        self.name, self.go, self.ended = f"worker {type(self).made}", threading.Event(), False
+        self.name, self.ended = f"worker {type(self).made}", False
+        self.begun, self.go = threading.Event(), threading.Event()
 
     def start(self):
         pass
@@ -129,6 +130,7 @@ class Still:
 
     def value(self, task, *, time_limit_s, **values):
         if task == "slow":
+            self.begun.set()
             self.go.wait(LIMIT_S)
         return {"worker": self}
 
@@ -142,6 +144,7 @@ def test_each_person_has_a_reader_and_the_one_that_nobody_uses_ends_first(projec
     assert readers.value("ann", "quick", 1.0)["worker"] is ann
     with ThreadPoolExecutor(1) as pool:
         slow = pool.submit(readers.value, "ann", "slow", 1.0)
+        assert ann.begun.wait(LIMIT_S)
         bob = readers.value("bob", "quick", 1.0)["worker"]  # at once, while that of ann works
         assert bob is not ann and not slow.done()
         eve = readers.value("eve", "quick", 1.0)["worker"]  # instead of that of bob

@@ -13,7 +13,8 @@ import pytest
 from tests.chromium import LARGE, SMALL, axe, barriers, headless, picture, show, until
 
 pytestmark = pytest.mark.browser
-pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
+webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser")
+keys = pytest.importorskip("selenium.webdriver.common.keys").Keys
 
 LIMIT_S = 240
 
@@ -114,15 +115,15 @@ def test_a_figure_is_chosen_by_clicks_and_its_points_lead_to_results(server, ann
     ann.find_element("link text", "Figure").click()
     ann.find_element("link text", "speed-up").click()
     assert "Speed-up over ranks" in text(ann, "h1") and "relative to the run on 2 ranks" in text(ann).lower()
-    ann.execute_script("const s = document.getElementById('filter-app'); s.value = 'cg';"
-                       "s.dispatchEvent(new Event('change', {bubbles: true}))")  # fmt: skip
+    ann.find_element("css selector", "#menu-app summary").click()
+    ann.find_element("css selector", "#menu-app [value=cg]").click()
     until(ann, "location.search.includes('app=cg')")
     until(ann, "document.querySelectorAll('.plot:not(.symbol) a').length == 12")  # 4 counts: simulated, two predictors
     ann.find_element("link text", "time").click()
     until(ann, "location.search.includes('show=time')")
     picture(ann, "figure")
     ann.execute_script(
-        "document.querySelector('.plot:not(.symbol) a').dispatchEvent(new MouseEvent('click', {bubbles: true}))"
+        "document.querySelector('.plot:not(.symbol) a').dispatchEvent(new MouseEvent('dblclick', {bubbles: true}))"
     )
     until(ann, "/^\\/results\\/\\d+$/.test(location.pathname)")
     assert "predicted" in text(ann) and "gridval series campaign" in text(ann)
@@ -141,6 +142,79 @@ def test_the_timeline_of_a_run_is_recorded_and_zoomed(server, ann, suites):
     ann.find_element("css selector", "[aria-label='Whole time']").click()
     picture(ann, "timeline")
     assert ann.get_log("browser") == []
+
+
+def marked(driver, part):
+    return set(
+        driver.execute_script(f"return [...document.querySelectorAll('{part}.marked')].map(p => p.dataset.result)")
+    )
+
+
+def test_points_and_rows_are_marked_together_and_lead_to_the_cause(server, ann, suites):
+    show(ann, f"{server.url}/results/figure?suite={suites[0]}&show=error&over=ranks&app=cg&predictor=hcf")
+    ann.find_element("css selector", "tr[data-result] input").click()
+    until(ann, "document.querySelectorAll('#marked li').length == 1")
+    (first,) = marked(ann, "svg a")
+    assert marked(ann, "tr") == {first} and f"mark={first}" in ann.current_url
+    ann.execute_script("document.querySelector('svg.plot[data-box]').scrollIntoView({block: 'center'})")
+    drawn = ann.find_element("css selector", "svg.plot[data-box]")
+    half_x, half_y = drawn.size["width"] // 2, drawn.size["height"] // 2
+    left, top, right, bottom = map(float, drawn.get_attribute("data-box").split())
+    scale = drawn.size["width"] / 760
+    actions = webdriver.ActionChains(ann)
+    actions.move_to_element_with_offset(drawn, int(left * scale) - half_x + 2, int(top * scale) - half_y + 2)
+    actions.click_and_hold().move_by_offset(int((right - left) * scale) - 5, int((bottom - top) * scale) - 5)
+    actions.release().perform()  # a box over the whole plot
+    every = {one.get_attribute("data-result") for one in drawn.find_elements("css selector", "a[data-result]")}
+    until(ann, f"document.querySelectorAll('#marked li').length == {len(every)}")
+    assert marked(ann, "svg a") == marked(ann, "tr") == every and len(every) == 4  # runs on 2, 4, 8 and 16 ranks
+    picture(ann, "marks")
+    ann.find_element("link text", "Table").click()
+    until(ann, "location.pathname == '/results'")
+    assert marked(ann, "tr") == every
+    ann.find_element("css selector", "#unmark").click()
+    until(ann, "!location.search.includes('mark=')")
+    assert marked(ann, "tr") == set()
+    ann.find_element("css selector", "tr[data-result] input").click()
+    until(ann, "!!document.querySelector('#marked li')")
+    ann.find_element("link text", "graph").click()
+    ann.find_element("css selector", "main form button").click()
+    until(ann, "!!document.querySelector('main table')")
+    assert "cg.c:" in text(ann) and "critical path" in text(ann)
+    assert ann.get_log("browser") == []
+
+
+def test_a_view_is_saved_and_found_again(server, ann, suites):
+    show(ann, f"{server.url}/results?suite={suites[0]}")
+    ann.find_element("css selector", "#menu-predictor summary").click()
+    ann.find_element("css selector", "#menu-predictor [value=hcf]").click()
+    until(ann, "document.querySelectorAll('.lines tbody tr').length == 8")
+    assert ann.execute_script("return document.getElementById('menu-predictor').open")  # for another choice
+    assert ann.current_url.endswith(f"/results?suite={suites[0]}&predictor=hcf")
+    ann.find_element("css selector", "#menu-views summary").click()
+    ann.find_element("id", "view_name").send_keys("HCF alone", keys.ENTER)
+    until(ann, "document.getElementById('menu-views').textContent.includes('HCF alone')")
+    show(ann, f"{server.url}/results")
+    ann.find_element("css selector", "#menu-views summary").click()
+    ann.find_element("link text", "HCF alone").click()
+    until(ann, "document.querySelectorAll('.lines tbody tr').length == 8")
+
+
+def rows_height(driver):
+    return driver.execute_script("const t = document.querySelector('.lines'); return t.offsetHeight / t.rows.length")
+
+
+@pytest.mark.parametrize("size", [SMALL, LARGE], ids=["small", "large"])
+def test_rows_are_one_line_high_below_a_header_that_stays(server, ann, suites, size):
+    show(ann, f"{server.url}/results", size)
+    assert rows_height(ann) < 32  # a line of text and its margins
+    box = "document.querySelector('.tall')"
+    ann.execute_script(f"{box}.scrollTop = 300; {box}.scrollLeft = 200")
+    top, left = ann.execute_script(
+        f"const b = {box}.getBoundingClientRect(), h = {box}.querySelector('thead th').getBoundingClientRect();"
+        "return [h.top - b.top, h.left - b.left]"
+    )
+    assert abs(top) < 3 and abs(left) < 3
 
 
 def test_two_suites_are_compared_and_downloaded(server, ann, suites):
@@ -227,7 +301,9 @@ def pages(suites):
     return ("/results", f"/results/figure?suite={first}&show=time&over=ranks",
             f"/results/figure?suite={first}&other={second}",
             f"/results/front?suite={first}", f"/results/compare?first={first}&second={second}", "/results/compare",
-            "/results/1", "/results/1/timeline", f"/queue/{first}", f"/queue/{first}/remove")  # fmt: skip
+            "/results/1", "/results/1/timeline", "/results/1/graph",
+            "/results?mark=1&mark=2", f"/results/figure?suite={first}&show=error&mark=1",
+            f"/queue/{first}", f"/queue/{first}/remove")  # fmt: skip
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])

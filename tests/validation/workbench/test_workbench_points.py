@@ -403,6 +403,7 @@ def test_all_results_stand_in_one_table_and_are_removed_with_their_suite(client,
 
 def test_timelines_and_reports_are_refused_in_one_line(client, send, done):
     assert "points of applications have no timeline here" in client.get("/results/1/timeline").text
+    assert "points of applications have no graph here" in client.get("/results/1/graph").text
     from validation.workbench.work.showing import report
 
     with pytest.raises(UserError, match="no timeline and no report page"):

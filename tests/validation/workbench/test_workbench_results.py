@@ -1,9 +1,11 @@
 """What belongs to results: measured times, downloads, timelines, reports, removal, and programs of the user."""
 
 import io
+import json
 
 import pytest
 
+from apps.errors import SimulationError
 from platforms.errors import UserError
 from validation.campaign import read_campaign
 from validation.workbench.dispatch.desk import Desk
@@ -14,7 +16,9 @@ from validation.workbench.project.own_programs import program_files
 from validation.workbench.project.suite_files import SuiteForm, check_files, read_form, text_of_form
 from validation.workbench.queue.results import ResultsView
 from validation.workbench.queue.suites import QueuedCase
-from validation.workbench.work import showing
+from validation.workbench.work import child, showing
+from validation.workbench.work.campaigns import campaign_of, content_of
+from validation.workbench.work.graphs import graph
 from validation.workbench.work.tables import parquet
 
 SUITE = 'scenarios = ["grid4x2"]\napps = ["cg"]\nclasses = ["S"]\npredictors = ["hcf", "npt"]\n'
@@ -77,7 +81,8 @@ def test_wrong_or_foreign_files_of_measured_times_are_told(client, project, done
 
 
 def test_a_suite_is_removed_after_a_question(client, send, desk, done):
-    desk.record(1)
+    desk.record("timeline", 1)
+    desk.record("graph", 1)
     (desk.project.private / "reports").mkdir()
     desk.reports.path(done).write_text("x")
     text = client.get("/queue/1/remove").text
@@ -116,6 +121,43 @@ def test_the_timeline_is_recorded_once_and_then_shown(client, send, desk, done):
     assert text.count("</script>") == text.count("<script")  # the data cannot end their element
     answer = client.get("/timeline.js")
     assert answer.headers["content-type"].startswith("text/javascript") and "class Timeline" in answer.text
+
+
+def test_the_graph_is_recorded_once_and_then_shown(client, send, desk, done):
+    assert 'href="/results/2/graph"' in client.get("/results/2").text
+    assert "not recorded yet" in client.get("/results/2/graph").text
+    for _ in range(2):
+        assert send("/results/2/graph").headers["location"] == "/results/2/graph"
+    assert [task for task, _ in desk.asked] == ["graph"]
+    text = client.get("/results/2/graph").text
+    assert "cg.c:66 &lt;b&gt;" in text and "-50.00" in text  # the graph says 1 s, and the simulation 2 s
+    assert client.post("/results/2/graph", headers={"origin": "http://evil.example"}).status_code == 403
+
+
+def test_the_graph_of_a_run_has_the_time_of_its_simulation_by_place(tmp_path):
+    (tmp_path / "suites").mkdir()
+    text = 'scenarios = ["grid4x2"]\napps = ["ep"]\nclasses = ["S"]\nranks = [4]\npredictors = ["hcf"]\n'
+    known = content_of(campaign_of(tmp_path, text).cases[0].target)
+    made = next(graph(tmp_path, text, 0, known))
+    path_s = sum(row[3] for row in made["rows"])
+    assert path_s == pytest.approx(made["simulated_s"], rel=0.01)  # the critical path is the run time, but for clocks
+    assert sum(row[2] for row in made["rows"]) == pytest.approx(made["predicted_s"], rel=1e-6)
+    places = {row[1] for row in made["rows"]}
+    assert any(place.startswith("ep.c:") for place in places)
+    computed = [row for row in made["rows"] if row[0] == "computation"]
+    assert [row[4] for row in computed] == pytest.approx([row[5] for row in computed])  # both count the same operations
+    with pytest.raises(UserError, match="has changed since"):
+        next(graph(tmp_path, text, 0, "another hash"))
+
+
+def test_a_simulation_that_fails_is_a_reason_and_no_end_of_the_worker(tmp_path):
+    def failing(folder):
+        raise SimulationError("cg S on 8 ranks: time limit of 120 s")
+        yield {}
+
+    answers = io.StringIO()
+    child._serve({"task": "graph"}, {"graph": failing}, tmp_path, answers)
+    assert json.loads(answers.getvalue())["error"][:2] == ["simulation", "cg S on 8 ranks: time limit of 120 s"]
 
 
 def test_there_is_no_report_before_all_runs_are_done(client, send, desk, cases):

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import tempfile
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from platforms.errors import UserError
 from platforms.files.writing import write_whole
+from platforms.wording import number_of
 from validation.workbench.dispatch.dispatcher import Dispatcher
 from validation.workbench.dispatch.readers import Readers
 from validation.workbench.dispatch.reports import Reports
+from validation.workbench.dispatch.webhooks import Webhooks
+from validation.workbench.editing.drafts import KINDS as DRAFTED
+from validation.workbench.editing.drafts import unsaved
 from validation.workbench.guard.accounts import PERSON
 from validation.workbench.project.folder import Project
+from validation.workbench.project.shelf import Shelf
 from validation.workbench.project.suite_files import check_files
+from validation.workbench.project.uses import QUEUE, Use, names_file, uses_of
 from validation.workbench.queue.states import Queue
 from validation.workbench.queue.suites import RUNNING, WAITING, QueuedCase
 from validation.workbench.queue.tables import Tables
 
+_RECORDED = ("timelines", "graphs")  # folders of what is recorded of runs
 _SHOWN = 16  # platforms whose descriptions and pictures are kept in memory
 _LIMIT_S = 120.0  # to read a platform or a suite, or to evaluate an application
 UPLOAD_S = 5.0  # to check an uploaded platform
@@ -49,6 +58,8 @@ class Desk:
         self.queue = Queue(Tables(project.private / "queue.sqlite"))
         self.dispatcher = Dispatcher(project, self.queue, self.text_of)
         self.reports = Reports(project, self.queue.changes)
+        self.webhooks = Webhooks(project.webhooks, self.queue)
+        self.shelf = Shelf(project, lambda kind, name: kind in DRAFTED and name in unsaved(project, kind))
         self._stopped, self._left = False, 0
         self.closing = False  # the server ends; pages must not wait any more
         self.readers = Readers(project)
@@ -57,6 +68,7 @@ class Desk:
 
     def start(self) -> None:
         """Begin with the runs that wait."""
+        self.webhooks.start()
         self.dispatcher.start()
         self.readers.start()
 
@@ -65,10 +77,12 @@ class Desk:
         if not self._stopped:
             self._stopped = True
             self._left = self._count_left()
+            self.webhooks.stop()
             self.readers.stop()
             self.reports.stop()
             self.dispatcher.stop()
             self.queue.tables.close()
+            self.shelf.close()
 
     @property
     def left(self) -> int:
@@ -188,18 +202,38 @@ class Desk:
         self.dispatcher.cancel(number)
         self.reports.cancel(number)
         self.queue.remove(number)
-        recorded = (self.project.private / "timelines").glob(f"{number}-*.json")
+        recorded = [path for what in _RECORDED for path in (self.project.private / what).glob(f"{number}-*.json")]
         for path in (self._queued(number), self.reports.path(number), *recorded):
             path.unlink(missing_ok=True)
 
-    def timeline(self, run: int) -> dict[str, Any] | None:
-        """Return the timeline of a run as ``work.showing.timeline`` yields it; None: it is not recorded."""
-        path = self._timeline(run)
+    def uses_of(self, kind: str, name: str) -> list[Use]:
+        """Return what names a file of the project: other files, and suites in the queue whose runs wait or run.
+
+        Raises:
+            UserError: There is no such file.
+        """
+        target = self.shelf.path(kind, name)
+        uses = uses_of(self.project, kind, name)
+        for suite in self.queue.suites():
+            many = suite.counts[WAITING] + suite.counts[RUNNING]
+            with suppress(UserError):  # its file is gone
+                if many and names_file(self.text_of(suite.id), self.project.suites, target):
+                    uses.append(Use(QUEUE, f"{suite.id}, {number_of(many, 'run')} of {suite.name} that will fail"))
+        return uses
+
+    def shown(self, what: str, run: int) -> dict[str, Any] | None:
+        """Return what was recorded of a run; None: it is not recorded.
+
+        Args:
+            what: ``timeline`` or ``graph``; ``work.showing.timeline`` and ``work.graphs.graph`` say what they yield.
+            run: Its number.
+        """
+        path = self._recorded(what, run)
         recorded: dict[str, Any] | None = json.loads(path.read_text("utf-8")) if path.is_file() else None
         return recorded
 
-    def record(self, run: int) -> None:
-        """Record the timeline of a run.
+    def record(self, what: str, run: int) -> None:
+        """Record the timeline or the graph of a run.
 
         Raises:
             UserError: It cannot be recorded, or takes too long.
@@ -207,8 +241,8 @@ class Desk:
         known = self.queue.run(run)
         text = self.text_of(known["suite"])
         check_files(self.project, text)
-        timeline = self._show("timeline", text=text, case=known["number"], known=known["platform_hash"])
-        write_whole(_made(self._timeline(run)), json.dumps(timeline).encode())
+        recorded = self._show(what, text=text, case=known["number"], known=known["platform_hash"])
+        write_whole(_made(self._recorded(what, run)), json.dumps(recorded).encode())
 
     def write_report(self, number: int) -> None:
         """Have the report page of a suite written; ``reports`` tells how far it is.
@@ -237,8 +271,12 @@ class Desk:
             self._show("parquet", path=str(path), to=str(to))
             return to.read_bytes()
 
-    def _timeline(self, run: int) -> Path:
-        return self.project.private / "timelines" / f"{self.queue.run(run)['suite']}-{run}.json"
+    def as_png(self, picture: dict[str, Any]) -> bytes:
+        """Return a figure as PNG; ``picture`` is as ``validation.workbench.work.pictures.png`` takes it."""
+        return base64.b64decode(self._show("png", picture=picture)["png"])
+
+    def _recorded(self, what: str, run: int) -> Path:
+        return self.project.private / f"{what}s" / f"{self.queue.run(run)['suite']}-{run}.json"
 
     def _queued(self, suite: int) -> Path:
         return self.project.private / "queued" / f"{suite}.toml"

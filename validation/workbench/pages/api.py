@@ -2,31 +2,33 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
-from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute, Route
 
 from platforms.errors import UserError
-from validation.workbench.dispatch.desk import Desk
+from validation.workbench.pages import api_files, api_results
+from validation.workbench.pages.bodies import body_of, text_in
+from validation.workbench.pages.figures import KINDS, MADE
+from validation.workbench.pages.files import ACTIONS as FILE_ACTIONS
 from validation.workbench.pages.queue import ACTIONS, RUNS, do, own_suite, remove_suite
 from validation.workbench.pages.saving import saved_and_queued
 from validation.workbench.project.platform_files import listed, located
-from validation.workbench.queue.points import view_of
-from validation.workbench.queue.results import number_in, one_result
+from validation.workbench.project.uses import KINDS as FILE_KINDS
+from validation.workbench.queue.results import FILTERS, number_in
 from validation.workbench.queue.suites import STATES, Suite
 from validation.workbench.web.answers import desk_of, suites_of
 from validation.workbench.web.forms import renamed
 from validation.workbench.web.lanes import in_lane, laned
 
 BASE = "/api/v1"
-_STEP = 200  # results that are sent at a time
 
 
 def platforms(request: Request) -> Response:
@@ -44,15 +46,16 @@ def platform(request: Request) -> Response:
 
 async def count(request: Request) -> Response:
     """Count the runs of a suite, and say what it costs and which predictions are refused, before it is queued."""
-    text = _text(await _body(request), "text")
+    text = text_in(await body_of(request), "text")
     counted = await in_lane(request, partial(desk_of(request).count, text))
-    return JSONResponse({"runs": counted.runs, "predictions": counted.predictions, "plan": list(counted.plan)})
+    size = {"runs": counted.runs, "predictions": counted.predictions}
+    return JSONResponse({**size, "plan": list(counted.plan), "estimate": counted.estimate})
 
 
 async def add(request: Request) -> Response:
     """Save and queue a suite, which is the text of a campaign file or of a suite of applications."""
-    body = await _body(request)
-    name, text = _text(body, "name"), _text(body, "text")
+    body = await body_of(request)
+    name, text = text_in(body, "name"), text_in(body, "text")
 
     def done() -> Suite:
         user = renamed(request, str(body.get("user", "")))
@@ -81,12 +84,13 @@ def runs(request: Request) -> Response:
     at = number_in(request.query_params, "page") or 1
     listed_runs = desk.queue.runs(number, state, offset=(at - 1) * RUNS, limit=RUNS)
     keys = ("number", "platform", "network", "app", "class", "ranks", "mapping", "efficiency", "state", "reason")
-    return JSONResponse({"page": at, "runs": [{key: run[key] for key in keys} for run in listed_runs]})
+    described_runs = [{"run": run["id"], **{key: run[key] for key in keys}} for run in listed_runs]
+    return JSONResponse({"page": at, "runs": described_runs})
 
 
 async def act(request: Request) -> Response:
     """Move, cancel, continue or remove a suite, or try its failed runs again."""
-    await _body(request)
+    await body_of(request)
     number, action = request.path_params["number"], request.path_params["action"]
     if action == "remove":
         await run_in_threadpool(remove_suite, request)
@@ -95,61 +99,9 @@ async def act(request: Request) -> Response:
     return JSONResponse(_suite(await run_in_threadpool(own_suite, request)))
 
 
-def results(request: Request) -> Response:
-    """Return all results of a view, with the columns of results.csv; the query is that of the page of results."""
-    return StreamingResponse(_results(desk_of(request), request.query_params), media_type="application/json")
-
-
-def result(request: Request) -> Response:
-    """Return one result with all its fields."""
-    return JSONResponse(one_result(desk_of(request).queue.tables, request.path_params["number"]))
-
-
-def _results(desk: Desk, query: Mapping[str, str]) -> Iterator[str]:
-    tables = desk.queue.tables
-    view = view_of(query, tables)
-    columns = view.fields(tables)
-    yield f'{{"columns": {json.dumps(columns)}, "rows": ['
-    part: list[str] = []
-    first = True
-    for row in view.whole(tables):
-        part.append(json.dumps({key: row.get(key) for key in columns}))
-        if len(part) == _STEP:
-            yield ("" if first else ", ") + ", ".join(part)
-            part, first = [], False
-    if part:
-        yield ("" if first else ", ") + ", ".join(part)
-    yield "]}"
-
-
 def _suite(suite: Suite) -> dict[str, Any]:
     return {"number": suite.id, "name": suite.name, "owner": suite.owner, "queued_s": suite.created_s,
             "state": suite.state, "runs": suite.total, "counts": suite.counts}  # fmt: skip
-
-
-async def _body(request: Request) -> dict[str, Any]:
-    """Return the object of a request.
-
-    Raises:
-        UserError: It is not JSON, or no object.
-    """
-    problem = "the request has no JSON object"
-    if request.headers.get("content-type", "").partition(";")[0].strip() != "application/json":
-        raise UserError("content-type", problem, "Send application/json")
-    try:
-        body = json.loads(await request.body() or b"{}")
-    except (ValueError, RecursionError):
-        raise UserError("body", problem, "Send one") from None
-    if not isinstance(body, dict):
-        raise UserError("body", problem, "Send one")
-    return body
-
-
-def _text(body: Mapping[str, Any], key: str) -> str:
-    text = body.get(key)
-    if not isinstance(text, str) or not text.strip():
-        raise UserError(key, "it is missing, or not a text", "Give one")
-    return text
 
 
 @dataclass(frozen=True)
@@ -164,22 +116,45 @@ class Endpoint:
     body: Mapping[str, str] | None = None  # types by key; those in ``needed`` are required
     needed: tuple[str, ...] = ()
     query: tuple[str, ...] = ()  # names of values in the address
+    media: tuple[str, ...] = ()  # of files; none: the answer is JSON
 
 
 _OF_SUITE = ("number", "name", "owner", "queued_s", "state", "runs", "counts")
-_VIEW = ("suite", "other", "app", "class", "ranks", "platform", "mapping", "predictor", "sort")
+_SEVERAL = (*FILTERS, "column", "mark")  # names of values that an address may have several times
+_VIEW = ("suite", "other", "run", "q", *_SEVERAL, "marked")
+_FIGURE = (*_VIEW, "show", "over", "x", "y")
+_OF_VIEW = ("number", "name", "owner", "saved_s", "place", "query", "link")
+_OF_FIGURE = ("title", "link", "commit", "sha256", "columns", "rows", "notes", "svg")
 ENDPOINTS = (
     Endpoint("/platforms", "GET", platforms, ("platforms",)),
     Endpoint("/platforms/{name}", "GET", laned(platform), ("name", "hosts", "text", "xml")),
     Endpoint("/suites", "GET", suites, ("suites",)),
     Endpoint("/suites", "POST", add, _OF_SUITE, 201,
              {"name": "string", "text": "string", "user": "string", "replace": "boolean"}, ("name", "text")),
-    Endpoint("/suites/count", "POST", count, ("runs", "predictions", "plan"), 200, {"text": "string"}, ("text",)),
+    Endpoint("/suites/count", "POST", count, ("runs", "predictions", "plan", "estimate"), 200, {"text": "string"},
+             ("text",)),
     Endpoint("/suites/{number:int}", "GET", suite, _OF_SUITE),
     Endpoint("/suites/{number:int}/runs", "GET", runs, ("page", "runs"), query=("state", "page")),
     Endpoint("/suites/{number:int}/{action}", "POST", act, (), 200, {}),
-    Endpoint("/results", "GET", results, ("columns", "rows"), query=_VIEW),
-    Endpoint("/results/{number:int}", "GET", result, ("id", "run", "suite", "fields")),
+    Endpoint("/suites/{number:int}/runs/{run:int}/log", "GET", api_files.log, ("run", "log")),
+    Endpoint("/places", "GET", api_files.places, ("places", "trouble")),
+    Endpoint("/ends", "GET", api_files.ends, ("ends",)),
+    Endpoint("/files/{kind}", "GET", api_files.files, ("files",)),
+    Endpoint("/files/{kind}/{name}", "GET", api_files.file, ("name", "tags", "archived", "text", "used_by")),
+    Endpoint("/files/{kind}/{name}/{action}", "POST", api_files.act, ("kind", "name", "action"), 200,
+             {"to": "string", "tags": "string", "although": "boolean"}),
+    Endpoint("/history", "GET", api_files.changes, ("page", "pages", "changes", "removed"), query=("page",)),
+    Endpoint("/history/{number:int}/undo", "POST", api_files.undo, ("kind", "name"), 200, {}),
+    Endpoint("/results", "GET", api_results.results, ("count", "columns", "rows"), query=(*_VIEW, "sort", "page")),
+    Endpoint("/results/{number:int}", "GET", api_results.result, ("id", "run", "suite", "fields")),
+    Endpoint("/views", "GET", api_results.saved_views, ("views",)),
+    Endpoint("/views", "POST", api_results.save, _OF_VIEW, 201,
+             {"name": "string", "place": "string", "query": "string", "user": "string"}, ("name",)),
+    Endpoint("/views/{number:int}", "GET", api_results.saved_view, _OF_VIEW),
+    Endpoint("/views/{number:int}/remove", "POST", api_results.remove, ("removed",), 200, {}),
+    Endpoint("/figures/{name}.{kind}", "GET", laned(api_results.figure_file), (), query=_FIGURE,
+             media=tuple(KINDS.values())),
+    Endpoint("/figures/{name}", "GET", api_results.figure, _OF_FIGURE, query=_FIGURE),
 )  # fmt: skip
 
 
@@ -208,22 +183,31 @@ def description() -> dict[str, Any]:
 
 
 def _operation(endpoint: Endpoint) -> dict[str, Any]:
-    parts = [part.strip("{}") for part in endpoint.path.split("/") if part.startswith("{")]
-    kinds = [part.partition(":")[::2] for part in parts]
+    kinds = [part.partition(":")[::2] for part in re.findall(r"\{([^}]+)\}", endpoint.path)]
     parameters: list[dict[str, Any]] = [
         {"name": name, "in": "path", "required": True, "schema": {"type": "integer" if kind else "string"}}
         for name, kind in kinds
     ]
     for parameter in parameters:
-        if parameter["name"] == "action":
-            parameter["schema"]["enum"] = [*ACTIONS, "remove"]
-    parameters += [{"name": name, "in": "query", "schema": {"type": "string"}} for name in endpoint.query]
+        choices = {"action": [*ACTIONS, "remove"], "kind": list(KINDS)}
+        if endpoint.path.startswith("/figures"):
+            choices["name"] = list(MADE)
+        if endpoint.path.startswith("/files"):
+            choices = {"action": list(FILE_ACTIONS), "kind": list(FILE_KINDS)}
+        if parameter["name"] in choices:
+            parameter["schema"]["enum"] = choices[parameter["name"]]
+    several = {"type": "array", "items": {"type": "string"}}
+    parameters += [
+        {"name": name, "in": "query", "schema": several if name in _SEVERAL else {"type": "string"}}
+        for name in endpoint.query
+    ]
     answer = {"type": "object", "required": list(endpoint.required)}
     refused = {"description": "refused, with the reason", "content": _json({"$ref": "#/components/schemas/Error"})}
+    content = {kind: {"schema": {"type": "string"}} for kind in endpoint.media} or _json(answer)
     made: dict[str, Any] = {
         "summary": (endpoint.answer.__doc__ or "").strip().partition("\n")[0],
         "parameters": parameters,
-        "responses": {str(endpoint.status): {"description": "done", "content": _json(answer)}, "400": refused},
+        "responses": {str(endpoint.status): {"description": "done", "content": content}, "400": refused},
     }
     if endpoint.body is not None:
         properties = {key: {"type": kind} for key, kind in endpoint.body.items()}

@@ -7,6 +7,7 @@ import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import parse_qsl
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -15,6 +16,7 @@ from platforms.errors import UserError
 from platforms.grids.scenario import is_system_file
 from validation.workbench.dispatch.desk import Desk
 from validation.workbench.pages.downloads import has_parquet
+from validation.workbench.pages.marking import marked_of
 from validation.workbench.pages.point_results import (
     best,
     numbers_of,
@@ -74,6 +76,8 @@ def _table(request: Request) -> dict[str, Any]:
     more = view.more_columns(tables)
     return {
         "view": view, "rows": rows, "has_measured": has_measured, "wrong": wrong, "more": more,
+        "marked": marked_of(request, view), "pairs": parse_qsl(view.address(marks=(), page=view.page)),
+        "elsewhere": [mark for mark in view.marks if mark not in {row["id"] for row in rows}],
         "many": many, "pages": max(1, -(-many // PAGE)), "columns": view.columns,
         "titles": TITLES, "numbers": _NUMBERS | _with_numbers(more, rows), "of_points": of_points, "best": [],
         "facets": view.facets(tables), "suites": suites, "parquet": has_parquet(),

@@ -10,16 +10,17 @@ from starlette.responses import Response
 
 from platforms.errors import UserError
 from validation.workbench.dispatch.desk import Desk
-from validation.workbench.guard.accounts import READER, Accounts, Person
+from validation.workbench.guard.accounts import ACCESS, READER, Accounts, Person
 from validation.workbench.guard.guard import STREAM, address_of
 from validation.workbench.queue.results import one_result
 from validation.workbench.web.answers import desk_of, moved, page, person_of, record
 from validation.workbench.web.forms import posted
 
 SUITE, RESULT = KINDS = ("suite", "result")
-_OF_RESULT = re.compile(r"/results/(\d{1,9})(/timeline)?")
+_OF_RESULT = re.compile(r"/results/(\d{1,9})(/timeline|/graph)?")
 _OF_SUITE = re.compile(r"/queue/(\d{1,9})(/part|/suite\.toml|/report\.html)?")
-_TABLES = ("/results", "/results.csv", "/results/figure", "/results/front")
+_PLACES = ("/results", "/results.csv", "/results/figure", "/results/front")
+_FILES = tuple(f"/results/{name}.{kind}" for name in ("figure", "front") for kind in ("svg", "png", "csv"))
 _OTHERS = (STREAM, "/timeline.js")
 
 
@@ -41,7 +42,7 @@ async def make(request: Request) -> Response:
         one_result(desk.queue.tables, number)
     accounts: Accounts = request.app.state.accounts
     key = accounts.make_link(kind, number, person_of(request).name)
-    record(request, f"made a link to read {kind} {number}")
+    record(request, f"made a link to read {kind} {number}", ACCESS)
     link = f"{request.url.scheme}://{request.headers['host']}/share/{key}"
     return page(request, "link.html", link=link, kind=kind, number=number, back=place_of(kind, number))
 
@@ -85,4 +86,4 @@ def may_read(desk: Desk, person: Person, path: str, query: str) -> bool:
         return int(match[1]) == number
     pairs = parse_qsl(query)
     named = [value for key, value in pairs if key in ("suite", "other") and value]
-    return path in _TABLES and named == [str(number)] and ("suite", str(number)) in pairs
+    return path in (*_PLACES, *_FILES) and named == [str(number)] and ("suite", str(number)) in pairs

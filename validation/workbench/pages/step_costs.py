@@ -15,6 +15,7 @@ from validation.workbench.project.platform_files import listed, located
 NONE = "-"  # instead of a system: show no times
 _LIMIT_S = 5.0  # of an evaluation for an editor
 _KEPT = 32
+_NEGLIGIBLE = 1e-6  # part of the time of a step
 _KINDS = {"computing_s": "computing", "sending_s": "sending", "waiting_s": "waiting", "disk_s": "disk"}
 Costs = Mapping[
     tuple[str, str], Mapping[str, float]
@@ -71,4 +72,5 @@ def add_costs(programs: Iterable[Program], costs: Costs) -> None:
                 parts for place, parts in own.items() if place == step.place or place.startswith(f"{step.place}.")
             ]
             sums = {word: sum(parts[kind] for parts in inside) for kind, word in _KINDS.items()}
-            step.cost = ", ".join(f"{time_s:.3g} s {word}" for word, time_s in sums.items() if time_s > 0)
+            least_s = _NEGLIGIBLE * sum(sums.values())
+            step.cost = ", ".join(f"{time_s:.3g} s {word}" for word, time_s in sums.items() if time_s > least_s)

@@ -25,7 +25,8 @@ from validation.workbench.editing.systems import NEW, SystemEdit
 from validation.workbench.pages import editor
 from validation.workbench.pages.editor import sound_values
 from validation.workbench.pages.system_page import COUNT, KEPT, SET, check_draft, system_page
-from validation.workbench.web.answers import attachment, desk_of, moved, page
+from validation.workbench.project.numbers import number_text
+from validation.workbench.web.answers import desk_of, moved, page, saved_as
 from validation.workbench.web.forms import posted, texts
 
 KIND = "platforms"
@@ -69,7 +70,7 @@ def download(request: Request) -> Response:
     """Answer with the draft as a file, as TOML or as XML."""
     desk = desk_of(request)
     draft, kind = Draft(desk.project, KIND, request.path_params["name"]), request.path_params["kind"]
-    headers = attachment(f"{draft.name.rpartition('.')[0]}.{kind}")
+    headers = saved_as(f"{draft.name.rpartition('.')[0]}.{kind}")
     if kind == "toml":
         return Response(draft.version.text, media_type="application/toml", headers=headers)
     if kind == "xml":
@@ -93,12 +94,13 @@ def search(request: Request) -> Response:
 
 def _hardware_row(entry: Any) -> tuple[str, str, str]:
     if isinstance(entry, NetworkHardware):
-        values = f"{entry.bandwidth_Bps * 8e-9:.5g} Gbit/s, {entry.latency_s * 1e6:.4g} us"
+        values = f"{number_text(entry.bandwidth_Bps * 8e-9)} Gbit/s, {number_text(entry.latency_s * 1e6)} us"
     elif isinstance(entry, DiskArray):
-        values = f"reads {entry.read_Bps / 1e6:.5g} MB/s, writes {entry.write_Bps / 1e6:.5g} MB/s"
+        values = f"reads {number_text(entry.read_Bps / 1e6)} MB/s, writes {number_text(entry.write_Bps / 1e6)} MB/s"
     else:
-        price = "" if entry.price_usd is None else f", {entry.price_usd:.5g} USD"
-        values = f"{entry.cores:,} cores, {entry.double_flops / 1e9:.5g} Gflop/s, {entry.full_w:.4g} W{price}"
+        price = "" if entry.price_usd is None else f", {number_text(entry.price_usd)} USD"
+        speed = f"{number_text(entry.double_flops / 1e9)} Gflop/s"
+        values = f"{number_text(entry.cores)} cores, {speed}, {number_text(entry.full_w)} W{price}"
     return entry.name, entry.title, values
 
 

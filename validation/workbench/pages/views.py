@@ -43,8 +43,8 @@ async def remove(request: Request) -> Response:
     return moved(kept.address)
 
 
-def save_view(request: Request, name: str, place: str, query: str) -> SavedView:
-    """Save a view of the table or of a figure.
+def save_view(request: Request, name: str, place: str, query: str, *, owner: str = "") -> SavedView:
+    """Save a view of the table or of a figure; ``owner`` is the name of a script's user, who has no account.
 
     Raises:
         UserError: The name is empty, too long or taken, or the view asks for something that is not known.
@@ -52,7 +52,7 @@ def save_view(request: Request, name: str, place: str, query: str) -> SavedView:
     tables = desk_of(request).queue.tables
     pairs = [(key, value) for key, value in parse_qsl(query) if key != "page"]
     view_of(QueryParams(pairs), tables)  # raises an error for what is not known
-    kept = views.save(tables, name, person_of(request).name, place, urlencode(pairs))
+    kept = views.save(tables, name, person_of(request).name or owner, place, urlencode(pairs))
     record(request, f"saved view {kept.id}, {kept.name}")
     return kept
 

@@ -8,13 +8,12 @@ import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
-from platforms.errors import UserError
+from platforms.errors import UserError, printable
 from platforms.files.caching import cache_folder
 from platforms.files.writing import usable_folder
 
 PRIVATE = ".workbench"
-MOST_NAME = 60
-_MOST_NAME_BYTES = 200  # of the 255 that file systems allow
+MOST_NAME, _MOST_NAME_BYTES = 60, 200  # characters, and bytes as UTF-8: file systems allow 255 with what is added
 _SECRET = "secret"
 
 
@@ -27,6 +26,7 @@ class Project:
     scheduler: tuple[str, ...] | None = None  # a Dask scheduler's address and certificates; None: this computer
     jobs: int = 1  # runs at a time on this computer
     allow_programs: bool = False  # suites may name code of the user
+    webhooks: tuple[str, ...] = ()  # addresses that get a message when a suite ends
 
     @property
     def platforms(self) -> Path:
@@ -76,7 +76,7 @@ class Project:
 
 def open_project(
     folder: str | Path, store: str | None = None, *, scheduler: tuple[str, ...] | None = None, jobs: int = 1,
-    allow_programs: bool = False,
+    allow_programs: bool = False, webhooks: tuple[str, ...] = (),
 ) -> Project:  # fmt: skip
     """Return the project in a folder; the folder and its parts are made where they are missing.
 
@@ -86,6 +86,7 @@ def open_project(
         scheduler: Address of a Dask scheduler, and the names of the files of its certificates.
         jobs: Number of runs at a time.
         allow_programs: Suites may name code of the user.
+        webhooks: Addresses that get a message when a suite ends.
 
     Raises:
         UserError: The folder or that of the store cannot be made or written.
@@ -94,7 +95,7 @@ def open_project(
     kept = cache_folder() / "store" if store is None else usable_folder("--store", store).absolute()
     try:
         path.mkdir(parents=True, exist_ok=True)
-        made = Project(path.resolve(), kept, scheduler, jobs, allow_programs)
+        made = Project(path.resolve(), kept, scheduler, jobs, allow_programs, webhooks)
         for part in (made.platforms, made.suites, made.applications):
             part.mkdir(exist_ok=True)
         made.private.mkdir(mode=0o700, exist_ok=True)
@@ -115,21 +116,22 @@ def checked_name(text: str, what: str) -> str:
     """
     name = unicodedata.normalize("NFC", text.strip())
     if not _is_plain(name):
-        shown = repr(name) if name else "no name"
+        shown = repr(printable(name)[: 2 * MOST_NAME]) if name else "no name"
         remedy = f"Give at most {MOST_NAME} letters, digits, + - or _, the first a letter or a digit"
         raise UserError(what, f"{shown} cannot be the name of a file", remedy)
     return name
 
 
 def _is_plain(name: str) -> bool:
-    """Return whether a name has letters, digits and the marks on them alone, and + - _ after the first of them."""
-    kinds = [unicodedata.category(character)[0] for character in name]
-    return (
-        0 < len(name) <= MOST_NAME
-        and len(name.encode("utf-8", "replace")) <= _MOST_NAME_BYTES
-        and kinds[0] in "LN"
-        and all(kind in "LMN" or character in "+-_" for kind, character in zip(kinds, name, strict=True))
-    )
+    """Return whether a name has letters with their marks and digits of any script, ``+``, ``-`` and ``_`` alone.
+
+    >>> [_is_plain(name) for name in ("żółć", "नमस्ते", "a.b", "../x", "-a", "a\u202eb", "")]
+    [True, True, False, False, False, False, False]
+    """
+    if not 0 < len(name) <= MOST_NAME or len(name.encode("utf-8", "surrogatepass")) > _MOST_NAME_BYTES:
+        return False
+    kinds = [unicodedata.category(letter)[0] for letter in name]
+    return kinds[0] in "LN" and all(kind in "LMN" or letter in "_+-" for kind, letter in zip(kinds, name, strict=True))
 
 
 def place_within(folder: Path, name: str) -> Path:

@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from predictor.series.front import pareto_front
+from validation.workbench.project.numbers import number_text, value_text
 from validation.workbench.queue.results import VALUE
 
 PARAMETERS = ("ranks", "app", "class", "platform", "network", "mapping", "efficiency", "suite")
-MOST_CASES, MOST_KINDS = 7, 7  # of a figure: so many colours and marks differ
+MOST_CASES, MOST_KINDS = 28, 14  # of a figure: so many colours with line styles, and so many marks, differ
 MODEL = "model"  # parameter of suites of applications: all models share a line then
 EVERY_MODEL = "evaluated"
 SIMULATED, MEASURED = TRUTHS = ("simulated", "measured")
@@ -148,9 +149,9 @@ def case_word(key: str, row: Row) -> str:
         return str(row.get("suite_name") or f"suite {row['suite']}")
     value = row[key]
     if key.startswith(VALUE):
-        return f"{key.removeprefix(VALUE)} {value:.10g}" if isinstance(value, float) else f"{key[len(VALUE) :]} {value}"
+        return f"{key.removeprefix(VALUE)} {value_text(value, 10)}"
     if key == "ranks":
-        return f"{value} {'rank' if value == 1 else 'ranks'}"
+        return f"{number_text(value)} {'rank' if value == 1 else 'ranks'}"
     if value is None:
         return "network of the file" if key == "network" else f"no {key}"
     return f"{key} {value}" if key in ("class", "efficiency") else str(value)

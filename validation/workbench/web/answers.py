@@ -70,17 +70,21 @@ def suites_of(request: Request) -> list[Suite]:
     return [suite for suite in desk_of(request).queue.suites() if link is None or ("suite", suite.id) == link]
 
 
-def record(request: Request, what: str) -> None:
-    """Write down in the audit list what somebody has done."""
+def record(request: Request, what: str, about: str = "") -> None:
+    """Write down in the audit list what somebody has done; ``about`` as in ``Accounts.record``."""
     accounts: Accounts = request.app.state.accounts
     person = person_of(request)
-    accounts.record(person.name or f"session {person.number}", address_of(request.scope), what)
+    accounts.record(person.name or f"session {person.number}", address_of(request.scope), what, about)
 
 
-def attachment(name: str) -> dict[str, str]:
-    """Return the headers of a file to keep; its name may have letters of any script (RFC 6266)."""
-    plain = name.encode("ascii", "replace").decode().replace("?", "_")
-    return {"content-disposition": f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name)}"}
+def saved_as(name: str, *, shown: bool = False) -> dict[str, str]:
+    """Return the header that gives an answer the name of a file, in any script (RFC 6266).
+
+    Args:
+        name: The name.
+        shown: The browser shows the file instead of saving it.
+    """
+    return {"content-disposition": f"{'inline' if shown else 'attachment'}; filename*=UTF-8''{quote(name, safe='')}"}
 
 
 def moved(place: str) -> RedirectResponse:
@@ -144,4 +148,4 @@ def time_text(seconds: float) -> str:
 
 
 def _size(count: int) -> str:
-    return f"{count / 1000:.3g} kB" if count < 1_000_000 else f"{count / 1e6:.3g} MB"
+    return f"{number_text(count / 1000, 3)} kB" if count < 1_000_000 else f"{number_text(count / 1e6, 3)} MB"

@@ -13,6 +13,7 @@ from apps.spec.target import Target
 from platforms.errors import UserError
 from platforms.read.content import content_of as file_content
 from validation.campaign import read_campaign
+from validation.series.case import Case
 from validation.series.series import Series
 from validation.workbench.project.application_suites import is_of_applications
 
@@ -60,6 +61,19 @@ def campaign_of(folder: Path, text: str) -> Series:
     if len(campaign.cases) > MOST_CASES:
         raise UserError("suite", f"a product of {len(campaign.cases)} runs", f"Ask for at most {MOST_CASES}")
     return campaign
+
+
+def case_of(folder: Path, text: str, case: int, known: str) -> Case:
+    """Return one run of a suite, if its platform and program are still those of the hash ``known``.
+
+    Raises:
+        UserError: The suite is wrong, or one of them has changed.
+    """
+    chosen = campaign_of(folder, text).cases[case]
+    if content_of(chosen.target) != known:
+        problem = "it, or the program, has changed since the suite was queued"
+        raise UserError(chosen.target.platform.name, problem, "Queue it again")
+    return chosen
 
 
 def campaign_now(folder: Path, text: str) -> Series:

@@ -16,8 +16,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
 
+from apps.errors import SimulationError
 from platforms.errors import UserError
 from validation.workbench.work.checking import check_application, check_system, evaluate, write_xml
+from validation.workbench.work.graphs import graph
+from validation.workbench.work.pictures import png
 from validation.workbench.work.points import describe
 from validation.workbench.work.reading import check_upload, count, expand, hello, show
 from validation.workbench.work.running import Running
@@ -43,7 +46,8 @@ def main(words: Sequence[str]) -> int:
                 "count": count, "expand": expand, "show": show, "run": running.run, "places": running.places,
                 "check_system": check_system, "write_xml": write_xml, "check_application": check_application,
                 "evaluate": evaluate, "describe": describe,
-                "timeline": timeline, "report": partial(report, tell=partial(_say, answers)), "parquet": parquet,
+                "timeline": timeline, "graph": graph, "parquet": parquet, "png": png,
+                "report": partial(report, tell=partial(_say, answers)),
             }  # fmt: skip
             while True:
                 _serve(json.loads(_next(requests)), tasks, folder, answers)
@@ -59,6 +63,8 @@ def _serve(request: dict[str, Any], tasks: dict[str, Task], folder: Path, answer
             _say(answers, answer)
     except UserError as err:
         _say(answers, {"error": [err.where, err.problem, err.remedy], "keys": list(err.keys)})
+    except SimulationError as err:  # of a timeline or a graph; a run of the queue keeps its own reason
+        _say(answers, {"error": ["simulation", str(err), "Choose another run, or a smaller class"], "keys": []})
     else:
         _say(answers, {"done": True})
 

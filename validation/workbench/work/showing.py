@@ -17,7 +17,7 @@ from platforms.errors import UserError
 from validation.report.gather import Invocation
 from validation.report.reporter import Reporter
 from validation.report.timelines.intervals import timeline_json
-from validation.workbench.work.campaigns import campaign_of, content_of
+from validation.workbench.work.campaigns import campaign_of, case_of
 
 MOST_REPORTED = 2000  # runs of a report
 RECORDING_S = 120.0  # longest recording of a timeline
@@ -36,13 +36,8 @@ def timeline(folder: Path, text: str, case: int, known: str) -> Iterator[dict[st
     Raises:
         UserError: The platform has changed since, or the run cannot be recorded.
     """
-    campaign = campaign_of(folder, text)
-    chosen = campaign.cases[case]
+    chosen = case_of(folder, text, case, known)
     target, spec = chosen.target, chosen.settings.spec(chosen.target)
-    if content_of(target) != known:
-        raise UserError(
-            target.platform.name, "it, or the program, has changed since the suite was queued", "Queue it again"
-        )
     iterations = min(FIRST_TRY, target.iterations)
     recorded = record_timeline(spec, iterations=iterations, time_limit_s=RECORDING_S)
     clusters = [target.platform.cluster_of(host).name for host in target.placement]
