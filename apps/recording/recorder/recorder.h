@@ -145,7 +145,7 @@ typedef struct {
   double timer_s;
   void *readings_shown;
   size_t readings_room;
-  double reported_s, reported_at_s; /* time reported in changed surroundings, and the simulated time then (surroundings.c) */
+  double reported_s, reported_at_s; /* time reported in changed surroundings, simulated time (surroundings.c) */
   Operation *requests; /* hash table by handle */
   size_t nrequests, request_slots;
   struct { MPI_Comm handle; const Comm *comm; } *comms; /* communicators that exist */
@@ -188,7 +188,7 @@ ADD_ON void work_end(Rank *r);
 enum { NOTHING = -1 };
 bool timer_given(void);  /* the program's own timer is used */
 bool timer_probes(void); /* readings return invented times */
-int timer_reading(Rank *r, double *reported_s, bool simulated); /* in a call that reads a clock; reported_s: the returned time, s */
+int timer_reading(Rank *r, double *reported_s, bool simulated); /* in a call that reads a clock, whose result it is */
 int timer_left(Rank *r);       /* at the end of a call, and after MPI_Init */
 int timer_collective(Rank *r); /* at the beginning of a collective of all ranks */
 int timer_ends(Rank *r);
