@@ -146,7 +146,7 @@ static void send(Replay *r, const Event *e)
 
 static void receive(Replay *r, const Event *e)
 {
-  Elements of = elements(e->tag >= 0 ? e->size_bytes : (buffer_bytes + 8) / 8 * 8); /* a part of a call does not tell its size */
+  Elements of = elements(e->tag >= 0 ? e->size_bytes : (buffer_bytes + 8) / 8 * 8); /* a part of a call has no size */
   MPI_Irecv(buffer[1], of.count, of.type, place_of(e), tag_of(e), r->comms[e->comm], &r->requests[e->request]);
 }
 

@@ -66,7 +66,7 @@ def check_iterations(iterations: str | int, target: Target, *, ends_itself: bool
     Args:
         iterations: Number or policy, as in RunSpec.
         target: The target of the run.
-        ends_itself: The run's arithmetic tells how many iterations it takes.
+        ends_itself: The run's arithmetic decides the number of iterations.
 
     Raises:
         OptionError: The target does not allow them.

@@ -28,7 +28,7 @@ _OPS: Mapping[Any, Op] = {
         "ALLTOALLV", "ALLREDUCE", "REDUCE", "REDUCE_SCATTER", "SCAN", "EXSCAN",
     )
 } | {otf2.CollectiveOp.ALLTOALLW: Op.ALLTOALLV, otf2.CollectiveOp.REDUCE_SCATTER_BLOCK: Op.REDUCE_SCATTER}  # fmt: skip
-# Collectives that only make and free handles; nothing tells the messages that they send, so that they take no time.
+# Collectives that only make and free handles; their messages are not recorded, so that they take no time.
 _OF_HANDLES = {otf2.CollectiveOp.CREATE_HANDLE, otf2.CollectiveOp.DESTROY_HANDLE}
 
 

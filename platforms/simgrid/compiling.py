@@ -208,7 +208,7 @@ def is_system(path: Path) -> bool:
 
 
 def fingerprint(path: Path) -> str:
-    """Return what tells a file that a source includes from other versions of it.
+    """Return the key of the version of a file that a source includes.
 
     Raises:
         OSError: It cannot be read.

@@ -63,7 +63,7 @@ def loaded_network(network: NetworkModel, quiet: Loadable, loaded: Loadable) -> 
     import numpy as np
 
     if _has_duplex_hub(quiet):
-        problem = "the measurement does not tell the two directions of links to a hub apart"
+        problem = "the measurement does not separate the two directions of links to a hub"
         raise OutOfRange(f"dpgraph on {quiet.name}", problem, "Use dpgraph:known, or links without directions")
     cluster_of = {host: cluster.name for cluster in quiet.clusters for host in cluster.host_names}
     changed = stretches(quiet, loaded)

@@ -63,7 +63,7 @@ def relative_times(times: CoreTimes, target: Target) -> list[float]:
     """Return for every rank the time of an operation, relative to that on the node with the most ranks.
 
     Raises:
-        OutOfRange: The measured runs do not tell it.
+        OutOfRange: The measured runs do not give it.
     """
     beside = ranks_beside(target)
     of = {busy: core_time(times, target, busy).s_per_op for busy in set(beside)}
@@ -85,7 +85,7 @@ class ContentionModel:
         """Return the time of the declared structure with the time of an operation from the measured runs.
 
         Raises:
-            OutOfRange: As ``busy_cores``; or the measured runs do not tell the time of an operation.
+            OutOfRange: As ``busy_cores``; or the measured runs do not give the time of an operation.
         """
         problem, platform = target.problem, target.platform.content_hash
         times = self.times.get(platform, CoreTimes(()))
@@ -115,7 +115,7 @@ def core_time(times: CoreTimes, target: Target, busy: int) -> CoreTime:
     """Return the time of an operation of a target, with this number of busy cores on every node.
 
     Raises:
-        OutOfRange: The measured runs do not tell it.
+        OutOfRange: The measured runs do not give it.
     """
     try:
         return times.of(target.problem.name, target.problem.preset, busy)

@@ -54,7 +54,7 @@ class HasGraph(Protocol):
 
 
 def critical_part(model: Model, prediction: Prediction, target: Target) -> CriticalPart | None:
-    """Return what holds a predicted run up; None: the model does not tell it.
+    """Return what holds a predicted run up; None: the model does not show it.
 
     A model without a graph shows at most whether the run computes or communicates longer.
     """

@@ -7,7 +7,7 @@ from apps.recording.events import DATA_OPS, Kind, Mark, Mode, Op
 TICKS_PER_S = 10**12
 _SENDS = {Mode.STANDARD: "", Mode.BUFFERED: "b", Mode.SYNCHRONOUS: "s", Mode.READY: "r"}
 _OPS = {op: getattr(otf2.CollectiveOp, op.name) for op in DATA_OPS}
-_IN_CALL = 10**6  # ticks that every call takes: the time in MPI on the recording machine tells nothing
+_IN_CALL = 10**6  # ticks that every call takes: the time in MPI on the recording machine has no meaning
 
 
 def collective_bytes(op, place, root, size, blocks):

@@ -80,7 +80,7 @@ def of_chrome(path):
 
 
 def of_otf2(path):
-    """As of_chrome; a receive tells the size of its message."""
+    """As of_chrome; a receive has the size of its message."""
     otf2 = pytest.importorskip("otf2")
     spent_s, entered, messages = defaultdict(float), defaultdict(list), []
     with otf2.reader.open(str(path)) as trace:

@@ -72,7 +72,7 @@ def test_a_program_measured_at_one_number_of_cores_borrows_the_ratio_of_the_othe
 
 @pytest.mark.parametrize(
     ("rows", "said"),
-    [([("cg", 1, 1e-9)], "no measured run of mg"), ([("mg", 1, 1e-9)], "tells 4 busy cores from 1 busy core")],
+    [([("cg", 1, 1e-9)], "no measured run of mg"), ([("mg", 1, 1e-9)], "compares 4 busy cores with 1 busy core")],
 )
 def test_runs_that_tell_nothing_are_no_basis(rows, said):
     with pytest.raises(UnknownCoreTimeError, match=said):
