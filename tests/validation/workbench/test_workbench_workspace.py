@@ -89,8 +89,8 @@ def test_the_usual_columns_are_not_named_in_an_address(filled):
 
 @pytest.mark.parametrize(
     "query",
-    ["column=nothing", "column=app'--", "sort=v:x", f"q={'x' * (MOST_TEXT + 1)}", "mark=x", "marked=all", "run=-1",
-     "&".join(f"mark={number}" for number in range(1, MOST_MARKS + 2))],
+    ["column=nothing", "column=app'--", "sort=v:x", f"q={'x' * (MOST_TEXT + 1)}", f"q={'+x' * 13}", "mark=x",
+     "marked=all", "run=-1", "&".join(f"mark={number}" for number in range(1, MOST_MARKS + 2))],
 )  # fmt: skip
 def test_what_is_not_known_in_an_address_is_refused_in_one_line(client, filled, query):
     answer = client.get(f"/results?{query}")
