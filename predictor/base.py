@@ -158,7 +158,7 @@ class Interval:
 
 @dataclass(frozen=True)
 class CallCertainty:
-    """Certainty of what was learned of a call path, on the target's ranks."""
+    """Certainty of the learned laws of a call path, on the target's ranks."""
 
     call: str  # its operation and place
     state: str  # exact, unconfirmed (it took the largest recording to learn), ambiguous (formulas), fitted or assumed

@@ -14,7 +14,7 @@ from typing import Any
 
 MISSING = "missing"
 LINK = "-> "  # before a name of which is kept where it leads
-FOLDER = "folder"  # one that is there; if its names were listed, their hash follows
+FOLDER = "folder"  # an existing one; if its names were listed, their hash follows
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def merged(several: Iterable[Inputs | None]) -> Inputs | None:
 
 
 def state(name: str, *, listed: bool = False) -> str:
-    """Return the hash of a file's content, or what else is there; of a ``listed`` folder the hash of its names too."""
+    """Return the hash of a file's content, or the kind of another path; ``listed``: with a hash of a folder's names."""
     if name.startswith(LINK):
         return f"leads to {os.path.realpath(name.removeprefix(LINK))}"
     try:

@@ -27,7 +27,7 @@ _SHARED_MALLOC, _OWN_MALLOC = "smpi/auto-shared-malloc-thresh", "-USMPI_NO_OVERR
 
 
 def check_known(name: str, value: str, known: Sequence[str]) -> None:
-    """Refuse a value that is none of the ``known`` ones.
+    """Refuse a value that is not among the ``known`` ones.
 
     Raises:
         OptionError: The value is unknown.

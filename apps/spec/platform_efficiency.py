@@ -1,4 +1,4 @@
-"""Efficiency of a kernel as a calibrated platform has it: of each host, with one rank and with all cores busy."""
+"""Efficiency of a kernel from a calibrated platform: for each host, with one rank and with all cores busy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The calls of MPI by what a recording makes of them."""
+"""The calls of MPI by their representation in a recording."""
 
 from __future__ import annotations
 

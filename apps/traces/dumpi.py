@@ -106,7 +106,7 @@ class _Rank:
             return
         self.events.enter(call.entered_s)
         if name in calls.TESTS:
-            self.events.odd[f"calls of {name}, polling counts as it was recorded"] += 1
+            self.events.odd[f"calls of {name}, polling is as recorded"] += 1
         if not calls.is_represented(name) or name in _SIZED_MAKERS or name == "MPI_Cancel":
             self.events.unknown[name] += 1
         elif name in MADE:

@@ -216,7 +216,7 @@ class _Rank:
         if not calls.is_represented(name):
             self.events.unknown[name] += 1
         if name in calls.PROBES or name in calls.TESTS:
-            odd = "waiting in it is left out" if name in calls.PROBES else "polling counts as it was recorded"
+            odd = "waiting in it is left out" if name in calls.PROBES else "polling is as recorded"
             self.events.odd[f"calls of {name}, {odd}"] += 1
         self._outermost(name, at_s)
         self._sized = False

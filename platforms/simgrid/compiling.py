@@ -51,7 +51,7 @@ class Watch(Protocol):
     """Watches what a build opens (apps/programs/watched)."""
 
     def unchanged(self, executable: Path) -> bool:
-        """Return whether all that the build of an executable has opened is as it was then."""
+        """Return whether all files that the build of an executable opened are unchanged."""
 
     def environment(self, work: Path) -> Mapping[str, str]:
         """Return the variables for the build in a folder."""

@@ -26,12 +26,12 @@ _ELSEWHERE = ("/proc/", "/sys/", "/dev/", "/etc/")
 
 @dataclass(frozen=True)
 class WatchedBuild:
-    """Watches a build (``compile_once``), and keeps the list of what it has opened."""
+    """Watches a build (``compile_once``), and keeps the list of the files it opens."""
 
     included: Container[Path] = frozenset()  # files that the caller knows to decide the program
 
     def unchanged(self, executable: Path) -> bool:
-        """Return whether all that the build of an executable has opened, or looked for, is as it was then."""
+        """Return whether all files that the build of an executable opened, or searched for, are unchanged."""
         files = _kept(executable)
         return files is not None and all(_state(Path(name)) == known for name, known in files.items())
 
