@@ -76,23 +76,38 @@ def read_campaign(path: str | Path, folder: Path | None = None, asked: Sequence[
 
     The targets are the product of the file's lists::
 
-        scenarios = ["all"] # names, scenario or system files; "all" for the six of the HCF paper platforms =
-        ["site.xml"] # SimGrid platform files clusters = "left=a*,right=b*" # of the platform files, as in --clusters;
-        default: zones, split by speed networks = ["gigabit", "metro"] # networks of the scenarios; default: the
-        scenario's own, or gigabit apps = ["cg", "mg", "lu"] # default these, or none beside programs of your own
-        classes = ["B"] # of the kernels, default B sizes = [64, 128] # of those kernels that take a size, as in --size
-        mappings = ["block", "cyclic"] # default block ranks = [16, 32] # default: as many as the hosts take
-        ranks_per_host = [1, 2] # default 1; up to the cores efficiencies = ["reference", 0.1] # default reference
-        predictors = ["hcf"] # default as gridval run; "all" for every one; "mine.py:NAME" for yours iterations =
-        "steady" # or "full", or a number; default steady, full where a platform changes compute = "auto" # or
-        "injected", "measured", "none"; default auto, as --compute [random] # random platforms beside the others;
-        [[random]]: several such tables count = 100 seed = 1 clusters = [2, 5] # ranges, as in
-        platforms/grids/random_grid.py nodes = [2, 12] speed_gflops = [20, 100] bandwidth_gbit_s = [0.1, 10]
-        wan_latency_ms = [0.05, 10] [[programs]] # programs of your own, each in a table like this file = "halo.c" #
-        source or binary, as in --program arguments = "128 {iterations}" # as in --program-args iterations = 100 # of a
-        full run, if the arguments determine it flags = "-DFAST" # of the compiler, as in --program-flags; build and
-        status likewise name = "halo-128" # in the results; default: that of the file [[programs]] # or another kernel,
-        with its class, or with its size app = "himeno" size = 64 params = { niter = 20 }
+        scenarios = ["all"]                 # names, scenario or system files; "all" for the six of the HCF paper
+        platforms = ["site.xml"]            # SimGrid platform files
+        clusters = "left=a*,right=b*"       # of the platform files, as in --clusters; default: zones, split by speed
+        networks = ["gigabit", "metro"]     # networks of the scenarios; default: the scenario's own, or gigabit
+        apps = ["cg", "mg", "lu"]           # default these, or none beside programs of your own
+        classes = ["B"]                     # of the kernels, default B
+        sizes = [64, 128]                   # of those kernels that take a size, as in --size
+        mappings = ["block", "cyclic"]      # default block
+        ranks = [16, 32]                    # default: as many as the hosts take
+        ranks_per_host = [1, 2]             # default 1; up to the cores
+        efficiencies = ["reference", 0.1]   # default reference
+        predictors = ["hcf"]                # default as gridval run; "all" for every one; "mine.py:NAME" for yours
+        iterations = "steady"               # or "full", or a number; default steady, full where a platform changes
+        compute = "auto"                    # or "injected", "measured", "none"; default auto, as --compute
+        [random]                            # random platforms beside the others; [[random]]: several such tables
+        count = 100
+        seed = 1
+        clusters = [2, 5]                   # ranges, as in platforms/grids/random_grid.py
+        nodes = [2, 12]
+        speed_gflops = [20, 100]
+        bandwidth_gbit_s = [0.1, 10]
+        wan_latency_ms = [0.05, 10]
+        [[programs]]                        # programs of your own, each in a table like this
+        file = "halo.c"                     # source or binary, as in --program
+        arguments = "128 {iterations}"      # as in --program-args
+        iterations = 100                    # of a full run, if the arguments determine it
+        flags = "-DFAST"                    # of the compiler, as in --program-flags; build and status likewise
+        name = "halo-128"                   # in the results; default: that of the file
+        [[programs]]                        # or another kernel, with its class, or with its size
+        app = "himeno"
+        size = 64
+        params = { niter = 20 }
 
     File names are relative to the campaign file.
 
