@@ -28,7 +28,7 @@ MOST = 50.0  # of g
 
 
 @dataclass(frozen=True)
-class Told:
+class Slowdown:
     """A run that shows the slowdown of all-to-all messages."""
 
     messages: int  # on the link of a node
@@ -42,7 +42,7 @@ class Told:
 class Crowding:
     """The factors from measured runs."""
 
-    observations: tuple[Told, ...] = ()
+    observations: tuple[Slowdown, ...] = ()
 
     @property
     def most(self) -> int:

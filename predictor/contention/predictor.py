@@ -19,7 +19,7 @@ from apps.programs.problem import Problem
 from apps.spec.target import Target
 from predictor.base import Cost, Evidence, EvidenceRequest, OutOfRange, Prediction
 from predictor.contention.core_times import CoreTime, CoreTimes, Observed, UnknownCoreTimeError
-from predictor.contention.crowding import MANY, Crowding, Told, messages_of
+from predictor.contention.crowding import MANY, Crowding, Slowdown, messages_of
 from predictor.contention.structure import Structure, operations, steps_of
 from predictor.contention.traffic import traffic_of
 from predictor.evidence.targets import in_range, one_per_platform
@@ -201,7 +201,7 @@ class Contention:
             {
                 platform: Crowding(
                     tuple(
-                        _told(item, structures, times[platform], crowded[platform][item.request.target])
+                        _slowdown(item, structures, times[platform], crowded[platform][item.request.target])
                         for item in items
                         if item.request.target in crowded[platform]
                     )
@@ -251,7 +251,9 @@ def _observed(item: Evidence, structures: Mapping[tuple[Problem, str], Structure
     return Observed(run.problem.name, run.problem.preset, busy_cores(run), s_per_op, fits)
 
 
-def _told(item: Evidence, structures: Mapping[tuple[Problem, str], Structure], times: CoreTimes, fewer: int) -> Told:
+def _slowdown(
+    item: Evidence, structures: Mapping[tuple[Problem, str], Structure], times: CoreTimes, fewer: int
+) -> Slowdown:
     """Return the slowdown of all-to-all messages in a run, given the time of an operation from the others."""
     run, structure = item.request.target, structures[item.request.target.problem, _platform(item)]
     core = core_time(times, run, busy_cores(run))
@@ -259,7 +261,7 @@ def _told(item: Evidence, structures: Mapping[tuple[Problem, str], Structure], t
         structure.crowding(run, core.s_per_op, item.record.time_s * by)
         for by in (1.0, 1.0 / (core.factor or 1.0), core.factor or 1.0)
     )
-    return Told(messages_of(run), fewer, factor, low, high)
+    return Slowdown(messages_of(run), fewer, factor, low, high)
 
 
 def _described(targets: Sequence[Target]) -> list[Target]:

@@ -174,5 +174,5 @@ class _RankWriter:
         root = members.index(row["peer"]) if row["peer"] >= 0 else -1
         place = members.index(self.rank)
         sent, received = collective_bytes(Op(row["op"]), place, root, row["size_bytes"], blocks)
-        told = root if root >= 0 else 2**32 - 1
-        out.mpi_collective_end(self.ticks, _OPS[Op(row["op"])], self.comms[row["comm"]], told, sent, received)
+        shown = root if root >= 0 else 2**32 - 1
+        out.mpi_collective_end(self.ticks, _OPS[Op(row["op"])], self.comms[row["comm"]], shown, sent, received)

@@ -196,7 +196,7 @@ def test_messages_of_different_steps_meet_where_a_link_has_less_than_they_ask_fo
 
 
 def test_iterations_that_settle_stand_for_the_others():
-    # The link of 10 bytes/s is never idle: 30 s for each iteration's 300 bytes, whose sender goes on at once.
+    # The link of 10 bytes/s is never idle: 30 s for each iteration's 300 bytes, whose sender continues at once.
     steps = [Compute(np.array([1.0, 0.0])), Exchange.of([(0, 1, 300)])]
     for iterations in (2, 5, 1000):
         found = step_by_step(steps, 2, inside_Bps=10, iterations=iterations, whole=True)
