@@ -222,8 +222,7 @@ void inputs_begin(void)
   inputs_end(); /* logs the libraries of LD_PRELOAD, which are already loaded */
 }
 
-/* The program's calls of dlopen go to the C library directly, because it checks its caller; their libraries are logged
- * here. */
+/* The program's calls of dlopen go to the C library directly, because it checks its caller; they are logged here. */
 void inputs_end(void)
 {
   dl_iterate_phdr(note_object, NULL);
