@@ -182,7 +182,7 @@ class Store:
         """Return the record of a run; None if it is unknown, or not in the current form of records, which is reported.
 
         Only exact records (see ``is_exact``) are returned, unless ``inexact`` asks for others too; their reuse is then
-        reported, unless ``quiet``.  The record of a user's program is returned only if its inputs are known and unchanged.
+        reported, unless ``quiet``.  That of a user's program is returned only if its inputs are known and unchanged.
         """
         key = identity_hash(identity)
         for kind in ("record", "measurement") if inexact else ("record",):
