@@ -55,7 +55,7 @@ class Places:
         return None
 
     def _begin(self, path: Path) -> int | None:
-        """Return the position of a value or table; for a table without a header, that of its first key."""
+        """Return the position of a value or table; for a table without a header, that of its first key or table."""
         section = self.section(path)
         if section is not None:
             return section.header
